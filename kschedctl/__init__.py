@@ -1,0 +1,1 @@
+"""What would kube-scheduler do, and why?"""

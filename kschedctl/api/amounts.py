@@ -1,0 +1,45 @@
+"""Amounts of resources as people read them: ``2 cpu``, ``1.5Gi memory``, ``3 nvidia.com/gpu``."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kschedctl.api.resources import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY
+
+_BINARY_UNITS: Final = (
+    (1 << 60, "Ei"),
+    (1 << 50, "Pi"),
+    (1 << 40, "Ti"),
+    (1 << 30, "Gi"),
+    (1 << 20, "Mi"),
+    (1 << 10, "Ki"),
+)
+
+
+def format_amount(resource: str, amount: int) -> str:
+    """An amount without the resource's name.
+
+    Parameters
+    ----------
+    resource : str
+        Its name; it decides the unit.
+    amount : int
+        Milli-CPU, bytes or a count.
+
+    Examples
+    --------
+    >>> format_amount("cpu", 1250), format_amount("memory", 3 << 29), format_amount("pods", 110)
+    ('1.25', '1.5Gi', '110')
+    """
+    if resource == CPU:
+        return f"{amount / 1000:.3f}".rstrip("0").rstrip(".")
+    if resource in (MEMORY, EPHEMERAL_STORAGE) or resource.startswith(HUGEPAGES_PREFIX):
+        return _format_bytes(amount)
+    return str(amount)
+
+
+def _format_bytes(amount: int) -> str:
+    for unit, suffix in _BINARY_UNITS:
+        if abs(amount) >= unit:
+            return f"{amount / unit:.2f}".rstrip("0").rstrip(".") + suffix
+    return str(amount)

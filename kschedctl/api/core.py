@@ -1,0 +1,83 @@
+"""Nodes, namespaces, services and replication controllers (core/v1); pods are in ``pod``, volumes in ``volume``."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from kschedctl.api.meta import ApiObject, ApiStruct, Labels
+
+#: A quantity as written; ``kschedctl.api.quantity`` reads it.
+QuantityText = str | int | float
+ResourceList = dict[str, QuantityText]
+
+
+class Taint(ApiStruct, frozen=True):
+    key: str = ""
+    value: str = ""
+    effect: str = ""
+
+    def __str__(self) -> str:
+        value = f"={self.value}" if self.value else ""
+        return f"{self.key}{value}:{self.effect}"
+
+
+class NodeSpec(ApiStruct, frozen=True):
+    unschedulable: bool = False
+    taints: tuple[Taint, ...] = ()
+    provider_id: str = ""
+
+
+class ContainerImage(ApiStruct, frozen=True):
+    names: tuple[str, ...] = ()
+    size_bytes: int = 0
+
+
+class AttachedVolume(ApiStruct, frozen=True):
+    name: str = ""
+
+
+class NodeSystemInfo(ApiStruct, frozen=True):
+    kubelet_version: str = ""
+
+
+class Condition(ApiStruct, frozen=True):
+    """A condition of a node or a pod."""
+
+    type: str = ""
+    status: str = ""
+    reason: str = ""
+    message: str = ""
+    last_transition_time: datetime | None = None
+
+
+class NodeStatus(ApiStruct, frozen=True):
+    capacity: ResourceList = {}
+    allocatable: ResourceList = {}
+    images: tuple[ContainerImage, ...] = ()
+    node_info: NodeSystemInfo = NodeSystemInfo()
+    conditions: tuple[Condition, ...] = ()
+    declared_features: tuple[str, ...] = ()
+    volumes_attached: tuple[AttachedVolume, ...] = ()
+
+
+class Node(ApiObject, frozen=True, kw_only=True):
+    spec: NodeSpec = NodeSpec()
+    status: NodeStatus = NodeStatus()
+
+
+class Namespace(ApiObject, frozen=True, kw_only=True):
+    pass
+
+
+class MapSelectorSpec(ApiStruct, frozen=True):
+    """The spec of a kind whose selector is a plain map of labels."""
+
+    selector: Labels = {}
+
+
+class Service(ApiObject, frozen=True, kw_only=True):
+    spec: MapSelectorSpec = MapSelectorSpec()
+
+
+class ReplicationController(ApiObject, frozen=True, kw_only=True):
+    spec: MapSelectorSpec = MapSelectorSpec()

@@ -1,0 +1,161 @@
+"""The defaults that an API server sets on objects, as far as scheduling reads them (core/v1 and storage/v1 defaults)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, TypeVar, cast
+
+from msgspec.structs import replace
+
+from kschedctl.api.core import Namespace, QuantityText, ReplicationController, Service
+from kschedctl.api.device import ResourceClaim
+from kschedctl.api.meta import ApiObject
+from kschedctl.api.pod import Container, Pod, PodSpec, ResourceRequirements
+from kschedctl.api.quantity import NANO
+from kschedctl.api.resources import (
+    HUGEPAGES_PREFIX,
+    RequestRules,
+    container_limits,
+    container_requests,
+    is_pod_level_resource,
+)
+from kschedctl.api.storage import CSIStorageCapacity, StorageClass
+from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim, Volume
+from kschedctl.api.workload import PodDisruptionBudget, ReplicaSet, StatefulSet
+
+DEFAULT_NAMESPACE: Final = "default"
+DEFAULT_SCHEDULER_NAME: Final = "default-scheduler"
+_NAMESPACE_NAME_LABEL: Final = "kubernetes.io/metadata.name"
+_AGGREGATE: Final = RequestRules(pod_level=False, status=False, pod_level_status=False)
+
+T = TypeVar("T", bound=ApiObject)
+
+
+def default_pod_spec(spec: PodSpec) -> PodSpec:
+    """A pod's spec as an API server stores it.
+
+    Raises
+    ------
+    QuantityError
+        With the field's path, where a value is not a quantity.
+    """
+    spec = replace(
+        spec,
+        containers=_default_containers(spec.containers, spec.host_network),
+        init_containers=_default_containers(spec.init_containers, spec.host_network),
+        volumes=_default_volumes(spec.volumes),
+        scheduler_name=spec.scheduler_name or DEFAULT_SCHEDULER_NAME,
+        termination_grace_period_seconds=(
+            30 if spec.termination_grace_period_seconds is None else spec.termination_grace_period_seconds
+        ),
+    )
+    if spec.resources.requests or spec.resources.limits:
+        spec = _default_pod_level(spec)
+    return spec
+
+
+def default_pod(pod: Pod) -> Pod:
+    """A pod as an API server stores it: ``default_pod_spec``, and the namespace ``default`` where it has none."""
+    metadata = pod.metadata if pod.namespace else replace(pod.metadata, namespace=DEFAULT_NAMESPACE)
+    return replace(pod, metadata=metadata, spec=default_pod_spec(pod.spec))
+
+
+def default_object(obj: T) -> T:
+    """An object of any kind but Pod as an API server stores it."""
+    if type(obj) in _NAMESPACED and not obj.namespace:
+        obj = replace(obj, metadata=replace(obj.metadata, namespace=DEFAULT_NAMESPACE))
+    default = _DEFAULTS.get(type(obj))
+    return obj if default is None else cast("T", default(obj))
+
+
+def _default_containers(containers: Iterable[Container], host_network: bool) -> tuple[Container, ...]:
+    out = []
+    for container in containers:
+        resources = container.resources
+        if resources.limits:
+            resources = replace(resources, requests={**resources.limits, **resources.requests})
+        ports = tuple(
+            replace(
+                port,
+                protocol=port.protocol or "TCP",
+                host_port=port.container_port if host_network and not port.host_port else port.host_port,
+            )
+            for port in container.ports
+        )
+        out.append(replace(container, resources=resources, ports=ports))
+    return tuple(out)
+
+
+def _default_volumes(volumes: Iterable[Volume]) -> tuple[Volume, ...]:
+    """RBD is the only source of a pod's volume whose defaults scheduling reads."""
+    return tuple(replace(v, rbd=replace(v.rbd, pool=v.rbd.pool or "rbd")) if v.rbd is not None else v for v in volumes)
+
+
+def _default_pod_level(spec: PodSpec) -> PodSpec:
+    """Fill in pod-level limits and requests from each other and from the containers (KEP-2837)."""
+    pod = Pod(spec=spec)
+    limits = dict(spec.resources.limits)
+    requests = dict(spec.resources.requests)
+    for name, amount in container_limits(pod).items():
+        if name.startswith(HUGEPAGES_PREFIX) and name not in requests:
+            limits.setdefault(name, _text(amount))
+    if limits:
+        for name, amount in container_requests(pod, _AGGREGATE).items():
+            if is_pod_level_resource(name) and not name.startswith(HUGEPAGES_PREFIX):
+                requests.setdefault(name, _text(amount))
+        for name, text in limits.items():
+            if is_pod_level_resource(name):
+                requests.setdefault(name, text)
+    return replace(spec, resources=ResourceRequirements(requests=requests, limits=limits))
+
+
+def _text(nanos: int) -> QuantityText:
+    """A quantity as text, exactly."""
+    return f"{nanos}n" if nanos % NANO else str(nanos // NANO)
+
+
+def _default_namespace(obj: Namespace) -> Namespace:
+    if not obj.name or _NAMESPACE_NAME_LABEL in obj.metadata.labels:
+        return obj
+    labels = {**obj.metadata.labels, _NAMESPACE_NAME_LABEL: obj.name}
+    return replace(obj, metadata=replace(obj.metadata, labels=labels))
+
+
+def _default_claim(obj: PersistentVolumeClaim) -> PersistentVolumeClaim:
+    return replace(
+        obj,
+        spec=replace(obj.spec, volume_mode=obj.spec.volume_mode or "Filesystem"),
+        status=replace(obj.status, phase=obj.status.phase or "Pending"),
+    )
+
+
+def _default_volume(obj: PersistentVolume) -> PersistentVolume:
+    return replace(
+        obj,
+        spec=replace(obj.spec, volume_mode=obj.spec.volume_mode or "Filesystem"),
+        status=replace(obj.status, phase=obj.status.phase or "Pending"),
+    )
+
+
+def _default_storage_class(obj: StorageClass) -> StorageClass:
+    return replace(obj, volume_binding_mode=obj.volume_binding_mode or "Immediate")
+
+
+_NAMESPACED: Final = frozenset(
+    {
+        Service,
+        ReplicationController,
+        ReplicaSet,
+        StatefulSet,
+        PodDisruptionBudget,
+        PersistentVolumeClaim,
+        CSIStorageCapacity,
+        ResourceClaim,
+    }
+)
+_DEFAULTS: Final[Mapping[type, Callable[..., ApiObject]]] = {
+    Namespace: _default_namespace,
+    PersistentVolumeClaim: _default_claim,
+    PersistentVolume: _default_volume,
+    StorageClass: _default_storage_class,
+}

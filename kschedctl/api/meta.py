@@ -1,0 +1,67 @@
+"""What every Kubernetes object has (meta/v1): metadata, owners and label selectors.
+
+All API types keep the fields that scheduling reads and skip the rest while decoding. Fields that Kubernetes
+treats alike when absent, empty or null have the empty value as default, so that readers never test for ``None``.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+Labels = dict[str, str]
+
+
+class ApiStruct(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, gc=False):
+    """Base of all API types: immutable, camelCase in JSON, unknown fields ignored."""
+
+
+class OwnerReference(ApiStruct, frozen=True):
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    api_version: str = ""
+    controller: bool = False
+
+
+class ObjectMeta(ApiStruct, frozen=True):
+    name: str = ""
+    namespace: str = ""
+    generate_name: str = ""
+    uid: str = ""
+    labels: Labels = {}
+    annotations: Labels = {}
+    creation_timestamp: datetime | None = None
+    deletion_timestamp: datetime | None = None
+    owner_references: tuple[OwnerReference, ...] = ()
+    resource_version: str = ""
+
+
+class LabelSelectorRequirement(ApiStruct, frozen=True):
+    key: str
+    operator: str = ""
+    values: tuple[str, ...] = ()
+
+
+class LabelSelector(ApiStruct, frozen=True):
+    """meta/v1 LabelSelector. An empty one matches everything; where it may be absent, ``None`` matches nothing."""
+
+    match_labels: Labels = {}
+    match_expressions: tuple[LabelSelectorRequirement, ...] = ()
+
+
+class ApiObject(ApiStruct, frozen=True, kw_only=True):
+    """An object of its own, as an API server lists it."""
+
+    metadata: ObjectMeta = ObjectMeta()
+
+    @property
+    def name(self) -> str:
+        """The object's name."""
+        return self.metadata.name
+
+    @property
+    def namespace(self) -> str:
+        """The object's namespace, empty for kinds that have none."""
+        return self.metadata.namespace

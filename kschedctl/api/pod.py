@@ -1,0 +1,159 @@
+"""The Pod (core/v1), as far as scheduling reads it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from msgspec import field
+
+from kschedctl.api.core import Condition, ResourceList
+from kschedctl.api.meta import ApiObject, ApiStruct, LabelSelector
+from kschedctl.api.node_selector import NodeAffinity
+from kschedctl.api.volume import Volume
+
+
+class ContainerPort(ApiStruct, frozen=True):
+    container_port: int = 0
+    host_port: int = 0
+    host_ip: str = field(default="", name="hostIP")
+    protocol: str = ""
+
+
+class ResourceClaimRequest(ApiStruct, frozen=True):
+    """A container's use of one of the pod's resource claims."""
+
+    name: str = ""
+    request: str = ""
+
+
+class ResourceRequirements(ApiStruct, frozen=True):
+    requests: ResourceList = {}
+    limits: ResourceList = {}
+    claims: tuple[ResourceClaimRequest, ...] = ()
+
+
+class ContainerRestartRule(ApiStruct, frozen=True):
+    action: str = ""
+
+
+class Container(ApiStruct, frozen=True):
+    name: str = ""
+    image: str = ""
+    resources: ResourceRequirements = ResourceRequirements()
+    ports: tuple[ContainerPort, ...] = ()
+    restart_policy: str = ""
+    restart_policy_rules: tuple[ContainerRestartRule, ...] = ()
+
+
+class Toleration(ApiStruct, frozen=True):
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""
+    toleration_seconds: int | None = None
+
+
+class PodAffinityTerm(ApiStruct, frozen=True):
+    label_selector: LabelSelector | None = None
+    namespaces: tuple[str, ...] = ()
+    namespace_selector: LabelSelector | None = None
+    topology_key: str = ""
+    match_label_keys: tuple[str, ...] = ()
+    mismatch_label_keys: tuple[str, ...] = ()
+
+
+class WeightedPodAffinityTerm(ApiStruct, frozen=True):
+    weight: int = 0
+    pod_affinity_term: PodAffinityTerm = PodAffinityTerm()
+
+
+class PodAffinity(ApiStruct, frozen=True):
+    """The terms of podAffinity and of podAntiAffinity alike."""
+
+    required_during_scheduling_ignored_during_execution: tuple[PodAffinityTerm, ...] = ()
+    preferred_during_scheduling_ignored_during_execution: tuple[WeightedPodAffinityTerm, ...] = ()
+
+
+class Affinity(ApiStruct, frozen=True):
+    node_affinity: NodeAffinity | None = None
+    pod_affinity: PodAffinity | None = None
+    pod_anti_affinity: PodAffinity | None = None
+
+
+class TopologySpreadConstraint(ApiStruct, frozen=True):
+    max_skew: int = 0
+    topology_key: str = ""
+    when_unsatisfiable: str = ""
+    label_selector: LabelSelector | None = None
+    min_domains: int | None = None
+    node_affinity_policy: str = ""
+    node_taints_policy: str = ""
+    match_label_keys: tuple[str, ...] = ()
+
+
+class PodSchedulingGate(ApiStruct, frozen=True):
+    name: str = ""
+
+
+class PodResourceClaim(ApiStruct, frozen=True):
+    name: str = ""
+    resource_claim_name: str = ""
+    resource_claim_template_name: str = ""
+
+
+class PodSpec(ApiStruct, frozen=True):
+    containers: tuple[Container, ...] = ()
+    init_containers: tuple[Container, ...] = ()
+    volumes: tuple[Volume, ...] = ()
+    node_name: str = ""
+    node_selector: dict[str, str] = {}
+    affinity: Affinity | None = None
+    tolerations: tuple[Toleration, ...] = ()
+    topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
+    priority: int | None = None
+    priority_class_name: str = ""
+    preemption_policy: str = ""
+    scheduler_name: str = ""
+    scheduling_gates: tuple[PodSchedulingGate, ...] = ()
+    overhead: ResourceList = {}
+    resources: ResourceRequirements = ResourceRequirements()
+    resource_claims: tuple[PodResourceClaim, ...] = ()
+    runtime_class_name: str = ""
+    host_network: bool = False
+    host_users: bool | None = None
+    termination_grace_period_seconds: int | None = None
+
+
+class ContainerStatus(ApiStruct, frozen=True):
+    """What a container got; ``resources`` is ``None`` where the kubelet has not reported any."""
+
+    name: str = ""
+    allocated_resources: ResourceList = {}
+    resources: ResourceRequirements | None = None
+
+
+class PodResourceClaimStatus(ApiStruct, frozen=True):
+    name: str = ""
+    resource_claim_name: str = ""
+
+
+class PodStatus(ApiStruct, frozen=True):
+    phase: str = ""
+    nominated_node_name: str = ""
+    start_time: datetime | None = None
+    conditions: tuple[Condition, ...] = ()
+    container_statuses: tuple[ContainerStatus, ...] = ()
+    init_container_statuses: tuple[ContainerStatus, ...] = ()
+    resources: ResourceRequirements | None = None
+    allocated_resources: ResourceList = {}
+    resource_claim_statuses: tuple[PodResourceClaimStatus, ...] = ()
+
+
+class Pod(ApiObject, frozen=True, kw_only=True):
+    spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus()
+
+    @property
+    def key(self) -> str:
+        """``namespace/name``."""
+        return f"{self.metadata.namespace}/{self.metadata.name}"

@@ -1,0 +1,114 @@
+"""Quantities (resource.Quantity), exactly: read into whole nano-units, rounded up to the unit in use.
+
+A quantity is an ``int`` of nano-units, the finest that Kubernetes keeps, so that sums and comparisons are exact.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+
+from kschedctl.api.core import QuantityText
+
+NANO: Final = 10**9
+_MILLI: Final = 10**6
+_MAX_INT64: Final = 2**63 - 1
+
+_FORM: Final = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?([eEinumkKMGTP]*[+-]?\d*)", re.ASCII)
+_EXPONENT: Final = re.compile(r"[eE]([+-]?\d+)", re.ASCII)
+_DECIMAL_SUFFIXES: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_BINARY_SUFFIXES: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+#: Beyond this no int64 holds the value, and none can be told from zero below its negative.
+_EXPONENT_LIMIT: Final = 64
+
+
+class QuantityError(ValueError):
+    """A text is not a quantity.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong.
+    path : str
+        The field, where it is known.
+    """
+
+    def __init__(self, problem: str, path: str = "") -> None:
+        super().__init__(problem)
+        self.path = path
+
+
+def parse_quantity(text: QuantityText) -> int:
+    """Read a quantity as resource.ParseQuantity does.
+
+    Parameters
+    ----------
+    text : str, int or float
+        Such as ``500m``, ``1.5Gi``, ``1e3`` or ``2``.
+
+    Returns
+    -------
+    int
+        Nano-units; finer parts are rounded away from zero. Binary quantities are capped at the largest int64.
+
+    Raises
+    ------
+    QuantityError
+        Where the text is not a quantity.
+
+    Examples
+    --------
+    >>> parse_quantity("1.5Ki")
+    1536000000000
+    >>> parse_quantity("100u")
+    100000
+    """
+    if type(text) is str:
+        return _parse(text.strip())
+    if isinstance(text, bool):
+        raise QuantityError(f"{str(text).lower()} is not a quantity")
+    return _parse(repr(text))
+
+
+@lru_cache(maxsize=1 << 16)
+def _parse(text: str) -> int:
+    match = _FORM.fullmatch(text)
+    if match is None or not text:
+        raise QuantityError(f'"{text}" is not a quantity')
+    sign, whole, fraction, suffix = match.groups(default="")
+    digits = int(whole + fraction or "0")
+    binary = _BINARY_SUFFIXES.get(suffix)
+    if binary is not None:
+        nanos = _divide_up((digits << binary) * NANO, 10 ** len(fraction))
+        nanos = min(nanos, _MAX_INT64 * NANO)
+    else:
+        exponent = _DECIMAL_SUFFIXES.get(suffix)
+        if exponent is None:
+            power = _EXPONENT.fullmatch(suffix)
+            if power is None:
+                raise QuantityError(f'"{text}" is not a quantity')
+            exponent = max(-_EXPONENT_LIMIT, min(int(power[1]), _EXPONENT_LIMIT))
+        scale = exponent + 9 - len(fraction)
+        nanos = digits * 10**scale if scale >= 0 else _divide_up(digits, 10**-scale)
+    return -nanos if sign == "-" else nanos
+
+
+def value(nanos: int) -> int:
+    """Whole units as an int64, rounded away from zero (Quantity.Value)."""
+    return _scaled(nanos, NANO)
+
+
+def milli_value(nanos: int) -> int:
+    """Thousandths of a unit as an int64, rounded away from zero (Quantity.MilliValue)."""
+    return _scaled(nanos, _MILLI)
+
+
+def _scaled(nanos: int, unit: int) -> int:
+    scaled = _divide_up(nanos, unit) if nanos >= 0 else -_divide_up(-nanos, unit)
+    # Kubernetes reads a quantity that no int64 holds as zero.
+    return scaled if -_MAX_INT64 - 1 <= scaled <= _MAX_INT64 else 0
+
+
+def _divide_up(dividend: int, divisor: int) -> int:
+    return -(-dividend // divisor)

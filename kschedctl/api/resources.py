@@ -1,0 +1,241 @@
+"""What a pod asks for and a node offers, in the scheduler's units: milli-CPU, bytes, counts.
+
+The rules of k8s.io/component-helpers ``resource.PodRequests`` (KEP-753 sidecar containers, KEP-1287 in-place resize,
+KEP-2837 pod-level resources) and of the scheduler's ``framework.Resource``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from msgspec.structs import replace
+
+from kschedctl.api.core import ResourceList
+from kschedctl.api.pod import Container, ContainerStatus, Pod, PodSpec, ResourceRequirements
+from kschedctl.api.quantity import NANO, QuantityError, milli_value, parse_quantity, value
+from kschedctl.api.selectors import label_key_problem
+
+CPU: Final = "cpu"
+MEMORY: Final = "memory"
+EPHEMERAL_STORAGE: Final = "ephemeral-storage"
+PODS: Final = "pods"
+HUGEPAGES_PREFIX: Final = "hugepages-"
+
+#: What a container that asks for nothing counts as in scoring (scheduler/util/pod_resources.go).
+DEFAULT_MILLI_CPU: Final = 100
+DEFAULT_MEMORY_BYTES: Final = 200 * 1024 * 1024
+_NON_ZERO_DEFAULTS: Final = {CPU: DEFAULT_MILLI_CPU * NANO // 1000, MEMORY: DEFAULT_MEMORY_BYTES * NANO}
+
+Nanos = dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRules:
+    """Which feature gates shape the request of a pod.
+
+    Attributes
+    ----------
+    pod_level : bool
+        PodLevelResources: ``spec.resources`` counts.
+    status : bool
+        InPlacePodVerticalScaling: what the kubelet reports for containers counts for pods on nodes.
+    pod_level_status : bool
+        InPlacePodLevelResourcesVerticalScaling: likewise for ``spec.resources``.
+    """
+
+    pod_level: bool = True
+    status: bool = True
+    pod_level_status: bool = True
+
+
+def is_extended_resource(name: str) -> bool:
+    """Whether a resource is an extended one: of a domain that is not Kubernetes' own (core/v1/helper)."""
+    if "/" not in name or "kubernetes.io/" in name or name.startswith("requests."):
+        return False
+    return not label_key_problem(f"requests.{name}")
+
+
+def is_scalar_resource(name: str) -> bool:
+    """Whether the scheduler counts a resource besides cpu, memory, ephemeral storage and pods."""
+    return (
+        is_extended_resource(name)
+        or name.startswith((HUGEPAGES_PREFIX, "attachable-volumes-"))
+        or "kubernetes.io/" in name
+    )
+
+
+def scheduler_units(nanos: Mapping[str, int]) -> dict[str, int]:
+    """The resources the scheduler counts, in its units: milli-CPU, bytes, and counts rounded up."""
+    return {
+        name: milli_value(amount) if name == CPU else value(amount)
+        for name, amount in nanos.items()
+        if name in (CPU, MEMORY, EPHEMERAL_STORAGE, PODS) or is_scalar_resource(name)
+    }
+
+
+def parse_resources(resources: ResourceList, path: str = "") -> Nanos:
+    """Read a ResourceList into nano-units.
+
+    Raises
+    ------
+    QuantityError
+        With the field's path below ``path``, where a value is not a quantity.
+    """
+    out = {}
+    for name, text in resources.items():
+        try:
+            out[name] = parse_quantity(text)
+        except QuantityError as error:
+            raise QuantityError(str(error), f"{path}.{name}") from None
+    return out
+
+
+def pod_requests(pod: Pod, rules: RequestRules, *, non_missing: Mapping[str, int] | None = None) -> Nanos:
+    """What a pod asks for, init containers, sidecars, pod-level resources and overhead included.
+
+    Parameters
+    ----------
+    pod : Pod
+        The pod, defaulted.
+    rules : RequestRules
+        Which feature gates are on.
+    non_missing : mapping of str to int, optional
+        Nano-units that a container counts with where it does not ask for a resource.
+
+    Returns
+    -------
+    dict of str to int
+        Nano-units by resource name.
+
+    Raises
+    ------
+    QuantityError
+        With the field's path, where a value is not a quantity.
+    """
+    requests = container_requests(pod, rules, non_missing=non_missing)
+    pod_level = pod_level_requests(pod)
+    if rules.pod_level and pod_level:
+        status = pod.status.resources
+        effective = None
+        if rules.pod_level_status and rules.status and status is not None:
+            effective = _effective(pod, pod_level, status.requests, pod.status.allocated_resources, "status.resources")
+        for name in pod_level:
+            requests[name] = pod_level[name] if effective is None else effective.get(name, 0)
+    _add(requests, parse_resources(pod.spec.overhead, "spec.overhead"))
+    return requests
+
+
+def pod_level_requests(pod: Pod) -> Nanos:
+    """The resources in ``spec.resources.requests`` that count for the pod as a whole: cpu, memory and huge pages."""
+    listed = parse_resources(pod.spec.resources.requests, "spec.resources.requests")
+    return {name: amount for name, amount in listed.items() if is_pod_level_resource(name)}
+
+
+def is_pod_level_resource(name: str) -> bool:
+    """Whether a resource can be asked for by the pod as a whole (KEP-2837)."""
+    return name in (CPU, MEMORY) or name.startswith(HUGEPAGES_PREFIX)
+
+
+def non_zero_requests(pod: Pod, rules: RequestRules, requests: Mapping[str, int]) -> tuple[int, int]:
+    """What scoring counts for a pod on a node: containers without a request count with a default.
+
+    Parameters
+    ----------
+    pod : Pod
+        The pod, defaulted.
+    rules : RequestRules
+        Which feature gates are on.
+    requests : mapping of str to int
+        The pod's requests in nano-units, from ``pod_requests``.
+
+    Returns
+    -------
+    tuple of int
+        Milli-CPU and bytes of memory.
+    """
+    missing: Mapping[str, int] = _NON_ZERO_DEFAULTS
+    if rules.pod_level and pod_level_requests(pod):
+        missing = {name: amount for name, amount in _NON_ZERO_DEFAULTS.items() if name not in requests}
+    counted = pod_requests(pod, rules, non_missing=missing) if missing else requests
+    return milli_value(counted.get(CPU, 0)), value(counted.get(MEMORY, 0))
+
+
+def scoring_requests(pod: Pod, rules: RequestRules) -> Nanos:
+    """What scoring counts for the pod being placed, in nano-units, with the defaults in every container."""
+    return pod_requests(pod, rules, non_missing=_NON_ZERO_DEFAULTS)
+
+
+def container_requests(pod: Pod, rules: RequestRules, *, non_missing: Mapping[str, int] | None = None) -> Nanos:
+    """What the containers of a pod ask for together, in nano-units: the larger of running and initializing."""
+    statuses: dict[str, ContainerStatus] = {}
+    if rules.status:
+        reported = (*pod.status.container_statuses, *pod.status.init_container_statuses)
+        statuses = {status.name: status for status in reported if status.resources is not None}
+
+    def requests_of(container: Container, path: str) -> Nanos:
+        out = parse_resources(container.resources.requests, f"{path}.resources.requests")
+        status = statuses.get(container.name)
+        if status is not None and status.resources is not None:
+            out = _effective(pod, out, status.resources.requests, status.allocated_resources, "status")
+        for name, amount in (non_missing or {}).items():
+            out.setdefault(name, amount)
+        return out
+
+    running: Nanos = {}
+    for i, container in enumerate(pod.spec.containers):
+        _add(running, requests_of(container, f"spec.containers[{i}]"))
+    sidecars: Nanos = {}
+    initializing: Nanos = {}
+    for i, container in enumerate(pod.spec.init_containers):
+        path = f"spec.initContainers[{i}]"
+        if container.restart_policy == "Always":
+            requests = requests_of(container, path)
+            _add(running, requests)
+            _add(sidecars, requests)
+            _raise_to(initializing, sidecars)
+        else:
+            statuses.pop(container.name, None)
+            requests = requests_of(container, path)
+            _add(requests, sidecars)
+            _raise_to(initializing, requests)
+    _raise_to(running, initializing)
+    return running
+
+
+def container_limits(pod: Pod) -> Nanos:
+    """What the containers of a pod may use together, in nano-units, by their specs."""
+    as_requests = RequestRules(pod_level=False, status=False, pod_level_status=False)
+    return container_requests(replace(pod, spec=_limits_as_requests(pod.spec)), as_requests)
+
+
+def _limits_as_requests(spec: PodSpec) -> PodSpec:
+    def turn(containers: tuple[Container, ...]) -> tuple[Container, ...]:
+        return tuple(replace(c, resources=ResourceRequirements(requests=c.resources.limits)) for c in containers)
+
+    return replace(spec, containers=turn(spec.containers), init_containers=turn(spec.init_containers))
+
+
+def _effective(pod: Pod, spec: Nanos, actuated: ResourceList, allocated: ResourceList, path: str) -> Nanos:
+    """What counts while a resize is under way: the largest of wanted, running and allocated."""
+    out: Nanos = {} if _resize_is_infeasible(pod) else dict(spec)
+    _raise_to(out, parse_resources(actuated, f"{path}.resources.requests"))
+    _raise_to(out, parse_resources(allocated, f"{path}.allocatedResources"))
+    return out
+
+
+def _resize_is_infeasible(pod: Pod) -> bool:
+    pending = next((c for c in pod.status.conditions if c.type == "PodResizePending"), None)
+    return pending is not None and pending.reason == "Infeasible"
+
+
+def _add(total: Nanos, more: Mapping[str, int]) -> None:
+    for name, amount in more.items():
+        total[name] = total.get(name, 0) + amount
+
+
+def _raise_to(total: Nanos, floor: Mapping[str, int]) -> None:
+    for name, amount in floor.items():
+        if name not in total or amount > total[name]:
+            total[name] = amount

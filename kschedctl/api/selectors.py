@@ -1,0 +1,195 @@
+"""Label selectors and node selectors, parsed into requirements (apimachinery ``labels.Requirement``).
+
+A parsed selector is a tuple of requirements that must all hold. ``Selector`` is what is matched, one label map at
+a time with ``matches`` or many at once with ``kschedctl.cluster.labels.LabelColumns.matches``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from kschedctl.api.meta import LabelSelector
+from kschedctl.api.node_selector import NodeSelectorRequirement, NodeSelectorTerm
+
+_NAME: Final = re.compile(r"(?:[A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]", re.ASCII)
+_DNS_SUBDOMAIN: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*", re.ASCII)
+_INTEGER: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
+
+IN: Final = "In"
+NOT_IN: Final = "NotIn"
+EXISTS: Final = "Exists"
+DOES_NOT_EXIST: Final = "DoesNotExist"
+GT: Final = "Gt"
+LT: Final = "Lt"
+_LABEL_OPERATORS: Final = (IN, NOT_IN, EXISTS, DOES_NOT_EXIST)
+_NODE_OPERATORS: Final = (*_LABEL_OPERATORS, GT, LT)
+
+
+class SelectorError(ValueError):
+    """A selector that Kubernetes refuses.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong.
+    path : str
+        The field, below the selector.
+    """
+
+    def __init__(self, problem: str, path: str) -> None:
+        super().__init__(problem)
+        self.path = path
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """A label key, an operator and the values it is compared with."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...] = ()
+
+    def holds(self, value: str | None) -> bool:
+        """Whether the requirement holds for a label's value, ``None`` where there is no such label."""
+        match self.operator:
+            case "In":
+                return value is not None and value in self.values
+            case "NotIn":
+                return value is None or value not in self.values
+            case "Exists":
+                return value is not None
+            case "DoesNotExist":
+                return value is None
+            case _:
+                number = _int64(value) if value is not None else None
+                bound = _int64(self.values[0])
+                if number is None or bound is None:
+                    return False
+                return number > bound if self.operator == GT else number < bound
+
+    def __str__(self) -> str:
+        match self.operator:
+            case "Exists":
+                return self.key
+            case "DoesNotExist":
+                return f"!{self.key}"
+            case "In" if len(self.values) == 1:
+                return f"{self.key}={self.values[0]}"
+            case _:
+                signs = {IN: "in", NOT_IN: "notin", GT: ">", LT: "<"}
+                values = self.values[0] if self.operator in (GT, LT) else f"({','.join(self.values)})"
+                return f"{self.key} {signs[self.operator]} {values}"
+
+
+Selector = tuple[Requirement, ...]
+
+
+def matches(selector: Selector, labels: Mapping[str, str]) -> bool:
+    """Whether all requirements hold for a label map; an empty selector matches everything."""
+    return all(requirement.holds(labels.get(requirement.key)) for requirement in selector)
+
+
+def label_map_selector(labels: Mapping[str, str]) -> Selector:
+    """The selector of a plain map, such as a pod's ``nodeSelector``. Its values are not checked."""
+    return tuple(Requirement(key, IN, (value,)) for key, value in sorted(labels.items()))
+
+
+def parse_label_selector(selector: LabelSelector) -> Selector:
+    """Parse a LabelSelector.
+
+    Raises
+    ------
+    SelectorError
+        Where metav1.LabelSelectorAsSelector refuses it.
+    """
+    out = []
+    for key, value in selector.match_labels.items():
+        out.append(_requirement(key, IN, (value,), _LABEL_OPERATORS, f"matchLabels.{key}"))
+    for i, expression in enumerate(selector.match_expressions):
+        path = f"matchExpressions[{i}]"
+        out.append(_requirement(expression.key, expression.operator, expression.values, _LABEL_OPERATORS, path))
+    return tuple(out)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeTerm:
+    """A parsed NodeSelectorTerm: requirements on a node's labels, and on its name (``metadata.name``)."""
+
+    labels: Selector
+    fields: Selector
+
+
+def parse_node_term(term: NodeSelectorTerm) -> NodeTerm | None:
+    """Parse a term of a node selector; ``None`` for an empty one, which matches no node.
+
+    Raises
+    ------
+    SelectorError
+        Where component-helpers ``nodeaffinity`` refuses it.
+    """
+    if not term.match_expressions and not term.match_fields:
+        return None
+    labels = []
+    for i, expression in enumerate(term.match_expressions):
+        path = f"matchExpressions[{i}]"
+        labels.append(_requirement(expression.key, expression.operator, expression.values, _NODE_OPERATORS, path))
+    fields = [_field_requirement(field, f"matchFields[{i}]") for i, field in enumerate(term.match_fields)]
+    return NodeTerm(tuple(labels), tuple(fields))
+
+
+def _field_requirement(field: NodeSelectorRequirement, path: str) -> Requirement:
+    if field.operator not in (IN, NOT_IN):
+        raise SelectorError(f'"{field.operator}" is not an operator for a field; use In or NotIn', f"{path}.operator")
+    if len(field.values) != 1:
+        raise SelectorError("must have one element", f"{path}.values")
+    return Requirement(field.key, field.operator, field.values)
+
+
+def _requirement(
+    key: str, operator: str, values: tuple[str, ...], operators: tuple[str, ...], path: str
+) -> Requirement:
+    problem = label_key_problem(key)
+    if problem:
+        raise SelectorError(f'"{key}" is not a label key: {problem}', path)
+    if operator not in operators:
+        known = ", ".join(operators)
+        raise SelectorError(f'"{operator}" is not a selector operator; there are {known}', f"{path}.operator")
+    if operator in (IN, NOT_IN) and not values:
+        raise SelectorError(f"{operator} needs at least one value", f"{path}.values")
+    if operator in (EXISTS, DOES_NOT_EXIST) and values:
+        raise SelectorError(f"{operator} takes no values", f"{path}.values")
+    if operator in (GT, LT) and (len(values) != 1 or _int64(values[0]) is None):
+        raise SelectorError(f"{operator} needs exactly one whole number", f"{path}.values")
+    for value in values:
+        problem = label_value_problem(value)
+        if problem:
+            raise SelectorError(f'"{value}" is not a label value: {problem}', path)
+    return Requirement(key, operator, values)
+
+
+def label_key_problem(key: str) -> str:
+    """What is wrong with a label key (qualified name); empty where nothing is."""
+    prefix, slash, name = key.rpartition("/")
+    if slash and (len(prefix) > 253 or not _DNS_SUBDOMAIN.fullmatch(prefix)):
+        return "the part before the slash must be a DNS name of at most 253 lower case characters"
+    if len(name) > 63 or not _NAME.fullmatch(name):
+        return "at most 63 letters, digits, '-', '_' and '.', beginning and ending with a letter or digit"
+    return ""
+
+
+def label_value_problem(value: str) -> str:
+    """What is wrong with a label value; empty where nothing is."""
+    if value and (len(value) > 63 or not _NAME.fullmatch(value)):
+        return "at most 63 letters, digits, '-', '_' and '.', beginning and ending with a letter or digit"
+    return ""
+
+
+def _int64(text: str) -> int | None:
+    """What strconv.ParseInt reads, or ``None``."""
+    if not _INTEGER.fullmatch(text):
+        return None
+    number = int(text)
+    return number if -(2**63) <= number < 2**63 else None

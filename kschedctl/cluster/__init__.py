@@ -1,0 +1,1 @@
+"""The cluster as columns: nodes are rows, pods are classes, labels are interned."""

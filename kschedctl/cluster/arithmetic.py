@@ -1,0 +1,20 @@
+"""Integer and float arithmetic as Go does it, where NumPy's own differs."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kschedctl.cluster.labels import Int64
+
+
+def round_half_away(values: NDArray[np.float64]) -> Int64:
+    """Round to the nearest integer, halves away from zero (Go's ``math.Round``).
+
+    Examples
+    --------
+    >>> round_half_away(np.array([0.5, 1.5, 2.4, -0.5]))
+    array([ 1,  2,  2, -1])
+    """
+    whole = np.trunc(values)
+    return (whole + np.copysign(np.abs(values - whole) >= 0.5, values)).astype(np.int64)

@@ -1,0 +1,82 @@
+"""A cluster at one moment, as the scheduler sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from functools import cached_property
+from typing import TypeVar, cast
+
+from kschedctl.api.core import Namespace
+from kschedctl.api.meta import ApiObject, Labels
+from kschedctl.api.resources import RequestRules
+from kschedctl.cluster.labels import Int64
+from kschedctl.cluster.nodes import Nodes
+from kschedctl.cluster.overlay import Overlay
+from kschedctl.cluster.pods import Pods
+from kschedctl.cluster.requests import ResourceColumns
+
+T = TypeVar("T", bound=ApiObject)
+ObjectMap = Mapping[type[ApiObject], Mapping[tuple[str, str], ApiObject]]
+
+
+class Cluster:
+    """Nodes and pods as columns, all other objects by kind and name. Never changed once built.
+
+    Parameters
+    ----------
+    nodes : Nodes
+        The nodes.
+    pods : Pods
+        The pods that have not finished.
+    objects : mapping
+        All other objects: kind -> (namespace, name) -> object.
+    server_version : str
+        The control plane's version, such as ``v1.36.3``; empty where the snapshot does not tell.
+    taken_at : datetime, optional
+        When the snapshot was taken.
+    warnings : iterable of str
+        What the reading of the snapshot came across.
+    """
+
+    def __init__(
+        self,
+        nodes: Nodes,
+        pods: Pods,
+        objects: ObjectMap,
+        *,
+        server_version: str = "",
+        taken_at: datetime | None = None,
+        warnings: Iterable[str] = (),
+    ) -> None:
+        self.nodes = nodes
+        self.pods = pods
+        self.server_version = server_version
+        self.taken_at = taken_at
+        self.warnings = tuple(warnings)
+        self._objects = objects
+        self._resources: dict[RequestRules, ResourceColumns] = {}
+
+    def get(self, kind: type[T], name: str, namespace: str = "") -> T | None:
+        """The object of a kind and name, or ``None``."""
+        return cast("T | None", self._objects.get(kind, {}).get((namespace, name)))
+
+    def list(self, kind: type[T]) -> Iterable[T]:
+        """All objects of a kind, in the order of the snapshot."""
+        return cast("Iterable[T]", self._objects.get(kind, {}).values())
+
+    def overlay(self, rows: Int64 | None = None) -> Overlay:
+        """An overlay without changes, of some nodes or of all."""
+        return Overlay(self.pods, self.nodes.rows if rows is None else rows)
+
+    def resources(self, rules: RequestRules) -> ResourceColumns:
+        """What nodes offer and pods request, under a release's rules."""
+        columns = self._resources.get(rules)
+        if columns is None:
+            columns = self._resources[rules] = ResourceColumns(self.nodes, self.pods, rules)
+        return columns
+
+    @cached_property
+    def namespace_labels(self) -> dict[str, Labels]:
+        """The labels of every namespace object."""
+        return {namespace.name: namespace.metadata.labels for namespace in self.list(Namespace)}

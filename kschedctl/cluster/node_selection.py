@@ -1,0 +1,64 @@
+"""Node selectors matched against all nodes at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from kschedctl.api.node_selector import NodeSelector
+from kschedctl.api.pod import PodSpec
+from kschedctl.api.selectors import IN, NodeTerm, SelectorError, label_map_selector, parse_node_term
+from kschedctl.cluster.labels import Mask
+from kschedctl.cluster.nodes import Nodes
+
+
+def nodes_matching_term(nodes: Nodes, term: NodeTerm) -> Mask:
+    """Which nodes satisfy a parsed term: bool, shape (n_nodes,)."""
+    mask = nodes.labels.matches(term.labels)
+    for field in term.fields:
+        # metadata.name is the only field that nodes are selected by; any other is empty.
+        named = np.zeros(len(nodes), dtype=np.bool_)
+        if field.key == "metadata.name":
+            row = nodes.row.get(field.values[0])
+            if row is not None:
+                named[row] = True
+        elif field.values[0] == "":
+            named[:] = True
+        mask &= named if field.operator == IN else ~named
+    return mask
+
+
+def nodes_matching(nodes: Nodes, selector: NodeSelector) -> Mask:
+    """Which nodes satisfy one of the selector's terms: bool, shape (n_nodes,).
+
+    Empty terms match nothing, and so do terms that cannot be parsed, as in component-helpers' lazy node selector.
+    """
+    mask = np.zeros(len(nodes), dtype=np.bool_)
+    for term in _parsed(selector):
+        mask |= nodes_matching_term(nodes, term)
+    return mask
+
+
+def _parsed(selector: NodeSelector) -> Iterable[NodeTerm]:
+    for term in selector.node_selector_terms:
+        try:
+            parsed = parse_node_term(term)
+        except SelectorError:
+            continue
+        if parsed is not None:
+            yield parsed
+
+
+def nodes_matching_pod(nodes: Nodes, spec: PodSpec) -> Mask:
+    """Which nodes a pod's ``nodeSelector`` and required node affinity allow: bool, shape (n_nodes,)."""
+    mask = nodes.labels.matches(label_map_selector(spec.node_selector))
+    required = required_node_selector(spec)
+    return mask if required is None else mask & nodes_matching(nodes, required)
+
+
+def required_node_selector(spec: PodSpec) -> NodeSelector | None:
+    """The pod's required node affinity, where it has one."""
+    if spec.affinity is None or spec.affinity.node_affinity is None:
+        return None
+    return spec.affinity.node_affinity.required_during_scheduling_ignored_during_execution

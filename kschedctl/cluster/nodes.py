@@ -1,0 +1,82 @@
+"""Nodes as rows: what scheduling reads of them, as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from kschedctl.api.core import Node, Taint
+from kschedctl.api.resources import parse_resources, scheduler_units
+from kschedctl.cluster.labels import Int64, LabelColumns, Mask
+
+
+class Nodes:
+    """The nodes of a cluster, a row each, in the order of the snapshot.
+
+    Attributes
+    ----------
+    objects : tuple of Node
+        The nodes themselves.
+    names : tuple of str
+        Their names.
+    row : dict of str to int
+        The row of a name.
+    labels : LabelColumns
+        Their labels, a column per key.
+    """
+
+    def __init__(self, objects: Sequence[Node]) -> None:
+        self.objects = tuple(objects)
+        self.names = tuple(node.name for node in self.objects)
+        self.row = {name: i for i, name in enumerate(self.names)}
+        self.labels = LabelColumns([node.metadata.labels for node in self.objects])
+
+    def __len__(self) -> int:
+        return len(self.objects)
+
+    @cached_property
+    def rows(self) -> Int64:
+        """All rows: int64, shape (n_nodes,)."""
+        return np.arange(len(self.objects), dtype=np.int64)
+
+    @cached_property
+    def unschedulable(self) -> Mask:
+        """``spec.unschedulable``: bool, shape (n_nodes,)."""
+        return np.array([node.spec.unschedulable for node in self.objects], dtype=np.bool_)
+
+    @cached_property
+    def taint_lists(self) -> tuple[tuple[Taint, ...], ...]:
+        """The distinct lists of taints."""
+        return tuple(self._taints[0])
+
+    @cached_property
+    def taint_list(self) -> Int64:
+        """Which of ``taint_lists`` each node has: int64, shape (n_nodes,)."""
+        return self._taints[1]
+
+    @cached_property
+    def _taints(self) -> tuple[dict[tuple[Taint, ...], int], Int64]:
+        interned: dict[tuple[Taint, ...], int] = {}
+        codes = [interned.setdefault(node.spec.taints, len(interned)) for node in self.objects]
+        return interned, np.array(codes, dtype=np.int64)
+
+    @cached_property
+    def images(self) -> dict[str, tuple[Int64, int]]:
+        """Per image name the rows of the nodes that have it, and its size in bytes as the first of them says."""
+        rows: dict[str, list[int]] = {}
+        sizes: dict[str, int] = {}
+        for row, node in enumerate(self.objects):
+            for image in node.status.images:
+                for name in image.names:
+                    holders = rows.setdefault(name, [])
+                    if not holders or holders[-1] != row:
+                        holders.append(row)
+                    sizes.setdefault(name, image.size_bytes)
+        return {name: (np.array(holders, dtype=np.int64), sizes[name]) for name, holders in rows.items()}
+
+    @cached_property
+    def allocatable(self) -> tuple[dict[str, int], ...]:
+        """Per node what it offers, in the scheduler's units (milli-CPU, bytes, counts) by resource name."""
+        return tuple(scheduler_units(parse_resources(node.status.allocatable)) for node in self.objects)

@@ -1,0 +1,211 @@
+"""Pods as columns, and pod classes: pods that mean the same to the scheduling of others.
+
+A cluster of 150,000 pods has a few thousand classes. What a plugin asks of the pods on nodes it asks once per class
+(does this selector match, what is requested, which ports are used) and then counts pods per class and node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+
+import numpy as np
+
+from kschedctl.api.meta import Labels, ObjectMeta, OwnerReference
+from kschedctl.api.pod import Pod, PodSpec, PodStatus
+from kschedctl.cluster.labels import Int64, LabelColumns, Mask
+
+#: Node rows of pods that are on no node, and of pods whose node is not in the snapshot.
+PENDING = -1
+LOST = -2
+
+
+@dataclass(frozen=True, slots=True)
+class PodClass:
+    """Pods with the same namespace, labels, spec (as far as it matters to others) and reported resources.
+
+    Attributes
+    ----------
+    pod : Pod
+        A pod of the class without a name, defaulted.
+    terminating : bool
+        Whether the pods are being deleted.
+    """
+
+    pod: Pod
+    terminating: bool
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the pods."""
+        return self.pod.metadata.namespace
+
+    @property
+    def labels(self) -> Labels:
+        """The labels of the pods."""
+        return self.pod.metadata.labels
+
+
+@dataclass(frozen=True, slots=True)
+class PodRecord:
+    """One pod of the snapshot; what it shares with others is in its class and its spec."""
+
+    metadata: ObjectMeta
+    class_id: int
+    spec: PodSpec
+    node_name: str
+    status: PodStatus
+
+
+class Pods:
+    """The pods of a cluster that have not finished, as columns.
+
+    Attributes
+    ----------
+    records : tuple of PodRecord
+        One per pod, in the order of the snapshot.
+    classes : tuple of PodClass
+        The distinct classes.
+    class_id : ndarray of int64, shape (n_pods,)
+        Index into ``classes``.
+    node_row : ndarray of int64, shape (n_pods,)
+        The row of the pod's node; ``PENDING`` without one, ``LOST`` where the snapshot does not have it.
+    """
+
+    def __init__(
+        self, records: Sequence[PodRecord], classes: Sequence[PodClass], node_row: dict[str, int], n_nodes: int
+    ) -> None:
+        self.records = tuple(records)
+        self.classes = tuple(classes)
+        self.class_id = np.array([record.class_id for record in self.records], dtype=np.int64)
+        self.node_row = np.array(
+            [node_row.get(r.node_name, LOST) if r.node_name else PENDING for r in self.records], dtype=np.int64
+        )
+        self._node_rows = node_row
+        self._n_nodes = n_nodes
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def pod(self, index: int) -> Pod:
+        """The pod at an index, defaulted, with its node's name."""
+        record = self.records[index]
+        return Pod(metadata=record.metadata, spec=record.spec, status=record.status)
+
+    def key(self, index: int) -> str:
+        """``namespace/name`` of the pod at an index."""
+        metadata = self.records[index].metadata
+        return f"{metadata.namespace}/{metadata.name}"
+
+    @cached_property
+    def index(self) -> dict[tuple[str, str], int]:
+        """The index of a namespace and name."""
+        return {(r.metadata.namespace, r.metadata.name): i for i, r in enumerate(self.records)}
+
+    @cached_property
+    def class_labels(self) -> LabelColumns:
+        """The labels of the classes, a column per key."""
+        return LabelColumns([pod_class.labels for pod_class in self.classes])
+
+    @cached_property
+    def class_terminating(self) -> Mask:
+        """Which classes are of pods being deleted: bool, shape (n_classes,)."""
+        return np.array([pod_class.terminating for pod_class in self.classes], dtype=np.bool_)
+
+    @cached_property
+    def class_namespace(self) -> LabelColumns:
+        """The namespaces of the classes, as the column of the empty key."""
+        return LabelColumns([{"": pod_class.namespace} for pod_class in self.classes])
+
+    def classes_in(self, namespaces: frozenset[str]) -> Mask:
+        """Which classes are of pods in one of the namespaces: bool, shape (n_classes,)."""
+        column = self.class_namespace[""]
+        return np.array([name in namespaces for name in column.values], dtype=np.bool_)[column.codes]
+
+    @cached_property
+    def priority(self) -> Int64:
+        """``spec.priority``, 0 where there is none: int64, shape (n_pods,)."""
+        return np.array([record.spec.priority or 0 for record in self.records], dtype=np.int64)
+
+    @cached_property
+    def nominated_row(self) -> Int64:
+        """The row of the node that a pending pod is nominated to, else ``PENDING``: int64, shape (n_pods,)."""
+        return np.array(
+            [
+                self._node_rows.get(record.status.nominated_node_name, PENDING) if not record.node_name else PENDING
+                for record in self.records
+            ],
+            dtype=np.int64,
+        )
+
+    def owner(self, index: int) -> OwnerReference | None:
+        """The controller that owns the pod at an index, if any."""
+        return next((owner for owner in self.records[index].metadata.owner_references if owner.controller), None)
+
+    def start_time(self, index: int) -> datetime | None:
+        """``status.startTime`` of the pod at an index."""
+        return self.records[index].status.start_time
+
+    @cached_property
+    def assigned(self) -> Int64:
+        """The indices of the pods on nodes of the snapshot, ordered by node: int64, shape (n_assigned,)."""
+        assigned = np.flatnonzero(self.node_row >= 0)
+        return assigned[np.argsort(self.node_row[assigned], kind="stable")]
+
+    @cached_property
+    def _offsets(self) -> Int64:
+        """Where in ``assigned`` the pods of each node begin: int64, shape (n_nodes + 1,)."""
+        return np.searchsorted(self.node_row[self.assigned], np.arange(self._n_nodes + 1))
+
+    def on_node(self, row: int) -> Int64:
+        """The indices of the pods on a node, in the order of the snapshot."""
+        return self.assigned[self._offsets[row] : self._offsets[row + 1]]
+
+    @cached_property
+    def _cells(self) -> tuple[Int64, Int64, Int64, Int64]:
+        """Class and node of every pair that has pods, and how many; ordered by class, with each class's offset."""
+        pairs = self.class_id[self.assigned] * self._n_nodes + self.node_row[self.assigned]
+        distinct, counts = np.unique(pairs, return_counts=True)
+        classes, rows = np.divmod(distinct, max(self._n_nodes, 1))
+        offsets = np.searchsorted(classes, np.arange(len(self.classes) + 1))
+        return classes, rows, counts.astype(np.int64), offsets
+
+    def cells(self, class_ids: Int64) -> tuple[Int64, Int64, Int64]:
+        """Where the pods of some classes are.
+
+        Parameters
+        ----------
+        class_ids : ndarray of int64
+            The classes, ascending.
+
+        Returns
+        -------
+        classes, rows, counts : ndarray of int64
+            One entry per class and node that has pods of it: class, node row, number of pods.
+        """
+        classes, rows, counts, offsets = self._cells
+        if len(class_ids) == len(self.classes):
+            return classes, rows, counts
+        lengths = offsets[class_ids + 1] - offsets[class_ids]
+        starts = np.repeat(offsets[class_ids] - np.concatenate(([0], np.cumsum(lengths)[:-1])), lengths)
+        at = starts + np.arange(len(starts))
+        return classes[at], rows[at], counts[at]
+
+    def sum_per_node(self, per_class: Int64) -> Int64:
+        """Sum a quantity of pod classes over the pods of each node.
+
+        Parameters
+        ----------
+        per_class : ndarray of int64, shape (n_classes,)
+            What a pod of each class contributes.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_nodes,)
+        """
+        classes, rows, counts = self.cells(np.flatnonzero(per_class))
+        out = np.zeros(self._n_nodes, dtype=np.int64)
+        np.add.at(out, rows, counts * per_class[classes])
+        return out

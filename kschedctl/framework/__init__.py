@@ -1,0 +1,1 @@
+"""The scheduling framework: extension points, cycle state, releases, profiles and the plugins' registry."""

@@ -1,0 +1,67 @@
+"""The rules for a NodeAffinity in plugin args (component-helpers ``nodeaffinity``, apimachinery ``labels``)."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from kschedctl.api.node_selector import NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm
+from kschedctl.api.selectors import DOES_NOT_EXIST, EXISTS, GT, IN, LT, NOT_IN
+from kschedctl.framework.config.names import label_value_problems, qualified_name_problems
+from kschedctl.framework.config.problems import Problems, child
+
+_INTEGER: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
+
+
+def validate_node_affinity(affinity: NodeAffinity, path: str, problems: Problems) -> None:
+    """Note what is wrong with the terms; terms that match nothing or have no weight are not looked at."""
+    required = affinity.required_during_scheduling_ignored_during_execution
+    if required is not None:
+        terms_path = f"{child(path, 'requiredDuringSchedulingIgnoredDuringExecution')}.nodeSelectorTerms"
+        for i, term in enumerate(required.node_selector_terms):
+            _term(term, f"{terms_path}[{i}]", problems)
+    for i, preferred in enumerate(affinity.preferred_during_scheduling_ignored_during_execution):
+        if preferred.weight:
+            preferred_path = f"{child(path, 'preferredDuringSchedulingIgnoredDuringExecution')}[{i}]"
+            _term(preferred.preference, preferred_path, problems)
+
+
+def _term(term: NodeSelectorTerm, path: str, problems: Problems) -> None:
+    for i, requirement in enumerate(term.match_expressions):
+        _expression(requirement, f"{path}.matchExpressions[{i}]", problems)
+    for i, requirement in enumerate(term.match_fields):
+        field_path = f"{path}.matchFields[{i}]"
+        if requirement.operator not in (IN, NOT_IN):
+            problems.unsupported(f"{field_path}.operator", requirement.operator, (IN, NOT_IN))
+        elif len(requirement.values) != 1:
+            problems.invalid(f"{field_path}.values", requirement.values or None, "must have one element")
+
+
+def _expression(requirement: NodeSelectorRequirement, path: str, problems: Problems) -> None:
+    key, operator, values = requirement.key, requirement.operator, requirement.values
+    operators = (IN, NOT_IN, EXISTS, DOES_NOT_EXIST, GT, LT)
+    if operator not in operators:
+        problems.unsupported(f"{path}.operator", operator, operators)
+        return
+    key_problems = qualified_name_problems(key)
+    if key_problems:
+        problems.invalid(f"{path}.key", key, "; ".join(key_problems))
+    values_path = f"{path}.values"
+    if operator in (IN, NOT_IN) and not values:
+        problems.invalid(values_path, None, "for 'in', 'notin' operators, values set can't be empty")
+    if operator in (EXISTS, DOES_NOT_EXIST) and values:
+        problems.invalid(values_path, values, "values set must be empty for exists and does not exist")
+    if operator in (GT, LT):
+        if len(values) != 1:
+            problems.invalid(values_path, values or None, "for 'Gt', 'Lt' operators, exactly one value is required")
+        for i, value in enumerate(values):
+            if not _is_int64(value):
+                problems.invalid(f"{values_path}[{i}]", value, "for 'Gt', 'Lt' operators, the value must be an integer")
+    for i, value in enumerate(values):
+        value_problems = label_value_problems(value)
+        if value_problems:
+            problems.invalid(f"{values_path}[{i}][{key}]", value, "; ".join(value_problems))
+
+
+def _is_int64(text: str) -> bool:
+    return _INTEGER.fullmatch(text) is not None and -(2**63) <= int(text) < 2**63

@@ -1,0 +1,265 @@
+"""Reading a KubeSchedulerConfiguration as kube-scheduler reads it, with all its refusals."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final, NoReturn
+
+import msgspec
+
+from kschedctl.errors import ConfigError, InputError
+from kschedctl.framework.config.args import (
+    ARGS,
+    NodeResourcesFitArgs,
+    RawArgs,
+    default_args,
+    with_release_defaults,
+)
+from kschedctl.framework.config.args_validation import validate_args
+from kschedctl.framework.config.decode import Decoder, Fields
+from kschedctl.framework.config.problems import Problems, go_json
+from kschedctl.framework.config.profile import Implements, Profile, ProfileBuilder
+from kschedctl.framework.config.types import (
+    API_VERSION,
+    DEFAULT_SCHEDULER_NAME,
+    KIND,
+    Extender,
+    KubeSchedulerConfiguration,
+    KubeSchedulerProfile,
+    PluginConfig,
+)
+from kschedctl.framework.config.validation import queue_sort_args, validate
+from kschedctl.framework.extension_point import ExtensionPoint
+from kschedctl.framework.release import Release
+from kschedctl.snapshot.yaml import yaml_documents
+
+_GROUP: Final = API_VERSION.partition("/")[0]
+#: What a plugin's args may say of their version; without one they have that of the configuration.
+_ARGS_VERSIONS: Final = ("", "/", f"{_GROUP}/", API_VERSION)
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerConfiguration:
+    """A configuration, read, checked and worked out.
+
+    Attributes
+    ----------
+    profiles : mapping of str to Profile
+        By scheduler name, in the order of the file.
+    extenders : tuple of Extender
+        In the order in which they are called: those that may be ignored come last.
+    percentage_of_nodes_to_score : int
+        0 stands for the percentage that the scheduler works out from the number of nodes.
+    settings : KubeSchedulerConfiguration
+        Everything as written, with defaults: leader election, backoff, parallelism.
+    warnings : tuple of str
+        What is taken otherwise than one may think, such as a default plugin that is configured anew.
+    """
+
+    profiles: Mapping[str, Profile]
+    extenders: tuple[Extender, ...]
+    percentage_of_nodes_to_score: int
+    settings: KubeSchedulerConfiguration
+    warnings: tuple[str, ...]
+
+
+def default_configuration(release: Release, implements: Implements) -> SchedulerConfiguration:
+    """What kube-scheduler runs with where no configuration is given."""
+    return load_configuration({"apiVersion": API_VERSION, "kind": KIND}, release=release, implements=implements)
+
+
+def load_configuration(
+    data: bytes | Mapping[str, Any], *, release: Release, implements: Implements, where: str = ""
+) -> SchedulerConfiguration:
+    """Read and check a KubeSchedulerConfiguration.
+
+    Certificates of extenders are not looked at: their files are on the scheduler's machine.
+
+    Parameters
+    ----------
+    data : bytes or mapping
+        JSON or YAML text (of several documents the first counts), or the object already read.
+    release : Release
+        The kube-scheduler that it is for.
+    implements : mapping of str to frozenset of ExtensionPoint
+        The plugins that there are, also those that are not in-tree, and the extension points they implement.
+    where : str
+        The file, for errors.
+
+    Raises
+    ------
+    ConfigError
+        For everything that kube-scheduler refuses to start with. Problems of one kind are reported together: first
+        those of reading, then those of the values, then those of the plugins.
+    """
+    document = _parse(data, where) if isinstance(data, bytes) else data
+    problems, warnings = Problems(), list[str]()
+    config, args = _decode(document, release, problems, where)
+    problems.raise_if_any(where)
+    validate(config, problems)
+    for i, profile in enumerate(config.profiles):
+        for j, (plugin_config, own) in enumerate(zip(profile.plugin_config, args[i], strict=True)):
+            # NodeResourcesFit is not looked at before it is made.
+            if plugin_config.name != "NodeResourcesFit":
+                validate_args(own, f"profiles[{i}].pluginConfig[{j}].args", release, problems)
+    problems.raise_if_any(where)
+    ignored = tuple(
+        resource.name
+        for extender in config.extenders
+        for resource in extender.managed_resources
+        if resource.ignored_by_scheduler
+    )
+    profiles = []
+    for i, profile in enumerate(config.profiles):
+        given = {plugin_config.name: own for plugin_config, own in zip(profile.plugin_config, args[i], strict=True)}
+        builder = ProfileBuilder(
+            profile,
+            _with_ignored_resources({**default_args(release), **given}, ignored),
+            f"profiles[{i}]",
+            release=release,
+            implements=implements,
+            problems=problems,
+            warnings=warnings,
+        )
+        profiles.append(builder.build())
+        warnings += _unknown_plugin_configs(profile, f"profiles[{i}]", implements)
+    problems.raise_if_any(where)
+    _check_queue_sort(config.profiles, profiles, problems)
+    problems.raise_if_any(where)
+    return SchedulerConfiguration(
+        profiles=MappingProxyType({profile.scheduler_name: profile for profile in profiles}),
+        extenders=tuple(sorted(config.extenders, key=lambda extender: extender.ignorable)),
+        percentage_of_nodes_to_score=config.percentage_of_nodes_to_score,
+        settings=config,
+        warnings=tuple(dict.fromkeys(warnings)),
+    )
+
+
+def _parse(text: bytes, where: str) -> Any:
+    """The first document of a text as plain data; as for kube-scheduler, JSON is what begins with a brace."""
+    try:
+        if text.lstrip().startswith(b"{"):
+            return json.loads(text, object_pairs_hook=Fields, parse_constant=_no_constant)
+        _, document = next(yaml_documents(text, where), (1, b"null"))
+        _refuse_repeated_keys(text, where)
+        return json.loads(document)
+    except InputError as error:
+        raise ConfigError(error.problem, where=error.where, path=error.path, hint=error.hint) from None
+    except ValueError as error:
+        raise ConfigError(f"is no JSON: {error}", where=where) from None
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON value")
+
+
+def _refuse_repeated_keys(text: bytes, where: str) -> None:
+    """YAML readers let the last of repeated keys win; kube-scheduler does not."""
+    import yaml
+
+    problems = Problems()
+    pending, seen = [next(yaml.compose_all(text, Loader=yaml.CSafeLoader), None)], set()
+    while pending:
+        node = pending.pop(0)
+        if node is None or id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, yaml.SequenceNode):
+            pending += node.value
+        elif isinstance(node, yaml.MappingNode):
+            keys = set()
+            for key, value in node.value:
+                if key.value in keys and isinstance(key, yaml.ScalarNode):
+                    problems.add(f"line {key.start_mark.line + 1}", f'key "{key.value}" already set in map')
+                keys.add(key.value if isinstance(key, yaml.ScalarNode) else id(key))
+                pending.append(value)
+    problems.raise_if_any(where)
+
+
+def _decode(
+    document: Any, release: Release, problems: Problems, where: str
+) -> tuple[KubeSchedulerConfiguration, list[list[msgspec.Struct]]]:
+    """The configuration, and per profile the args in its pluginConfig with their defaults."""
+    _check_type(document, where)
+    decoder = Decoder(problems, release.absent_config_fields)
+    config = decoder.struct(_without_type(document), KubeSchedulerConfiguration, "")
+    if len(config.profiles) == 1 and config.profiles[0].scheduler_name is None:
+        named = msgspec.structs.replace(config.profiles[0], scheduler_name=DEFAULT_SCHEDULER_NAME)
+        config = msgspec.structs.replace(config, profiles=(named,))
+    args = [
+        [
+            _decode_args(plugin_config, f"profiles[{i}].pluginConfig[{j}].args", decoder, problems, release)
+            for j, plugin_config in enumerate(profile.plugin_config)
+        ]
+        for i, profile in enumerate(config.profiles)
+    ]
+    return config, args
+
+
+def _check_type(document: Any, where: str) -> None:
+    """Refuse what is no KubeSchedulerConfiguration of a version that there is."""
+    if not isinstance(document, Mapping):
+        raise ConfigError("is not an object", where=where, hint=f"a {KIND} of {API_VERSION} is expected")
+    for name in ("kind", "apiVersion"):
+        value = document.get(name)
+        if not isinstance(value, str) or not value:
+            expected = KIND if name == "kind" else API_VERSION
+            raise ConfigError("Required value", where=where, path=name, hint=f"{expected} is expected")
+    kind, version = document["kind"], document["apiVersion"]
+    if version != API_VERSION or kind != KIND:
+        problem = f'no kind "{kind}" is registered for version "{version}"'
+        raise ConfigError(problem, where=where, hint=f"a {KIND} of {API_VERSION} is expected")
+
+
+def _decode_args(
+    plugin_config: PluginConfig, path: str, decoder: Decoder, problems: Problems, release: Release
+) -> msgspec.Struct:
+    """A plugin's args; they may say of what type they are, and must be right then."""
+    cls, data = ARGS.get(plugin_config.name), plugin_config.args
+    if cls is None:
+        return RawArgs(data)
+    if data is None:
+        return with_release_defaults(cls(), release)
+    if isinstance(data, Mapping):
+        kind, version = data.get("kind") or cls.__name__, data.get("apiVersion") or ""
+        if version not in _ARGS_VERSIONS or kind != cls.__name__:
+            text = f"{go_json(kind)} of version {go_json(version)} is no {cls.__name__} of {API_VERSION}"
+            problems.add(path, text)
+        data = _without_type(data)
+    return with_release_defaults(decoder.struct(data, cls, path), release)
+
+
+def _without_type(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    plain = Fields([(name, value) for name, value in data.items() if name not in ("apiVersion", "kind")])
+    plain.repeated = data.repeated if isinstance(data, Fields) else ()
+    return plain
+
+
+def _with_ignored_resources(args: Mapping[str, msgspec.Struct], ignored: tuple[str, ...]) -> dict[str, msgspec.Struct]:
+    """What extenders look after replaces the resources that NodeResourcesFit is told to ignore."""
+    fit = args["NodeResourcesFit"]
+    if not ignored or not isinstance(fit, NodeResourcesFitArgs):
+        return dict(args)
+    return {**args, "NodeResourcesFit": msgspec.structs.replace(fit, ignored_resources=ignored)}
+
+
+def _unknown_plugin_configs(profile: KubeSchedulerProfile, path: str, implements: Implements) -> Iterator[str]:
+    for i, config in enumerate(profile.plugin_config):
+        if config.name not in implements:
+            yield f"{path}.pluginConfig[{i}]: there is no plugin {go_json(config.name)}; its args have no effect"
+
+
+def _check_queue_sort(written: Sequence[KubeSchedulerProfile], profiles: Sequence[Profile], problems: Problems) -> None:
+    """All profiles share one queue, so they must order it alike."""
+    first = profiles[0].plugins[ExtensionPoint.QUEUE_SORT][0]
+    first_args = go_json(queue_sort_args(written[0], first))
+    for i, profile in enumerate(profiles[1:], start=1):
+        name, own = profile.scheduler_name, profile.plugins[ExtensionPoint.QUEUE_SORT][0]
+        if own != first:
+            text = f'different queue sort plugins for profile "{name}": "{own}", first: "{first}"'
+            problems.add(f"profiles[{i}].plugins.queueSort", text)
+        elif go_json(queue_sort_args(written[i], own)) != first_args:
+            problems.add(f"profiles[{i}].pluginConfig", f'different queue sort plugin args for profile "{name}"')

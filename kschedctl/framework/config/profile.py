@@ -1,0 +1,265 @@
+"""Profiles: which plugins run at which extension point, in which order, with which weights and args.
+
+The rules are those of ``mergePlugins`` (``pkg/scheduler/apis/config/v1/default_plugins.go``) and of ``NewFramework``
+with its expansion of multiPoint (``pkg/scheduler/framework/runtime/framework.go``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+import msgspec
+
+from kschedctl.framework.config.args_validation import validate_args
+from kschedctl.framework.config.problems import Problems
+from kschedctl.framework.config.types import KubeSchedulerProfile, Plugin, PluginSet
+from kschedctl.framework.extension_point import ExtensionPoint
+from kschedctl.framework.release import Release
+
+#: Per plugin that there is, the extension points that it implements.
+Implements = Mapping[str, frozenset[ExtensionPoint]]
+
+_ALL: Final = "*"
+_FIT: Final = "NodeResourcesFit"
+_MAX_NODE_SCORE: Final = 100
+_MAX_TOTAL_SCORE: Final = 2**63 - 1
+
+_PLACEMENT_GENERATE: Final = "placementGenerate"
+_PLACEMENT_SCORE: Final = "placementScore"
+#: The points of pod groups, at which nothing runs for a single pod; what is written for them is checked all the same.
+_PLACEMENT_PLUGINS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
+    {
+        _PLACEMENT_GENERATE: frozenset({"TopologyPlacementGenerator"}),
+        _PLACEMENT_SCORE: frozenset({_FIT, "PodGroupPodsCount"}),
+    }
+)
+#: The order in which the framework takes up the points, and so in which it finds mistakes.
+_POINTS: Final[tuple[str, ...]] = (
+    ExtensionPoint.PRE_FILTER,
+    ExtensionPoint.FILTER,
+    ExtensionPoint.POST_FILTER,
+    ExtensionPoint.RESERVE,
+    ExtensionPoint.PRE_SCORE,
+    ExtensionPoint.SCORE,
+    ExtensionPoint.PRE_BIND,
+    ExtensionPoint.BIND,
+    ExtensionPoint.POST_BIND,
+    ExtensionPoint.PERMIT,
+    ExtensionPoint.PRE_ENQUEUE,
+    ExtensionPoint.QUEUE_SORT,
+    _PLACEMENT_GENERATE,
+    _PLACEMENT_SCORE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What one scheduler name stands for.
+
+    Attributes
+    ----------
+    scheduler_name : str
+        The ``spec.schedulerName`` of its pods.
+    plugins : mapping of ExtensionPoint to tuple of str
+        The plugins of every extension point in running order.
+    weights : mapping of str to int
+        The weights of the Score plugins, in running order.
+    args : mapping of str to msgspec.Struct
+        The args of every in-tree plugin that has any, with the defaults filled in, whether it runs or not, and
+        ``RawArgs`` for every other plugin that some are given for.
+    percentage_of_nodes_to_score : int or None
+        ``None`` where that of the whole configuration holds.
+    """
+
+    scheduler_name: str
+    plugins: Mapping[ExtensionPoint, tuple[str, ...]]
+    weights: Mapping[str, int]
+    args: Mapping[str, msgspec.Struct]
+    percentage_of_nodes_to_score: int | None
+
+
+def merge_default_plugins(plugins: PluginSet, release: Release, warnings: list[str]) -> PluginSet:
+    """The multiPoint set of a profile, merged with that of the default profile.
+
+    A default plugin that is enabled again keeps its place and takes the weight as written, also where none is. The
+    other plugins follow in their order. What is disabled stays on record for the single points.
+    """
+    disabled = {plugin.name for plugin in plugins.disabled}
+    custom = {plugin.name: i for i, plugin in enumerate(plugins.enabled)}
+    enabled, replaced = [], set()
+    for name, weight in release.default_plugins if _ALL not in disabled else ():
+        if name in disabled:
+            continue
+        if name in custom:
+            warnings.append(f"Default plugin is explicitly re-configured; overriding: {name}")
+            replaced.add(custom[name])
+            enabled.append(plugins.enabled[custom[name]])
+        else:
+            enabled.append(Plugin(name, weight))
+    enabled += [plugin for i, plugin in enumerate(plugins.enabled) if i not in replaced]
+    return PluginSet(tuple(enabled), plugins.disabled)
+
+
+class ProfileBuilder:
+    """Works out one profile; what is wrong with it is noted.
+
+    Parameters
+    ----------
+    profile : KubeSchedulerProfile
+        The profile as written.
+    args : mapping of str to msgspec.Struct
+        The args that its plugins get.
+    path : str
+        The field that has the profile.
+    release : Release
+        Whose default plugins and rules apply.
+    implements : mapping of str to frozenset of ExtensionPoint
+        The plugins that there are, and what they implement.
+    problems, warnings
+        Where problems and warnings are noted.
+    """
+
+    def __init__(
+        self,
+        profile: KubeSchedulerProfile,
+        args: Mapping[str, msgspec.Struct],
+        path: str,
+        *,
+        release: Release,
+        implements: Implements,
+        problems: Problems,
+        warnings: list[str],
+    ) -> None:
+        self._profile = profile
+        self._args = args
+        self._path = path
+        self._release = release
+        self._implements = implements
+        self._problems = problems
+        self._warnings = warnings
+        self._points = tuple(point for point in _POINTS if point not in release.absent_config_fields)
+        self._multi_point = merge_default_plugins(profile.plugins.multi_point, release, warnings)
+
+    def build(self) -> Profile:
+        """Resolve the profile; where problems were noted, the result is not to be used."""
+        self._check_fit_args()
+        self._check_names()
+        resolved = {point: self._resolve(point) for point in self._points}
+        self._check_counts(resolved)
+        # A name without a weight is one of the problems.
+        weights = self._weights(ExtensionPoint.SCORE)
+        if _PLACEMENT_SCORE in self._points:
+            self._weights(_PLACEMENT_SCORE)
+        return Profile(
+            scheduler_name=self._profile.scheduler_name or "",
+            plugins=MappingProxyType({point: resolved[point] for point in ExtensionPoint}),
+            weights=MappingProxyType(
+                {name: weights[name] for name in resolved[ExtensionPoint.SCORE] if name in weights}
+            ),
+            args=MappingProxyType(dict(self._args)),
+            percentage_of_nodes_to_score=self._profile.percentage_of_nodes_to_score,
+        )
+
+    def _implements_point(self, name: str, point: str) -> bool:
+        if point in _PLACEMENT_PLUGINS:
+            return name in _PLACEMENT_PLUGINS[point]
+        return point in self._implements.get(name, frozenset())
+
+    def _check_fit_args(self) -> None:
+        """NodeResourcesFit looks at its own args, when it is made; so they are refused only where it takes part."""
+        sets = (self._multi_point, *(self._profile.plugins.at(point) for point in self._points))
+        if any(plugin.name == _FIT for plugins in sets for plugin in plugins.enabled):
+            configs = [config.name for config in self._profile.plugin_config]
+            own = f"{self._path}.pluginConfig[{configs.index(_FIT)}].args" if _FIT in configs else self._path
+            validate_args(self._args[_FIT], own, self._release, self._problems)
+
+    def _check_names(self) -> None:
+        for point in self._points:
+            seen = set()
+            for i, plugin in enumerate(self._profile.plugins.at(point).enabled):
+                path = f"{self._path}.plugins.{point}.enabled[{i}]"
+                if plugin.name not in self._implements:
+                    self._problems.add(path, f'{_interface(point)} "{plugin.name}" does not exist')
+                elif not self._implements_point(plugin.name, point):
+                    self._problems.add(path, f'plugin "{plugin.name}" does not extend {_interface(point)} plugin')
+                elif plugin.name in seen:
+                    self._problems.add(path, f'plugin "{plugin.name}" already registered as "{_interface(point)}"')
+                seen.add(plugin.name)
+        # The framework looks for these plugins at the first point that is open to them.
+        is_open = (point for point in self._points if _ALL not in _names(self._profile.plugins.at(point).disabled))
+        interface = _interface(next(is_open, self._points[0]))
+        for plugin in self._multi_point.enabled:
+            if plugin.name not in self._implements:
+                self._problems.add(self._multi_point_path(plugin), f'{interface} "{plugin.name}" does not exist')
+
+    def _multi_point_path(self, plugin: Plugin) -> str:
+        written = self._profile.plugins.multi_point.enabled
+        # The same object: a name can be there twice, and the second is the mistake.
+        place = next((f".enabled[{i}]" for i, other in enumerate(written) if other is plugin), "")
+        return f"{self._path}.plugins.multiPoint{place}"
+
+    def _resolve(self, point: str) -> tuple[str, ...]:
+        """The plugins of a point: first those of multiPoint that the point names, then the rest of multiPoint."""
+        plugins = self._profile.plugins.at(point)
+        named, disabled = _names(plugins.enabled), _names(plugins.disabled)
+        if _ALL in disabled:
+            return named
+        overridden, expanded = set(), []
+        for plugin in self._multi_point.enabled:
+            if not self._implements_point(plugin.name, point) or plugin.name in disabled:
+                continue
+            if plugin.name in named:
+                overridden.add(plugin.name)
+                self._warnings.append(f"MultiPoint plugin is explicitly re-configured; overriding: {plugin.name}")
+            elif plugin.name in expanded:
+                text = f'plugin "{plugin.name}" already registered as "{_interface(point)}"'
+                self._problems.add(self._multi_point_path(plugin), text)
+            else:
+                expanded.append(plugin.name)
+        first = [name for name in named if name in overridden]
+        last = [name for name in named if name not in overridden]
+        return (*first, *expanded, *last)
+
+    def _check_counts(self, resolved: Mapping[str, tuple[str, ...]]) -> None:
+        name, path = self._profile.scheduler_name, f"{self._path}.plugins"
+        n_sorts = len(resolved[ExtensionPoint.QUEUE_SORT])
+        if n_sorts != 1:
+            text = f'only one queue sort plugin required for profile with scheduler name "{name}", but got {n_sorts}'
+            self._problems.add(f"{path}.queueSort", text)
+        if not resolved[ExtensionPoint.BIND]:
+            text = f'at least one bind plugin is needed for profile with scheduler name "{name}"'
+            self._problems.add(f"{path}.bind", text)
+        if len(resolved.get(_PLACEMENT_GENERATE, ())) > 1:
+            text = f'at most one placement generate plugin is allowed for profile with scheduler name "{name}"'
+            self._problems.add(f"{path}.placementGenerate", text)
+
+    def _weights(self, point: str) -> dict[str, int]:
+        """The weights of all plugins with scores: that of the point before that of multiPoint, 1 instead of 0."""
+        weights: dict[str, int] = {}
+        total = 0
+        for plugin in (*self._profile.plugins.at(point).enabled, *self._multi_point.enabled):
+            if plugin.name in weights or not self._implements_point(plugin.name, point):
+                continue
+            weight = weights[plugin.name] = plugin.weight or 1
+            # In int64, the room that is left becomes negative after a negative weight: then nothing fits any more.
+            if weight * _MAX_NODE_SCORE > _wrap(_MAX_TOTAL_SCORE - total):
+                text = "total score of Score plugins could overflow"
+                self._problems.add(f"{self._path}.plugins.{point}", text)
+                break
+            total += weight * _MAX_NODE_SCORE
+        return weights
+
+
+def _interface(point: str) -> str:
+    return f"{point[0].upper()}{point[1:]}Plugin"
+
+
+def _names(plugins: Iterable[Plugin]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(plugin.name for plugin in plugins))
+
+
+def _wrap(value: int) -> int:
+    return (value + 2**63) % 2**64 - 2**63

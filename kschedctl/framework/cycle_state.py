@@ -1,0 +1,56 @@
+"""What plugins keep for each other and for themselves during one scheduling cycle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class NotModelled:
+    """Something that would bear on the answer and is not modelled.
+
+    Attributes
+    ----------
+    feature : str
+        What it is.
+    effect : str
+        What that means for the answer.
+    """
+
+    feature: str
+    effect: str
+
+    def __str__(self) -> str:
+        return f"not modelled yet: {self.feature} ({self.effect})"
+
+
+@dataclass(slots=True)
+class CycleState:
+    """The state of one scheduling cycle.
+
+    Attributes
+    ----------
+    skip_filter_plugins : set of str
+        Plugins that PreFilter said have nothing to filter.
+    skip_score_plugins : set of str
+        Plugins that PreScore said have nothing to score.
+    not_modelled : list of NotModelled
+        What the plugins could not answer for.
+    """
+
+    skip_filter_plugins: set[str] = field(default_factory=set)
+    skip_score_plugins: set[str] = field(default_factory=set)
+    not_modelled: list[NotModelled] = field(default_factory=list)
+    _data: dict[type, object] = field(default_factory=dict)
+
+    def write(self, value: object) -> None:
+        """Keep a value; its type is its key, so every plugin has a type of its own."""
+        self._data[type(value)] = value
+
+    def read(self, kind: type[T]) -> T | None:
+        """The value of a type, or ``None`` where none was written."""
+        value = self._data.get(kind)
+        return value if isinstance(value, kind) else None

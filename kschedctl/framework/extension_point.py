@@ -1,0 +1,22 @@
+"""The extension points of the scheduling framework, named as a KubeSchedulerConfiguration names them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class ExtensionPoint(StrEnum):
+    """Where a plugin takes part, in the order of a scheduling cycle. The values are the fields of ``plugins``."""
+
+    PRE_ENQUEUE = "preEnqueue"
+    QUEUE_SORT = "queueSort"
+    PRE_FILTER = "preFilter"
+    FILTER = "filter"
+    POST_FILTER = "postFilter"
+    PRE_SCORE = "preScore"
+    SCORE = "score"
+    RESERVE = "reserve"
+    PERMIT = "permit"
+    PRE_BIND = "preBind"
+    BIND = "bind"
+    POST_BIND = "postBind"

@@ -1,0 +1,271 @@
+"""The extension points as base classes. A plugin is a class that derives from those it takes part in.
+
+A plugin answers for all nodes at once: ``filter`` gets an ``Overlay`` (one world per node, the snapshot itself where
+it has no changes) and returns ``Rejections``, ``score`` gets node rows and returns an array. For a plugin that looks
+at one node at a time see ``kschedctl.framework.node_by_node``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, ClassVar, Final
+
+import msgspec
+
+from kschedctl.api.pod import Pod
+from kschedctl.api.resources import RequestRules
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.labels import Int64
+from kschedctl.cluster.overlay import Overlay
+from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.extension_point import ExtensionPoint
+from kschedctl.framework.release import Release
+from kschedctl.framework.status import SUCCESS, Rejections, Status
+
+if TYPE_CHECKING:
+    from kschedctl.framework.runtime import Framework
+    from kschedctl.framework.verdicts import NodeStatuses
+
+MAX_NODE_SCORE: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Handle:
+    """What a plugin may look at besides the pod.
+
+    Attributes
+    ----------
+    cluster : Cluster
+        The cluster.
+    release : Release
+        The rules that apply.
+    framework : Framework
+        The framework the plugin runs in, for plugins that run others (preemption).
+    scheduler_names : frozenset of str
+        The names of all profiles.
+    """
+
+    cluster: Cluster
+    release: Release
+    framework: Framework
+    scheduler_names: frozenset[str]
+
+    @property
+    def request_rules(self) -> RequestRules:
+        """How the release counts what pods request."""
+        return RequestRules(
+            pod_level=self.release.enabled("PodLevelResources"),
+            status=self.release.enabled("InPlacePodVerticalScaling"),
+            pod_level_status=self.release.enabled("InPlacePodLevelResourcesVerticalScaling"),
+        )
+
+
+class Plugin(ABC):
+    """Base of all plugins.
+
+    Parameters
+    ----------
+    args : msgspec.Struct or None
+        The plugin's arguments, defaults filled in; ``None`` where it has none.
+    handle : Handle
+        What it may look at.
+    """
+
+    name: ClassVar[str]
+
+    def __init__(self, args: msgspec.Struct | None, handle: Handle) -> None:
+        self.handle = handle
+
+    @classmethod
+    def extension_points(cls, release: Release) -> frozenset[ExtensionPoint]:
+        """Where the plugin takes part in a release: the extension points it derives from."""
+        return frozenset(point for point, base in EXTENSION_POINT_CLASSES.items() if issubclass(cls, base))
+
+
+class PreEnqueuePlugin(Plugin):
+    """Decides whether a pod may enter the queue."""
+
+    @abstractmethod
+    def pre_enqueue(self, pod: Pod) -> Status:
+        """Say whether the pod may be tried at all."""
+
+
+class QueueSortPlugin(Plugin):
+    """Orders the queue."""
+
+    @abstractmethod
+    def sort_key(self, pod: Pod, queued_at: datetime) -> tuple[object, ...]:
+        """A key; pods with smaller keys are tried first."""
+
+
+@dataclass(frozen=True, slots=True)
+class PreFilterResult:
+    """What PreFilter says.
+
+    Attributes
+    ----------
+    status : Status
+        Success, Skip, or why the pod cannot be scheduled at all.
+    node_names : frozenset of str, optional
+        The only nodes that come into question; ``None`` for all.
+    """
+
+    status: Status = SUCCESS
+    node_names: frozenset[str] | None = None
+
+
+class PreFilterPlugin(Plugin):
+    """Looks at the pod before any node. What it counts over pods must be linear, for ``Overlay.delta``."""
+
+    @abstractmethod
+    def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
+        """Prepare filtering; what is needed later is written to the state."""
+
+
+class FilterPlugin(Plugin):
+    """Says on which nodes a pod cannot run."""
+
+    @abstractmethod
+    def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
+        """Judge every world of the overlay."""
+
+
+@dataclass(frozen=True, slots=True)
+class PostFilterResult:
+    """What PostFilter says.
+
+    Attributes
+    ----------
+    status : Status
+        Success where the pod can be scheduled after what was done.
+    nominated : tuple of str
+        The nodes that the nomination can fall on; several where chance decides.
+    """
+
+    status: Status
+    nominated: tuple[str, ...] = ()
+
+
+class PostFilterPlugin(Plugin):
+    """Tries to make room for a pod that fits nowhere."""
+
+    @abstractmethod
+    def post_filter(self, state: CycleState, pod: Pod, statuses: NodeStatuses) -> PostFilterResult:
+        """Look for a way, given why each node was turned away."""
+
+
+class PreScorePlugin(Plugin):
+    """Looks at the feasible nodes together before scoring."""
+
+    @abstractmethod
+    def pre_score(self, state: CycleState, pod: Pod, rows: Int64) -> Status:
+        """Prepare scoring; Skip where there is nothing to score."""
+
+
+class ScorePlugin(Plugin):
+    """Ranks nodes."""
+
+    @abstractmethod
+    def score(self, state: CycleState, pod: Pod, rows: Int64) -> Int64:
+        """A raw score per row: int64, shape (n_rows,)."""
+
+    def normalize_score(self, state: CycleState, pod: Pod, scores: Int64) -> Int64:
+        """Bring raw scores into 0..100: int64, shape (n_rows,). By default they are there already."""
+        return scores
+
+
+class ReservePlugin(Plugin):
+    """Claims what a pod needs on its node, and gives it back where a later step fails."""
+
+    @abstractmethod
+    def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+        """Claim."""
+
+    def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
+        """Give back; must not fail."""
+
+
+class PermitPlugin(Plugin):
+    """Lets a pod go on to its node, turns it away, or lets it wait."""
+
+    @abstractmethod
+    def permit(self, state: CycleState, pod: Pod, node_name: str) -> tuple[Status, float]:
+        """Success, a rejection, or Wait with the seconds it may last."""
+
+
+class PreBindPlugin(Plugin):
+    """Does what must be done before a pod is bound."""
+
+    @abstractmethod
+    def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+        """Prepare."""
+
+
+class BindPlugin(Plugin):
+    """Binds a pod to its node."""
+
+    @abstractmethod
+    def bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+        """Bind, or Skip to leave it to the next."""
+
+
+class PostBindPlugin(Plugin):
+    """Is told of a binding."""
+
+    @abstractmethod
+    def post_bind(self, state: CycleState, pod: Pod, node_name: str) -> None:
+        """Take notice."""
+
+
+EXTENSION_POINT_CLASSES: Final[Mapping[ExtensionPoint, type[Plugin]]] = {
+    ExtensionPoint.PRE_ENQUEUE: PreEnqueuePlugin,
+    ExtensionPoint.QUEUE_SORT: QueueSortPlugin,
+    ExtensionPoint.PRE_FILTER: PreFilterPlugin,
+    ExtensionPoint.FILTER: FilterPlugin,
+    ExtensionPoint.POST_FILTER: PostFilterPlugin,
+    ExtensionPoint.PRE_SCORE: PreScorePlugin,
+    ExtensionPoint.SCORE: ScorePlugin,
+    ExtensionPoint.RESERVE: ReservePlugin,
+    ExtensionPoint.PERMIT: PermitPlugin,
+    ExtensionPoint.PRE_BIND: PreBindPlugin,
+    ExtensionPoint.BIND: BindPlugin,
+    ExtensionPoint.POST_BIND: PostBindPlugin,
+}
+
+
+class PluginError(Exception):
+    """A plugin cannot answer; the scheduling cycle ends with an error.
+
+    Not an ``InputError``: the real scheduler ends the cycle in the same way.
+    """
+
+
+def default_normalize_score(scores: Int64, *, reverse: bool) -> Int64:
+    """Scale scores so that the highest becomes 100 (plugins/helper ``DefaultNormalizeScore``).
+
+    Parameters
+    ----------
+    scores : ndarray of int64, shape (n_rows,)
+        Not negative.
+    reverse : bool
+        Whether low scores are good.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_rows,)
+        Divisions truncate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> default_normalize_score(np.array([0, 1, 3]), reverse=True)
+    array([100,  67,   0])
+    """
+    highest = int(scores.max(initial=0))
+    if highest == 0:
+        return scores + MAX_NODE_SCORE if reverse else scores
+    scaled = MAX_NODE_SCORE * scores // highest
+    return MAX_NODE_SCORE - scaled if reverse else scaled

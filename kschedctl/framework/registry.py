@@ -1,0 +1,100 @@
+"""Which plugins there are: one table of names and classes, and what it takes to add to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib.metadata import entry_points
+from typing import Final
+
+from kschedctl.errors import ConfigError
+from kschedctl.framework.extension_point import ExtensionPoint
+from kschedctl.framework.interface import Plugin
+from kschedctl.framework.release import Release
+
+#: Packages name their plugin classes in this entry-point group.
+ENTRY_POINT_GROUP: Final = "kschedctl.plugins"
+
+
+class Registry(Mapping[str, type[Plugin]]):
+    """Plugin classes by name.
+
+    Parameters
+    ----------
+    plugins : mapping of str to type
+        The plugins to begin with.
+    """
+
+    def __init__(self, plugins: Mapping[str, type[Plugin]] | None = None) -> None:
+        self._plugins: dict[str, type[Plugin]] = dict(plugins or {})
+
+    def __getitem__(self, name: str) -> type[Plugin]:
+        return self._plugins[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._plugins)
+
+    def __len__(self) -> int:
+        return len(self._plugins)
+
+    def register(self, name: str, plugin: type[Plugin]) -> None:
+        """Add a plugin.
+
+        Raises
+        ------
+        ConfigError
+            Where the name is taken.
+        """
+        if name in self._plugins:
+            raise ConfigError(f"a plugin named {name} already exists")
+        self._plugins[name] = plugin
+
+    def unregister(self, name: str) -> None:
+        """Take a plugin out.
+
+        Raises
+        ------
+        ConfigError
+            Where there is none of that name.
+        """
+        if name not in self._plugins:
+            raise ConfigError(f"no plugin named {name} exists")
+        del self._plugins[name]
+
+    def merge(self, other: Mapping[str, type[Plugin]]) -> None:
+        """Add all plugins of another table.
+
+        Raises
+        ------
+        ConfigError
+            Where a name is taken.
+        """
+        for name, plugin in other.items():
+            self.register(name, plugin)
+
+    def extension_points(self, release: Release) -> dict[str, frozenset[ExtensionPoint]]:
+        """Where each plugin takes part in a release."""
+        return {name: plugin.extension_points(release) for name, plugin in self._plugins.items()}
+
+
+def in_tree_registry() -> Registry:
+    """The scheduler's own plugins."""
+    from kschedctl.plugins import IN_TREE_PLUGINS
+
+    return Registry(IN_TREE_PLUGINS)
+
+
+def full_registry() -> Registry:
+    """The scheduler's own plugins and those that installed packages bring.
+
+    Raises
+    ------
+    ConfigError
+        Where two have the same name, or an entry point is no plugin class.
+    """
+    registry = in_tree_registry()
+    for entry_point in entry_points(group=ENTRY_POINT_GROUP):
+        plugin = entry_point.load()
+        if not (isinstance(plugin, type) and issubclass(plugin, Plugin)):
+            raise ConfigError(f"entry point {entry_point.name} in {ENTRY_POINT_GROUP} is not a Plugin class")
+        registry.register(entry_point.name, plugin)
+    return registry

@@ -1,0 +1,166 @@
+"""What differs between Kubernetes releases, as data: default plugins, feature gates, texts and formulas.
+
+Plugins ask a ``Release`` for what they need; nothing compares version numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Final
+
+from kschedctl.errors import UnsupportedError
+
+#: The default profile of every release up to 1.35: multiPoint plugins in order, with their weights (0: none given).
+_DEFAULT_PLUGINS: Final = (
+    ("SchedulingGates", 0),
+    ("PrioritySort", 0),
+    ("NodeUnschedulable", 0),
+    ("NodeName", 0),
+    ("TaintToleration", 3),
+    ("NodeAffinity", 2),
+    ("NodePorts", 0),
+    ("NodeResourcesFit", 1),
+    ("VolumeRestrictions", 0),
+    ("NodeVolumeLimits", 0),
+    ("VolumeBinding", 0),
+    ("VolumeZone", 0),
+    ("PodTopologySpread", 2),
+    ("InterPodAffinity", 2),
+    ("DynamicResources", 0),
+    ("DefaultPreemption", 0),
+    ("NodeResourcesBalancedAllocation", 1),
+    ("ImageLocality", 1),
+    ("DefaultBinder", 0),
+)
+
+#: The feature gates that are modelled, with their defaults in 1.34.
+_GATES: Final = {
+    "InPlacePodVerticalScaling": True,
+    "MatchLabelKeysInPodTopologySpread": True,
+    "NodeInclusionPolicyInPodTopologySpread": True,
+    "PodLevelResources": True,
+}
+#: Gates that kube-scheduler refuses to change, because their feature is generally available.
+_LOCKED: Final = frozenset({"NodeInclusionPolicyInPodTopologySpread"})
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """One Kubernetes release, as far as its scheduler decides differently from others.
+
+    Attributes
+    ----------
+    version : str
+        ``major.minor``.
+    default_plugins : tuple of (str, int)
+        The multiPoint plugins of the default profile in order, with their weights; 0 where none is set.
+    dynamic_resources_scores : bool
+        Whether DynamicResources is a Score plugin.
+    balanced_allocation_compares : bool
+        Whether NodeResourcesBalancedAllocation scores the change that the pod makes instead of the result.
+    image_volumes_have_locality : bool
+        Whether ImageLocality looks at images mounted as volumes.
+    devices_back_extended_resources : bool
+        Whether a DeviceClass can stand for an extended resource.
+    portworx_needs_annotation : bool
+        Whether Portworx volumes count as CSI volumes only on nodes whose CSINode says that they are migrated.
+    dynamic_resources_binding_timeout : bool
+        Whether DynamicResources has a binding timeout (the gate DRADeviceBindingConditions).
+    capacity_ratio_follows_type : bool
+        Whether NodeResourcesFit takes requestedToCapacityRatio with that type of scoring strategy only.
+    absent_config_fields : frozenset of str
+        The fields of a KubeSchedulerConfiguration that this release does not know yet.
+    features : mapping of str to bool
+        The modelled feature gates.
+    locked_features : frozenset of str
+        Gates that cannot be changed.
+    """
+
+    version: str
+    default_plugins: tuple[tuple[str, int], ...]
+    features: Mapping[str, bool]
+    locked_features: frozenset[str]
+    dynamic_resources_scores: bool
+    balanced_allocation_compares: bool
+    image_volumes_have_locality: bool
+    devices_back_extended_resources: bool
+    portworx_needs_annotation: bool
+    dynamic_resources_binding_timeout: bool
+    capacity_ratio_follows_type: bool
+    absent_config_fields: frozenset[str]
+
+    def enabled(self, gate: str) -> bool:
+        """Whether a feature gate is on; a gate that this release does not know is off."""
+        return self.features.get(gate, False)
+
+    def with_features(self, gates: Mapping[str, bool]) -> Release:
+        """The same release with some feature gates set.
+
+        Raises
+        ------
+        UnsupportedError
+            For a gate that is not modelled in this release, or that is locked to the other value.
+        """
+        for name, value in gates.items():
+            if name not in self.features:
+                known = ", ".join(sorted(self.features))
+                raise UnsupportedError(
+                    f"feature gate {name} is not modelled for Kubernetes {self.version}\n  modelled gates: {known}"
+                )
+            if name in self.locked_features and value != self.features[name]:
+                locked = str(self.features[name]).lower()
+                raise UnsupportedError(
+                    f"cannot set feature gate {name} to {str(value).lower()}, feature is locked to {locked}"
+                )
+        return replace(self, features=MappingProxyType({**self.features, **gates}))
+
+
+def _weighted(plugins: tuple[tuple[str, int], ...], **weights: int) -> tuple[tuple[str, int], ...]:
+    return tuple((name, weights.get(name, weight)) for name, weight in plugins)
+
+
+_V1_34: Final = Release(
+    version="1.34",
+    default_plugins=_DEFAULT_PLUGINS,
+    features=MappingProxyType(_GATES),
+    locked_features=_LOCKED,
+    dynamic_resources_scores=False,
+    balanced_allocation_compares=False,
+    image_volumes_have_locality=False,
+    devices_back_extended_resources=False,
+    portworx_needs_annotation=True,
+    dynamic_resources_binding_timeout=False,
+    capacity_ratio_follows_type=False,
+    absent_config_fields=frozenset({"bindingTimeout", "placementGenerate", "placementScore"}),
+)
+_V1_35: Final = replace(
+    _V1_34,
+    version="1.35",
+    default_plugins=_weighted(_DEFAULT_PLUGINS, DynamicResources=2),
+    features=MappingProxyType(
+        {**_GATES, "NodeDeclaredFeatures": False, "InPlacePodLevelResourcesVerticalScaling": False}
+    ),
+    dynamic_resources_scores=True,
+    absent_config_fields=frozenset({"placementGenerate", "placementScore"}),
+)
+_V1_36: Final = replace(
+    _V1_35,
+    version="1.36",
+    default_plugins=(*_V1_35.default_plugins, ("NodeDeclaredFeatures", 0)),
+    features=MappingProxyType(
+        {**_GATES, "NodeDeclaredFeatures": True, "InPlacePodLevelResourcesVerticalScaling": True}
+    ),
+    balanced_allocation_compares=True,
+    image_volumes_have_locality=True,
+    devices_back_extended_resources=True,
+    portworx_needs_annotation=False,
+    dynamic_resources_binding_timeout=True,
+    capacity_ratio_follows_type=True,
+    absent_config_fields=frozenset(),
+)
+
+#: The releases that are modelled, oldest first.
+RELEASES: Final[Mapping[str, Release]] = MappingProxyType({r.version: r for r in (_V1_34, _V1_35, _V1_36)})
+LATEST: Final = _V1_36

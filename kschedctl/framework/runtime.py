@@ -1,0 +1,286 @@
+"""One profile at work: its plugins, and the extension points run in kube-scheduler's way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from kschedctl.api.pod import Pod
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.labels import Int64
+from kschedctl.cluster.overlay import Overlay
+from kschedctl.framework.config.profile import Profile
+from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.extension_point import ExtensionPoint
+from kschedctl.framework.interface import (
+    MAX_NODE_SCORE,
+    FilterPlugin,
+    Handle,
+    Plugin,
+    PluginError,
+    PostFilterPlugin,
+    PostFilterResult,
+    PreEnqueuePlugin,
+    PreFilterPlugin,
+    PreFilterResult,
+    PreScorePlugin,
+    ScorePlugin,
+)
+from kschedctl.framework.release import Release
+from kschedctl.framework.status import Code, Rejections, Status
+from kschedctl.framework.verdicts import FilterRun, NodeStatuses
+
+P = TypeVar("P", bound=Plugin)
+
+
+@dataclass(frozen=True, slots=True)
+class PreFilterOutcome:
+    """What all PreFilter plugins say together.
+
+    Attributes
+    ----------
+    status : Status
+        Success, or why the pod cannot be scheduled.
+    node_names : frozenset of str, optional
+        The nodes that all plugins leave; ``None`` for all nodes of the cluster.
+    plugins : tuple of str
+        The plugins that narrowed the nodes down, by name.
+    """
+
+    status: Status
+    node_names: frozenset[str] | None = None
+    plugins: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """What the Score plugins gave the feasible nodes.
+
+    Attributes
+    ----------
+    rows : ndarray of int64, shape (n_rows,)
+        The feasible nodes.
+    raw, normalized : mapping of str to ndarray of int64, shape (n_rows,)
+        Per plugin the score it returned, and the same brought into 0..100.
+    weights : mapping of str to int
+        The profile's weights.
+    total : ndarray of int64, shape (n_rows,)
+        The weighted sum.
+    """
+
+    rows: Int64
+    raw: Mapping[str, Int64]
+    normalized: Mapping[str, Int64]
+    weights: Mapping[str, int]
+    total: Int64
+
+
+class Framework:
+    """A profile's plugins over one cluster.
+
+    Parameters
+    ----------
+    profile : Profile
+        Which plugins run where, their weights and arguments.
+    registry : mapping of str to type
+        The plugin classes.
+    cluster : Cluster
+        The cluster.
+    release : Release
+        The rules that apply.
+    scheduler_names : frozenset of str, optional
+        The names of all profiles; by default only this one's.
+    """
+
+    def __init__(
+        self,
+        profile: Profile,
+        registry: Mapping[str, type[Plugin]],
+        cluster: Cluster,
+        release: Release,
+        scheduler_names: frozenset[str] | None = None,
+    ) -> None:
+        self.profile = profile
+        self.cluster = cluster
+        self.release = release
+        self.handle = Handle(cluster, release, self, scheduler_names or frozenset({profile.scheduler_name}))
+        names = dict.fromkeys(name for plugins in profile.plugins.values() for name in plugins)
+        self._plugins = {name: registry[name](profile.args.get(name), self.handle) for name in names}
+
+    def plugins(self, point: ExtensionPoint, kind: type[P]) -> list[P]:
+        """The plugins of an extension point in running order."""
+        found = (self._plugins[name] for name in self.profile.plugins.get(point, ()))
+        return [plugin for plugin in found if isinstance(plugin, kind)]
+
+    def run_pre_enqueue(self, pod: Pod) -> Status:
+        """Ask whether the pod may enter the queue; the first refusal counts."""
+        for plugin in self.plugins(ExtensionPoint.PRE_ENQUEUE, PreEnqueuePlugin):
+            status = plugin.pre_enqueue(pod)
+            if status.code is not Code.SUCCESS:
+                return Status(status.code, status.reasons, plugin.name)
+        return Status()
+
+    def run_pre_filter(self, state: CycleState, pod: Pod) -> PreFilterOutcome:
+        """Run PreFilter.
+
+        Raises
+        ------
+        PluginError
+            Where a plugin ends the cycle with an error.
+        """
+        node_names: frozenset[str] | None = None
+        narrowing: set[str] = set()
+        rejection = Status()
+        for plugin in self.plugins(ExtensionPoint.PRE_FILTER, PreFilterPlugin):
+            result = _pre_filter(plugin, state, pod)
+            code = result.status.code
+            if code is Code.SKIP:
+                state.skip_filter_plugins.add(plugin.name)
+            elif code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
+                return PreFilterOutcome(Status(code, result.status.reasons, plugin.name))
+            elif code is Code.UNSCHEDULABLE:
+                # Preemption may help, so the others still prepare their state.
+                rejection = Status(code, result.status.reasons, plugin.name)
+            elif code is not Code.SUCCESS:
+                raise PluginError(f'running PreFilter plugin "{plugin.name}": {result.status.message}')
+            elif result.node_names is not None:
+                narrowing.add(plugin.name)
+                node_names = result.node_names if node_names is None else node_names & result.node_names
+                if not node_names:
+                    return PreFilterOutcome(_no_node_left(narrowing), node_names, tuple(sorted(narrowing)))
+        if rejection.code is not Code.SUCCESS:
+            return PreFilterOutcome(rejection)
+        return PreFilterOutcome(Status(), node_names, tuple(sorted(narrowing)))
+
+    def run_filters(self, state: CycleState, pod: Pod, nodes: Overlay) -> FilterRun:
+        """Run every filter that PreFilter did not skip over all worlds, also where an earlier one said no."""
+        rejections: dict[str, Rejections] = {}
+        for plugin in self.plugins(ExtensionPoint.FILTER, FilterPlugin):
+            if plugin.name not in state.skip_filter_plugins:
+                rejections[plugin.name] = _filter(plugin, state, pod, nodes)
+        return FilterRun.of(nodes.rows, rejections)
+
+    def nominated_pods(self, pod: Pod) -> Int64:
+        """The pods that must be counted on the node they are nominated to while ``pod`` is filtered.
+
+        Pending pods of this scheduler with equal or higher priority: indices into ``Cluster.pods``.
+        """
+        pods = self.cluster.pods
+        candidates = np.flatnonzero((pods.nominated_row >= 0) & (pods.priority >= (pod.spec.priority or 0)))
+        own = pod.metadata
+        return np.array(
+            [
+                i
+                for i in candidates.tolist()
+                if pods.records[i].spec.scheduler_name in self.handle.scheduler_names
+                and (pods.records[i].metadata.uid, pods.key(i)) != (own.uid, pod.key)
+            ],
+            dtype=np.int64,
+        )
+
+    def run_filters_with_nominated_pods(
+        self, state: CycleState, pod: Pod, rows: Int64, absent: Status | None = None
+    ) -> NodeStatuses:
+        """Run the filters over nodes, and again with nominated pods where there are any.
+
+        A pod must fit both without the nominated pods and with them.
+
+        Parameters
+        ----------
+        state : CycleState
+            The cycle's state.
+        pod : Pod
+            The pod.
+        rows : ndarray of int64
+            The nodes to look at.
+        absent : Status, optional
+            What is said of all other nodes.
+        """
+        snapshot = self.run_filters(state, pod, self.cluster.overlay(rows))
+        nominated = None
+        pods = self.nominated_pods(pod)
+        pods = pods[np.isin(self.cluster.pods.nominated_row[pods], rows)]
+        if len(pods):
+            nominated_rows, worlds = np.unique(self.cluster.pods.nominated_row[pods], return_inverse=True)
+            overlay = self.cluster.overlay(nominated_rows)
+            overlay.add(worlds, pods)
+            nominated = self.run_filters(state, pod, overlay)
+        absent = absent or Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
+        return NodeStatuses(len(self.cluster.nodes), absent, snapshot, nominated)
+
+    def run_post_filter(self, state: CycleState, pod: Pod, statuses: NodeStatuses) -> PostFilterResult | None:
+        """Run PostFilter; ``None`` where the profile has no such plugin."""
+        plugins = self.plugins(ExtensionPoint.POST_FILTER, PostFilterPlugin)
+        if not plugins:
+            return None
+        reasons: list[str] = []
+        rejector = ""
+        for plugin in plugins:
+            result = plugin.post_filter(state, pod, statuses)
+            code = result.status.code
+            if code is Code.SUCCESS:
+                return result
+            if code is not Code.UNSCHEDULABLE:
+                return PostFilterResult(Status(code, result.status.reasons, plugin.name), result.nominated)
+            reasons += result.status.reasons
+            rejector = rejector or plugin.name
+        return PostFilterResult(Status(Code.UNSCHEDULABLE, tuple(reasons), rejector))
+
+    def run_score(self, state: CycleState, pod: Pod, rows: Int64) -> Scores:
+        """Score feasible nodes.
+
+        Raises
+        ------
+        PluginError
+            Where a plugin ends the cycle with an error.
+        """
+        for pre_scorer in self.plugins(ExtensionPoint.PRE_SCORE, PreScorePlugin):
+            status = pre_scorer.pre_score(state, pod, rows)
+            if status.code is Code.SKIP:
+                state.skip_score_plugins.add(pre_scorer.name)
+            elif status.code is not Code.SUCCESS:
+                raise PluginError(f'running PreScore plugin "{pre_scorer.name}": {status.message}')
+        raw: dict[str, Int64] = {}
+        normalized: dict[str, Int64] = {}
+        total = np.zeros(len(rows), dtype=np.int64)
+        for scorer in self.plugins(ExtensionPoint.SCORE, ScorePlugin):
+            if scorer.name in state.skip_score_plugins:
+                continue
+            try:
+                raw[scorer.name] = scorer.score(state, pod, rows)
+            except PluginError as error:
+                raise PluginError(f'running Score plugins: plugin "{scorer.name}" failed with: {error}') from None
+            scores = normalized[scorer.name] = scorer.normalize_score(state, pod, raw[scorer.name])
+            invalid = scores[(scores < 0) | (scores > MAX_NODE_SCORE)]
+            if len(invalid):
+                raise PluginError(
+                    f'applying score defaultWeights on Score plugins: plugin "{scorer.name}" returns an invalid score '
+                    f"{invalid[0]}, it should in the range of [0, {MAX_NODE_SCORE}] after normalizing"
+                )
+            total += scores * self.profile.weights[scorer.name]
+        return Scores(rows, raw, normalized, {name: self.profile.weights[name] for name in raw}, total)
+
+
+def _pre_filter(plugin: PreFilterPlugin, state: CycleState, pod: Pod) -> PreFilterResult:
+    try:
+        return plugin.pre_filter(state, pod)
+    except PluginError as error:
+        return PreFilterResult(Status(Code.ERROR, (str(error),)))
+
+
+def _filter(plugin: FilterPlugin, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
+    try:
+        return plugin.filter(state, pod, nodes)
+    except PluginError as error:
+        return Rejections.everywhere(len(nodes), Status(Code.ERROR, (str(error),)))
+
+
+def _no_node_left(plugins: set[str]) -> Status:
+    names = sorted(plugins)
+    text = f"node(s) didn't satisfy plugin(s) [{' '.join(names)}] simultaneously"
+    if len(names) == 1:
+        text = f"node(s) didn't satisfy plugin {names[0]}"
+    return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (text,))

@@ -1,0 +1,163 @@
+"""What a plugin says: the framework's status codes, for a pod as a whole and for many nodes at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kschedctl.cluster.labels import Int64, Mask
+
+
+class Code(IntEnum):
+    """The framework's status codes."""
+
+    SUCCESS = 0
+    ERROR = 1
+    UNSCHEDULABLE = 2
+    UNSCHEDULABLE_AND_UNRESOLVABLE = 3
+    WAIT = 4
+    SKIP = 5
+    PENDING = 6
+
+    def __str__(self) -> str:
+        return _CODE_NAMES[self]
+
+    @property
+    def rejected(self) -> bool:
+        """Whether the code turns a pod away without being an error."""
+        return self in (Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.PENDING)
+
+
+_CODE_NAMES: Final = {
+    Code.SUCCESS: "Success",
+    Code.ERROR: "Error",
+    Code.UNSCHEDULABLE: "Unschedulable",
+    Code.UNSCHEDULABLE_AND_UNRESOLVABLE: "UnschedulableAndUnresolvable",
+    Code.WAIT: "Wait",
+    Code.SKIP: "Skip",
+    Code.PENDING: "Pending",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What one plugin says of a pod.
+
+    Attributes
+    ----------
+    code : Code
+        The verdict.
+    reasons : tuple of str
+        The scheduler's own words.
+    plugin : str
+        The plugin that said it.
+    """
+
+    code: Code = Code.SUCCESS
+    reasons: tuple[str, ...] = ()
+    plugin: str = ""
+
+    @property
+    def message(self) -> str:
+        """The reasons in one line."""
+        return ", ".join(self.reasons)
+
+
+SUCCESS: Final = Status()
+SKIP: Final = Status(Code.SKIP)
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a plugin turns a node away.
+
+    Attributes
+    ----------
+    text : str
+        The scheduler's own words, as in its event.
+    detail : str
+        The same with the numbers or names behind it; empty where there are none.
+    data : mapping of str to object
+        Those numbers and names, for programs.
+    """
+
+    text: str
+    detail: str = ""
+    data: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Rejections:
+    """What one plugin says of many nodes. Texts are made when somebody looks.
+
+    Attributes
+    ----------
+    code : ndarray of int8, shape (n_worlds,)
+        A ``Code`` per node; 0 where the plugin lets the pod pass.
+    reason : ndarray of int64, shape (n_worlds,)
+        The plugin's own number for its reasons; nodes with the same number have the same texts.
+    texts : callable
+        The scheduler's words for a reason number.
+    details : callable, optional
+        The reasons at a position with the numbers behind them.
+    """
+
+    code: NDArray[np.int8]
+    reason: Int64
+    texts: Callable[[int], tuple[str, ...]]
+    details: Callable[[int], tuple[Reason, ...]] | None = None
+
+    @classmethod
+    def where(
+        cls, mask: Mask, code: Code, text: str, details: Callable[[int], tuple[Reason, ...]] | None = None
+    ) -> Rejections:
+        """Turn away the masked nodes, all with the same code and text."""
+        return cls((mask * code).astype(np.int8), np.zeros(len(mask), dtype=np.int64), lambda _: (text,), details)
+
+    @classmethod
+    def everywhere(cls, n_worlds: int, status: Status) -> Rejections:
+        """The same status for every node."""
+        code = np.full(n_worlds, status.code, dtype=np.int8)
+        return cls(code, np.zeros(n_worlds, dtype=np.int64), lambda _: status.reasons)
+
+    @classmethod
+    def choose(
+        cls, which: Int64, statuses: tuple[Status, ...], details: Callable[[int], tuple[Reason, ...]] | None = None
+    ) -> Rejections:
+        """One of several statuses per node.
+
+        Parameters
+        ----------
+        which : ndarray of int64, shape (n_worlds,)
+            Index into ``statuses``; -1 where the plugin lets the pod pass.
+        statuses : tuple of Status
+            What can be said.
+        details : callable, optional
+            As in ``Rejections``.
+        """
+        codes = np.array([*(status.code for status in statuses), Code.SUCCESS], dtype=np.int8)
+        return cls(codes[which], which, lambda i: statuses[i].reasons, details)
+
+    @property
+    def rejected(self) -> Mask:
+        """Which nodes the plugin turns away: bool, shape (n_worlds,)."""
+        mask: Mask = self.code != 0
+        return mask
+
+    def status(self, position: int, plugin: str = "") -> Status:
+        """What is said of one node."""
+        code = Code(int(self.code[position]))
+        return Status(code, self.texts(int(self.reason[position])) if code else (), plugin)
+
+    def reasons(self, position: int) -> tuple[Reason, ...]:
+        """Why one node is turned away, with the numbers behind it; empty where it is not."""
+        if not self.code[position]:
+            return ()
+        if self.details is not None:
+            return self.details(position)
+        return tuple(Reason(text) for text in self.texts(int(self.reason[position])))

@@ -1,0 +1,155 @@
+"""What the filters say of all nodes together, and what kube-scheduler would report of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kschedctl.cluster.labels import Int64, Mask
+from kschedctl.framework.status import Code, Rejections, Status
+
+
+@dataclass(frozen=True, slots=True)
+class FilterRun:
+    """One run of all filters over some nodes.
+
+    Attributes
+    ----------
+    rows : ndarray of int64, shape (n_worlds,)
+        The node rows.
+    plugins : tuple of str
+        The filters that ran, in the profile's order.
+    rejections : mapping of str to Rejections
+        What each of them said.
+    first : ndarray of int64, shape (n_worlds,)
+        Index into ``plugins`` of the filter that kube-scheduler stops at; -1 where all let the pod pass.
+    """
+
+    rows: Int64
+    plugins: tuple[str, ...]
+    rejections: Mapping[str, Rejections]
+    first: Int64
+
+    @classmethod
+    def of(cls, rows: Int64, rejections: Mapping[str, Rejections]) -> FilterRun:
+        """Find the first filter that turns each node away."""
+        first = np.full(len(rows), -1, dtype=np.int64)
+        plugins = tuple(rejections)
+        for i in range(len(plugins) - 1, -1, -1):
+            first[rejections[plugins[i]].rejected] = i
+        return cls(rows, plugins, rejections, first)
+
+    @property
+    def passed(self) -> Mask:
+        """Where all filters let the pod pass: bool, shape (n_worlds,)."""
+        return self.first < 0
+
+    @property
+    def code(self) -> NDArray[np.int8]:
+        """The code of the deciding filter: int8, shape (n_worlds,); 0 where the pod passes."""
+        out = np.zeros(len(self.rows), dtype=np.int8)
+        for i, plugin in enumerate(self.plugins):
+            at = self.first == i
+            if at.any():
+                out[at] = self.rejections[plugin].code[at]
+        return out
+
+    def status(self, position: int) -> Status:
+        """What the deciding filter says of one node."""
+        first = int(self.first[position])
+        if first < 0:
+            return Status()
+        plugin = self.plugins[first]
+        status = self.rejections[plugin].status(position, plugin)
+        if status.code is Code.ERROR:
+            return Status(Code.ERROR, (f'running "{plugin}" filter plugin: {status.message}',), plugin)
+        return status
+
+    def reason_counts(self, positions: Mask) -> Counter[str]:
+        """How many nodes each of the scheduler's texts is said of, over the deciding filters of some nodes."""
+        counts: Counter[str] = Counter()
+        for i, plugin in enumerate(self.plugins):
+            at = positions & (self.first == i)
+            if not at.any():
+                continue
+            rejections = self.rejections[plugin]
+            for reason, count in zip(*np.unique(rejections.reason[at], return_counts=True), strict=True):
+                for text in rejections.texts(int(reason)):
+                    counts[text] += int(count)
+        return counts
+
+
+class NodeStatuses:
+    """Why each node was turned away, as kube-scheduler hands it to PostFilter and words it in its event.
+
+    Attributes
+    ----------
+    n_nodes : int
+        How many nodes the cluster has.
+    snapshot : FilterRun or None
+        The filters over the nodes that came into question; ``None`` where PreFilter turned the pod away.
+    nominated : FilterRun or None
+        The filters over nodes with nominated pods of equal or higher priority, with those pods in place.
+    code : ndarray of int8, shape (n_nodes,)
+        The code per node of the cluster; 0 where the pod fits.
+    """
+
+    def __init__(
+        self, n_nodes: int, absent: Status, snapshot: FilterRun | None = None, nominated: FilterRun | None = None
+    ) -> None:
+        self.n_nodes = n_nodes
+        self.snapshot = snapshot
+        self.nominated = nominated
+        self._absent = absent
+        self.code = np.full(n_nodes, absent.code, dtype=np.int8)
+        self._position: dict[int, int] = {}
+        self._nominated_position: dict[int, int] = {}
+        if snapshot is not None:
+            self.code[snapshot.rows] = snapshot.code
+            self._position = {int(row): i for i, row in enumerate(snapshot.rows)}
+        if nominated is not None:
+            failed = ~nominated.passed
+            self.code[nominated.rows[failed]] = nominated.code[failed]
+            self._nominated_position = {int(nominated.rows[i]): int(i) for i in np.flatnonzero(failed)}
+
+    def deciding(self, row: int) -> tuple[FilterRun, int] | None:
+        """The run that decides over a node and the node's position in it; ``None`` for nodes not looked at."""
+        position = self._nominated_position.get(row)
+        if position is not None and self.nominated is not None:
+            return self.nominated, position
+        return self.snapshot_position(row)
+
+    def snapshot_position(self, row: int) -> tuple[FilterRun, int] | None:
+        """The run without nominated pods and a node's position in it; ``None`` for nodes not looked at."""
+        position = self._position.get(row)
+        return None if position is None or self.snapshot is None else (self.snapshot, position)
+
+    def status(self, row: int) -> Status:
+        """What kube-scheduler says of a node."""
+        found = self.deciding(row)
+        return self._absent if found is None else found[0].status(found[1])
+
+    @property
+    def feasible(self) -> Int64:
+        """The rows of the nodes that the pod fits on: int64."""
+        return np.flatnonzero(self.code == 0)
+
+    def reason_counts(self) -> Counter[str]:
+        """How many nodes each of the scheduler's texts is said of."""
+        counts: Counter[str] = Counter()
+        looked_at = 0
+        if self.snapshot is not None:
+            decides = np.ones(len(self.snapshot.rows), dtype=np.bool_)
+            if self.nominated is not None:
+                failed = ~self.nominated.passed
+                decides = ~np.isin(self.snapshot.rows, self.nominated.rows[failed])
+                counts += self.nominated.reason_counts(failed)
+            counts += self.snapshot.reason_counts(decides)
+            looked_at = len(self.snapshot.rows)
+        for text in self._absent.reasons:
+            counts[text] += self.n_nodes - looked_at
+        return +counts

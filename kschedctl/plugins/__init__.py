@@ -1,0 +1,52 @@
+"""The scheduler's own plugins, one module each, and the table of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from kschedctl.framework.interface import Plugin
+from kschedctl.plugins.default_binder import DefaultBinder
+from kschedctl.plugins.default_preemption import DefaultPreemption
+from kschedctl.plugins.dynamic_resources import DynamicResources
+from kschedctl.plugins.image_locality import ImageLocality
+from kschedctl.plugins.inter_pod_affinity.plugin import InterPodAffinity
+from kschedctl.plugins.node_affinity import NodeAffinity
+from kschedctl.plugins.node_declared_features import NodeDeclaredFeatures
+from kschedctl.plugins.node_name import NodeName
+from kschedctl.plugins.node_ports import NodePorts
+from kschedctl.plugins.node_resources.balanced_allocation import NodeResourcesBalancedAllocation
+from kschedctl.plugins.node_resources.fit import NodeResourcesFit
+from kschedctl.plugins.node_unschedulable import NodeUnschedulable
+from kschedctl.plugins.not_modelled import NodeVolumeLimits, VolumeBinding, VolumeRestrictions, VolumeZone
+from kschedctl.plugins.pod_topology_spread.plugin import PodTopologySpread
+from kschedctl.plugins.priority_sort import PrioritySort
+from kschedctl.plugins.scheduling_gates import SchedulingGates
+from kschedctl.plugins.taint_toleration import TaintToleration
+
+#: Every in-tree plugin by the name that configurations use.
+IN_TREE_PLUGINS: Final[Mapping[str, type[Plugin]]] = {
+    plugin.name: plugin
+    for plugin in (
+        SchedulingGates,
+        PrioritySort,
+        NodeUnschedulable,
+        NodeName,
+        TaintToleration,
+        NodeAffinity,
+        NodePorts,
+        NodeResourcesFit,
+        VolumeRestrictions,
+        NodeVolumeLimits,
+        VolumeBinding,
+        VolumeZone,
+        PodTopologySpread,
+        InterPodAffinity,
+        DynamicResources,
+        DefaultPreemption,
+        NodeResourcesBalancedAllocation,
+        ImageLocality,
+        DefaultBinder,
+        NodeDeclaredFeatures,
+    )
+}

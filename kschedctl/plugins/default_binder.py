@@ -1,0 +1,18 @@
+"""DefaultBinder: writes the binding. Offline there is nothing to write to, so a pod counts as bound."""
+
+from __future__ import annotations
+
+from kschedctl.api.pod import Pod
+from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.interface import BindPlugin
+from kschedctl.framework.status import SUCCESS, Status
+
+
+class DefaultBinder(BindPlugin):
+    """Upstream: plugins/defaultbinder."""
+
+    name = "DefaultBinder"
+
+    def bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+        """Accept every node."""
+        return SUCCESS

@@ -1,0 +1,53 @@
+"""The selector that default spreading uses: of the Services and the controller that select a pod."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kschedctl.api.core import ReplicationController, Service
+from kschedctl.api.meta import LabelSelector
+from kschedctl.api.pod import Pod
+from kschedctl.api.selectors import Selector, SelectorError, label_map_selector, matches, parse_label_selector
+from kschedctl.api.workload import ReplicaSet, StatefulSet
+from kschedctl.cluster.cluster import Cluster
+
+
+def default_selector(cluster: Cluster, pod: Pod) -> Selector:
+    """What the Services and the owning controller of a pod select (plugins/helper ``DefaultSelector``).
+
+    Returns
+    -------
+    Selector
+        Empty where nothing selects the pod.
+    """
+    namespace = pod.metadata.namespace
+    labels: dict[str, str] = {}
+    for service in cluster.list(Service):
+        wanted = service.spec.selector
+        if service.namespace == namespace and wanted and matches(label_map_selector(wanted), pod.metadata.labels):
+            labels |= wanted
+    owner = next((owner for owner in pod.metadata.owner_references if owner.controller), None)
+    if owner is None:
+        return label_map_selector(labels)
+    match (owner.api_version, owner.kind):
+        case ("v1", "ReplicationController"):
+            controller = cluster.get(ReplicationController, owner.name, namespace)
+            return label_map_selector({**labels, **(controller.spec.selector if controller else {})})
+        case ("apps/v1", "ReplicaSet"):
+            replica_set = cluster.get(ReplicaSet, owner.name, namespace)
+            return _with(labels, replica_set.spec.selector if replica_set else None)
+        case ("apps/v1", "StatefulSet"):
+            stateful_set = cluster.get(StatefulSet, owner.name, namespace)
+            return _with(labels, stateful_set.spec.selector if stateful_set else None)
+        case _:
+            return label_map_selector(labels)
+
+
+def _with(labels: Mapping[str, str], selector: LabelSelector | None) -> Selector:
+    base = label_map_selector(labels)
+    if selector is None:
+        return base
+    try:
+        return (*base, *parse_label_selector(selector))
+    except SelectorError:
+        return base

@@ -1,0 +1,216 @@
+"""The hard half of InterPodAffinity: counts per topology domain, looked up for every node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from kschedctl.api.pod import Pod
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.labels import Int64, LabelColumn, Mask
+from kschedctl.cluster.overlay import Overlay
+from kschedctl.framework.status import Code, Reason, Rejections, Status
+from kschedctl.plugins.inter_pod_affinity.terms import ExistingTerms, PodTerms, Term, classes_matching
+
+REASON_EXISTING: Final = "node(s) didn't satisfy existing pods anti-affinity rules"
+REASON_AFFINITY: Final = "node(s) didn't match pod affinity rules"
+REASON_ANTI_AFFINITY: Final = "node(s) didn't match pod anti-affinity rules"
+_STATUSES: Final = (
+    Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (REASON_AFFINITY,)),
+    Status(Code.UNSCHEDULABLE, (REASON_ANTI_AFFINITY,)),
+    Status(Code.UNSCHEDULABLE, (REASON_EXISTING,)),
+)
+_AFFINITY, _ANTI_AFFINITY, _EXISTING = range(3)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyCounts:
+    """Matches by domain of one topology key.
+
+    Attributes
+    ----------
+    kind : str
+        Whose terms: ``affinity``, ``anti-affinity`` of the pod, ``existing`` anti-affinity.
+    key : str
+        The topology key.
+    column : LabelColumn
+        The label of every node.
+    per_class : ndarray of int64, shape (n_classes,)
+        How many matches a pod of each class makes.
+    counts : ndarray of int64, shape (n_domains,)
+        Matches per domain.
+    """
+
+    kind: str
+    key: str
+    column: LabelColumn
+    per_class: Int64
+    counts: Int64
+
+    @classmethod
+    def of(cls, cluster: Cluster, kind: str, key: str, per_class: Int64) -> KeyCounts:
+        """Add the matches of the pods on nodes up by domain."""
+        column = cluster.nodes.labels[key]
+        counts = np.zeros(len(column.values), dtype=np.int64)
+        present = column.present
+        np.add.at(counts, column.codes[present], cluster.pods.sum_per_node(per_class)[present])
+        return cls(kind, key, column, per_class, counts)
+
+    def in_worlds(self, nodes: Overlay) -> Int64:
+        """Matches in the domain of each world's node, 0 without the label: int64, shape (n_worlds,)."""
+        domain = self.column.codes[nodes.rows]
+        delta = nodes.delta(("InterPodAffinity", self.kind, self.key), self.per_class)
+        return np.where(domain >= 0, np.append(self.counts, 0)[domain] + delta, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class FilterState:
+    """The counts that decide, and whether the pod could be the first of its series."""
+
+    affinity: tuple[KeyCounts, ...]
+    anti_affinity: tuple[KeyCounts, ...]
+    existing: tuple[KeyCounts, ...]
+    matches_itself: bool
+
+    @property
+    def empty(self) -> bool:
+        """Whether no domain has any match of the kind ``existing``."""
+        return not any(counts.counts.any() for counts in self.existing)
+
+
+def prepare(cluster: Cluster, existing: ExistingTerms, terms: PodTerms, pod: Pod) -> FilterState:
+    """Count matches by topology key.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The cluster.
+    existing : ExistingTerms
+        The terms of the pods on nodes.
+    terms : PodTerms
+        The terms of the pod, namespaces merged.
+    pod : Pod
+        The pod to place.
+    """
+    labels = cluster.namespace_labels.get(pod.metadata.namespace, {})
+    n_classes = len(cluster.pods.classes)
+    # A pod counts for required affinity only where it matches every term.
+    all_terms = np.full(n_classes, bool(terms.required_affinity))
+    for term in terms.required_affinity:
+        all_terms &= classes_matching(cluster, term)
+    affinity_keys = dict.fromkeys(term.topology_key for term in terms.required_affinity)
+    far: dict[str, Int64] = {}
+    for term in terms.required_anti_affinity:
+        matching = classes_matching(cluster, term).astype(np.int64)
+        far[term.topology_key] = far.get(term.topology_key, 0) + matching
+    theirs: dict[str, Int64] = {}
+    for key, (class_ids, weights) in existing.required_anti_affinity.matching(pod, labels).items():
+        theirs[key] = np.zeros(n_classes, dtype=np.int64)
+        np.add.at(theirs[key], class_ids, weights)
+    near = all_terms.astype(np.int64)
+    return FilterState(
+        tuple(KeyCounts.of(cluster, "affinity", key, near) for key in affinity_keys),
+        tuple(KeyCounts.of(cluster, "anti-affinity", key, per_class) for key, per_class in far.items()),
+        tuple(KeyCounts.of(cluster, "existing", key, per_class) for key, per_class in theirs.items()),
+        bool(terms.required_affinity) and all(term.matches(pod, {}) for term in terms.required_affinity),
+    )
+
+
+def judge(state: FilterState, nodes: Overlay, details: Callable[[int, KeyCounts], Reason]) -> Rejections:
+    """Turn away nodes by required affinity, then anti-affinity, then that of the pods there.
+
+    Parameters
+    ----------
+    state : FilterState
+        The counts.
+    nodes : Overlay
+        The worlds to judge.
+    details : callable
+        Words the reason for a node row and the counts that forbid it.
+    """
+    which = np.full(len(nodes), -1, dtype=np.int64)
+    which[_crowded(state.existing, nodes)] = _EXISTING
+    which[_crowded(state.anti_affinity, nodes)] = _ANTI_AFFINITY
+    which[~_near(state, nodes)] = _AFFINITY
+    groups = (state.affinity, state.anti_affinity, state.existing)
+
+    def reasons(position: int) -> tuple[Reason, ...]:
+        number = int(which[position])
+        row = int(nodes.rows[position])
+        for counts in groups[number]:
+            found = int(counts.in_worlds(nodes)[position])
+            if (found <= 0) if number == _AFFINITY else (found > 0):
+                return (details(row, counts),)
+        return (Reason(_STATUSES[number].reasons[0]),)
+
+    return Rejections.choose(which, _STATUSES, reasons)
+
+
+def _crowded(groups: tuple[KeyCounts, ...], nodes: Overlay) -> Mask:
+    """Where some domain of the node has a match: bool, shape (n_worlds,)."""
+    mask = np.zeros(len(nodes), dtype=np.bool_)
+    for counts in groups:
+        mask |= counts.in_worlds(nodes) > 0
+    return mask
+
+
+def _near(state: FilterState, nodes: Overlay) -> Mask:
+    """Where required affinity holds: bool, shape (n_worlds,)."""
+    labelled = np.ones(len(nodes), dtype=np.bool_)
+    met = np.ones(len(nodes), dtype=np.bool_)
+    # Domains with matches anywhere, in each world.
+    populated = np.zeros(len(nodes), dtype=np.int64)
+    for counts in state.affinity:
+        domain = counts.column.codes[nodes.rows]
+        found = counts.in_worlds(nodes)
+        labelled &= domain >= 0
+        met &= found > 0
+        before = np.append(counts.counts, 0)[domain] != 0
+        populated += np.count_nonzero(counts.counts) - before + (found != 0)
+    # The first pod of a series that wants to be near itself may go anywhere with the labels.
+    first = (populated == 0) & state.matches_itself
+    allowed: Mask = labelled & (met | first)
+    return allowed
+
+
+def word_reason(cluster: Cluster, state: FilterState, row: int, counts: KeyCounts, terms: tuple[Term, ...]) -> Reason:
+    """Say which pod forbids the domain of a node, or which term found no pod.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The cluster.
+    state : FilterState
+        The counts.
+    row : int
+        The node.
+    counts : KeyCounts
+        The counts that forbid it.
+    terms : tuple of Term
+        The pod's required affinity terms.
+    """
+    key = counts.key
+    code = int(counts.column.codes[row])
+    if counts.kind == "affinity":
+        term = next(term for term in terms if term.topology_key == key)
+        wanted = " and ".join(map(str, term.selector or ())) or "any pod"
+        if code < 0:
+            return Reason(REASON_AFFINITY, f"node has no label {key}", {"topologyKey": key})
+        domain = counts.column.values[code]
+        detail = f"no pod with {wanted} in {key}={domain}"
+        return Reason(REASON_AFFINITY, detail, {"topologyKey": key, "domain": domain, "selector": wanted})
+    domain = counts.column.values[code]
+    pods = cluster.pods
+    in_domain = counts.column.codes[pods.node_row[pods.assigned]] == code
+    culprits = pods.assigned[in_domain & (counts.per_class[pods.class_id[pods.assigned]] > 0)]
+    text = REASON_ANTI_AFFINITY if counts.kind == "anti-affinity" else REASON_EXISTING
+    if not len(culprits):
+        return Reason(text, f"a pod nominated to the node, by {key}", {"topologyKey": key, "domain": domain})
+    first = pods.key(int(culprits[0]))
+    more = f" and {len(culprits) - 1} more" if len(culprits) > 1 else ""
+    verb = "matches the pod's anti-affinity" if counts.kind == "anti-affinity" else "keeps the pod away"
+    detail = f"{first}{more} in {key}={domain} {verb}"
+    return Reason(text, detail, {"topologyKey": key, "domain": domain, "pod": first, "pods": len(culprits)})

@@ -1,0 +1,116 @@
+"""InterPodAffinity wired to the extension points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import msgspec
+
+from kschedctl.api.pod import Pod
+from kschedctl.api.selectors import SelectorError
+from kschedctl.cluster.labels import Int64
+from kschedctl.cluster.overlay import Overlay
+from kschedctl.framework.config.args import InterPodAffinityArgs
+from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.interface import (
+    FilterPlugin,
+    Handle,
+    PluginError,
+    PreFilterPlugin,
+    PreFilterResult,
+    PreScorePlugin,
+    ScorePlugin,
+)
+from kschedctl.framework.status import SKIP, SUCCESS, Code, Rejections, Status
+from kschedctl.plugins.inter_pod_affinity.filtering import FilterState, judge, prepare, word_reason
+from kschedctl.plugins.inter_pod_affinity.scoring import affinity_scores, normalize
+from kschedctl.plugins.inter_pod_affinity.terms import ExistingTerms, PodTerms, merge_namespaces, parse_pod_terms
+
+
+@dataclass(frozen=True, slots=True)
+class _FilterState:
+    counts: FilterState
+    terms: PodTerms
+
+
+@dataclass(frozen=True, slots=True)
+class _ScoreState:
+    scores: Int64
+
+
+class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
+    """Upstream: plugins/interpodaffinity."""
+
+    name = "InterPodAffinity"
+
+    def __init__(self, args: msgspec.Struct | None, handle: Handle) -> None:
+        super().__init__(args, handle)
+        if not isinstance(args, InterPodAffinityArgs):
+            raise TypeError(f"want args to be of type InterPodAffinityArgs, got {type(args).__name__}")
+        self._args = args
+
+    @cached_property
+    def _existing(self) -> ExistingTerms:
+        return ExistingTerms.of(self.handle.cluster)
+
+    def _terms(self, pod: Pod) -> PodTerms:
+        terms = parse_pod_terms(pod)
+        cluster = self.handle.cluster
+        return PodTerms(
+            tuple(merge_namespaces(cluster, term) for term in terms.required_affinity),
+            tuple(merge_namespaces(cluster, term) for term in terms.required_anti_affinity),
+            tuple((merge_namespaces(cluster, term), weight) for term, weight in terms.preferred),
+        )
+
+    def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
+        """Count matches by domain; skip where neither the pod nor any other has a required term that matters."""
+        try:
+            terms = self._terms(pod)
+        except SelectorError as error:
+            text = f"parsing pod: {error.path}: {error}"
+            return PreFilterResult(Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (text,)))
+        counts = prepare(self.handle.cluster, self._existing, terms, pod)
+        if counts.empty and not terms.required_affinity and not terms.required_anti_affinity:
+            return PreFilterResult(SKIP)
+        state.write(_FilterState(counts, terms))
+        return PreFilterResult()
+
+    def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
+        """Turn away nodes by required terms, the pod's and those of pods on nodes."""
+        found = state.read(_FilterState)
+        if found is None:
+            raise PluginError('error reading "PreFilterInterPodAffinity" from cycleState: not found')
+        return judge(
+            found.counts,
+            nodes,
+            lambda row, counts: word_reason(
+                self.handle.cluster, found.counts, row, counts, found.terms.required_affinity
+            ),
+        )
+
+    def pre_score(self, state: CycleState, pod: Pod, rows: Int64) -> Status:
+        """Add weights up by domain; skip where no term matches anything."""
+        try:
+            terms = self._terms(pod)
+        except SelectorError as error:
+            return Status(Code.ERROR, (f"failed to parse pod: {error.path}: {error}",))
+        if self._args.ignore_preferred_terms_of_existing_pods and not terms.preferred:
+            return SKIP
+        weight = self._args.hard_pod_affinity_weight
+        scores = affinity_scores(self.handle.cluster, self._existing, terms, pod, hard_pod_affinity_weight=weight)
+        if scores is None:
+            return SKIP
+        state.write(_ScoreState(scores))
+        return SUCCESS
+
+    def score(self, state: CycleState, pod: Pod, rows: Int64) -> Int64:
+        """The sum of the weights in the node's domains; may be negative."""
+        found = state.read(_ScoreState)
+        if found is None:
+            raise PluginError('failed to read "PreScoreInterPodAffinity" from cycleState: not found')
+        return found.scores[rows]
+
+    def normalize_score(self, state: CycleState, pod: Pod, scores: Int64) -> Int64:
+        """The lowest gets 0 and the highest 100."""
+        return normalize(scores)

@@ -1,0 +1,178 @@
+"""NodeAffinity: ``nodeSelector`` and node affinity, of the pod and added by the profile.
+
+Score: the weights of the preferred terms that match, normalised so that the highest is 100.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from kschedctl.api.node_selector import NodeSelector, PreferredSchedulingTerm
+from kschedctl.api.pod import Pod
+from kschedctl.api.selectors import IN, SelectorError, label_map_selector, parse_node_term
+from kschedctl.cluster.labels import Int64
+from kschedctl.cluster.node_selection import (
+    nodes_matching,
+    nodes_matching_pod,
+    nodes_matching_term,
+    required_node_selector,
+)
+from kschedctl.cluster.nodes import Nodes
+from kschedctl.cluster.overlay import Overlay
+from kschedctl.framework.config.args import NodeAffinityArgs
+from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.interface import (
+    FilterPlugin,
+    Handle,
+    PluginError,
+    PreFilterPlugin,
+    PreFilterResult,
+    PreScorePlugin,
+    ScorePlugin,
+    default_normalize_score,
+)
+from kschedctl.framework.status import SKIP, SUCCESS, Code, Reason, Rejections, Status
+
+REASON_POD: Final = "node(s) didn't match Pod's node affinity/selector"
+REASON_ENFORCED: Final = "node(s) didn't match scheduler-enforced node affinity"
+REASON_CONFLICT: Final = "pod affinity terms conflict"
+_ENFORCED: Final = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (REASON_ENFORCED,))
+_POD: Final = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (REASON_POD,))
+
+
+def named_nodes(selector: NodeSelector) -> frozenset[str] | None:
+    """The nodes that a selector names by ``metadata.name``; ``None`` where a term is open to any name."""
+    names: frozenset[str] = frozenset()
+    for term in selector.node_selector_terms:
+        fields = [set(f.values) for f in term.match_fields if f.key == "metadata.name" and f.operator == IN]
+        if not fields:
+            return None
+        names |= frozenset.intersection(*map(frozenset, fields))
+    return names
+
+
+def preference_scores(nodes: Nodes, terms: Iterable[PreferredSchedulingTerm]) -> Int64:
+    """The sum of the weights of matching terms per node: int64, shape (n_nodes,).
+
+    Raises
+    ------
+    PluginError
+        Where a term is wrong; terms without weight or requirements are not looked at.
+    """
+    scores = np.zeros(len(nodes), dtype=np.int64)
+    for i, preferred in enumerate(terms):
+        if not preferred.weight:
+            continue
+        try:
+            term = parse_node_term(preferred.preference)
+        except SelectorError as error:
+            raise PluginError(f"[{i}].{error.path}: {error}") from None
+        if term is not None:
+            scores += preferred.weight * nodes_matching_term(nodes, term)
+    return scores
+
+
+@dataclass(frozen=True, slots=True)
+class _PreScoreState:
+    scores: Int64
+
+
+class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
+    """Upstream: plugins/nodeaffinity."""
+
+    name = "NodeAffinity"
+
+    def __init__(self, args: msgspec.Struct | None, handle: Handle) -> None:
+        super().__init__(args, handle)
+        added = args.added_affinity if isinstance(args, NodeAffinityArgs) else None
+        self._added_required = added.required_during_scheduling_ignored_during_execution if added else None
+        self._added_preferred = added.preferred_during_scheduling_ignored_during_execution if added else ()
+
+    def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
+        """Skip pods without requirements; narrow the search to the nodes that all terms name."""
+        required = required_node_selector(pod.spec)
+        if required is None and self._added_required is None and not pod.spec.node_selector:
+            return PreFilterResult(SKIP)
+        if required is None or not required.node_selector_terms:
+            return PreFilterResult()
+        names = named_nodes(required)
+        if names is not None and not names:
+            return PreFilterResult(Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (REASON_CONFLICT,)))
+        return PreFilterResult(node_names=names)
+
+    def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
+        """Turn away nodes that the profile's or the pod's requirements do not match."""
+        table = self.handle.cluster.nodes
+        which = np.where(nodes_matching_pod(table, pod.spec), -1, 1)
+        if self._added_required is not None:
+            which[~nodes_matching(table, self._added_required)] = 0
+        which = which[nodes.rows]
+
+        def details(position: int) -> tuple[Reason, ...]:
+            if which[position] == 0:
+                return (Reason(REASON_ENFORCED),)
+            return (self._mismatch(pod, int(nodes.rows[position])),)
+
+        return Rejections.choose(which, (_ENFORCED, _POD), details)
+
+    def _mismatch(self, pod: Pod, row: int) -> Reason:
+        """What of the pod's selector or affinity the node lacks."""
+        labels = self.handle.cluster.nodes.objects[row].metadata.labels
+        for requirement in label_map_selector(pod.spec.node_selector):
+            has = labels.get(requirement.key)
+            if not requirement.holds(has):
+                detail = f"nodeSelector wants {requirement}, node has {_shown(requirement.key, has)}"
+                return Reason(REASON_POD, detail, {"requirement": str(requirement), "has": has})
+        required = required_node_selector(pod.spec)
+        unmet = []
+        for term in required.node_selector_terms if required is not None else ():
+            try:
+                parsed = parse_node_term(term)
+            except SelectorError:
+                continue
+            if parsed is None:
+                continue
+            unmet += [r for r in parsed.labels if not r.holds(labels.get(r.key))][:1]
+            name = self.handle.cluster.nodes.names[row]
+            unmet += [r for r in parsed.fields if not r.holds(name)][:1]
+        wanted = " or ".join(dict.fromkeys(map(str, unmet)))
+        has_text = ", ".join(dict.fromkeys(_shown(r.key, labels.get(r.key)) for r in unmet if "." not in r.key[:9]))
+        detail = f"affinity wants {wanted}" + (f", node has {has_text}" if has_text else "")
+        return Reason(REASON_POD, detail, {"unmet": [str(r) for r in unmet]})
+
+    def pre_score(self, state: CycleState, pod: Pod, rows: Int64) -> Status:
+        """Skip where neither the pod nor the profile prefers anything."""
+        affinity = pod.spec.affinity
+        terms = (
+            affinity.node_affinity.preferred_during_scheduling_ignored_during_execution
+            if affinity is not None and affinity.node_affinity is not None
+            else ()
+        )
+        try:
+            scores = preference_scores(self.handle.cluster.nodes, terms)
+        except PluginError as error:
+            return Status(Code.ERROR, (str(error),))
+        if not terms and not self._added_preferred:
+            return SKIP
+        state.write(_PreScoreState(scores + preference_scores(self.handle.cluster.nodes, self._added_preferred)))
+        return SUCCESS
+
+    def score(self, state: CycleState, pod: Pod, rows: Int64) -> Int64:
+        """The weights of the preferred terms that match."""
+        prepared = state.read(_PreScoreState)
+        if prepared is None:
+            raise PluginError('reading "PreScoreNodeAffinity" from cycleState: not found')
+        return prepared.scores[rows]
+
+    def normalize_score(self, state: CycleState, pod: Pod, scores: Int64) -> Int64:
+        """The highest sum gets 100."""
+        return default_normalize_score(scores, reverse=False)
+
+
+def _shown(key: str, value: str | None) -> str:
+    return f"no {key}" if value is None else f"{key}={value}"

@@ -1,0 +1,63 @@
+"""NodeDeclaredFeatures: nodes must declare the kubelet features that the pod needs (KEP-5328)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from kschedctl.api.pod import Pod
+from kschedctl.cluster.overlay import Overlay
+from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.interface import FilterPlugin, PluginError, PreFilterPlugin, PreFilterResult
+from kschedctl.framework.status import SKIP, Code, Reason, Rejections
+
+REASON: Final = "node(s) didn't match Pod's required features"
+
+
+def needed_features(pod: Pod) -> frozenset[str]:
+    """The features that a pod needs of its node."""
+    needed = set()
+    containers = (*pod.spec.containers, *pod.spec.init_containers)
+    if any(rule.action == "RestartAllContainers" for c in containers for rule in c.restart_policy_rules):
+        needed.add("RestartAllContainersOnContainerExits")
+    if pod.spec.host_network and pod.spec.host_users is False:
+        needed.add("UserNamespacesHostNetworkSupport")
+    return frozenset(needed)
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    needed: frozenset[str]
+
+
+class NodeDeclaredFeatures(PreFilterPlugin, FilterPlugin):
+    """Upstream: plugins/nodedeclaredfeatures."""
+
+    name = "NodeDeclaredFeatures"
+
+    def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
+        """Skip pods that need nothing, and everything where the feature gate is off."""
+        needed = needed_features(pod)
+        if not needed or not self.handle.release.enabled("NodeDeclaredFeatures"):
+            return PreFilterResult(SKIP)
+        state.write(_State(needed))
+        return PreFilterResult()
+
+    def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
+        """Turn away nodes that do not declare all that is needed."""
+        found = state.read(_State)
+        if found is None:
+            raise PluginError('error reading "PreFilterNodeDeclaredFeatures" from cycle-state: not found')
+        objects = self.handle.cluster.nodes.objects
+        lacking = np.array(
+            [not found.needed.issubset(objects[row].status.declared_features) for row in nodes.rows], dtype=np.bool_
+        )
+
+        def details(position: int) -> tuple[Reason, ...]:
+            declared = objects[nodes.rows[position]].status.declared_features
+            missing = sorted(found.needed.difference(declared))
+            return (Reason(REASON, f"node does not declare {', '.join(missing)}", {"missing": missing}),)
+
+        return Rejections.where(lacking, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, REASON, details)

@@ -1,0 +1,30 @@
+"""NodeName: a pod that names its node runs there or nowhere."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from kschedctl.api.pod import Pod
+from kschedctl.cluster.overlay import Overlay
+from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.interface import FilterPlugin
+from kschedctl.framework.status import Code, Reason, Rejections
+
+REASON: Final = "node(s) didn't match the requested node name"
+
+
+class NodeName(FilterPlugin):
+    """Upstream: plugins/nodename."""
+
+    name = "NodeName"
+
+    def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
+        """Turn away all nodes but the one in ``spec.nodeName``, where there is one."""
+        wanted = pod.spec.node_name
+        other = np.full(len(nodes), bool(wanted))
+        if wanted:
+            other = nodes.rows != self.handle.cluster.nodes.row.get(wanted, -1)
+        reason = (Reason(REASON, f"spec.nodeName is {wanted}", {"nodeName": wanted}),)
+        return Rejections.where(other, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, REASON, lambda _: reason)

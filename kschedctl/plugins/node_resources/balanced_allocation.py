@@ -1,0 +1,116 @@
+"""NodeResourcesBalancedAllocation: nodes whose resources are used evenly score higher.
+
+Balance: ``int((1 - std) * 100)`` of the used shares of the configured resources, in float64: half their difference
+for two, the population standard deviation for more. From 1.36 on the score is the change that the pod makes,
+``50 + (50 + with - without) / 2``, before that the balance with the pod.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+
+from kschedctl.api.pod import Pod
+from kschedctl.api.resources import pod_requests
+from kschedctl.cluster.labels import Int64
+from kschedctl.framework.config.args import NodeResourcesBalancedAllocationArgs
+from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.interface import MAX_NODE_SCORE, Handle, PreScorePlugin, ScorePlugin
+from kschedctl.framework.status import SKIP, SUCCESS, Status
+from kschedctl.plugins.node_resources.allocation import allocations, requested_amount, spec_only
+
+
+def balance(used: Sequence[Int64], allocatable: Sequence[Int64]) -> Int64:
+    """How evenly the resources of nodes are used.
+
+    Parameters
+    ----------
+    used, allocatable : sequence of ndarray of int64, shape (n_rows,)
+        Per resource; one does not count on nodes where nothing of it is allocatable.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_rows,)
+        50 to 100.
+
+    Examples
+    --------
+    >>> balance([np.array([1000]), np.array([2000])], [np.array([4000]), np.array([4000])])
+    array([87])
+    """
+    counts = [offered != 0 for offered in allocatable]
+    fractions = [
+        np.where(count, np.minimum(use / np.where(count, offered, 1), 1.0), 0.0)
+        for use, offered, count in zip(used, allocatable, counts, strict=True)
+    ]
+    n_counted = sum((count.astype(np.int64) for count in counts), start=np.zeros_like(used[0]))
+    # Resource after resource, as upstream adds them up: float64 sums depend on the order.
+    total = sum(fractions, start=np.zeros(len(used[0])))
+    mean = total / np.maximum(n_counted, 1)
+    squares = np.zeros(len(used[0]))
+    for fraction, count in zip(fractions, counts, strict=True):
+        squares = squares + np.where(count, (fraction - mean) * (fraction - mean), 0.0)
+    deviation = np.sqrt(squares / np.maximum(n_counted, 1))
+    halves = _half_difference(fractions, counts)
+    deviation = np.where(n_counted == 2, halves, np.where(n_counted > 2, deviation, 0.0))
+    return ((1 - deviation) * float(MAX_NODE_SCORE)).astype(np.int64)
+
+
+def _half_difference(
+    fractions: Sequence[np.ndarray[tuple[int], np.dtype[np.float64]]],
+    counts: Sequence[np.ndarray[tuple[int], np.dtype[np.bool_]]],
+) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Half the difference of the two that count, where two do."""
+    signed = np.zeros(len(fractions[0]))
+    sign = np.ones(len(fractions[0]))
+    for fraction, count in zip(fractions, counts, strict=True):
+        signed = np.where(count, signed + sign * fraction, signed)
+        sign = np.where(count, -sign, sign)
+    return np.abs(signed / 2)
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    wanted: dict[str, int]
+
+
+class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
+    """Upstream: plugins/noderesources/balanced_allocation.go."""
+
+    name = "NodeResourcesBalancedAllocation"
+
+    def __init__(self, args: msgspec.Struct | None, handle: Handle) -> None:
+        super().__init__(args, handle)
+        if not isinstance(args, NodeResourcesBalancedAllocationArgs):
+            raise TypeError(f"want args to be of type NodeResourcesBalancedAllocationArgs, got {type(args).__name__}")
+        self._resources = [resource.name for resource in args.resources]
+
+    def _wanted(self, pod: Pod) -> dict[str, int]:
+        requests = pod_requests(pod, spec_only(self.handle.request_rules, pod_level=True))
+        return {name: requested_amount(requests, name) for name in self._resources}
+
+    def pre_score(self, state: CycleState, pod: Pod, rows: Int64) -> Status:
+        """Skip pods that request none of the configured resources."""
+        wanted = self._wanted(pod)
+        if not any(wanted.values()):
+            return SKIP
+        state.write(_State(wanted))
+        return SUCCESS
+
+    def score(self, state: CycleState, pod: Pod, rows: Int64) -> Int64:
+        """Score nodes by their balance with the pod, or by how the pod changes it."""
+        found = state.read(_State)
+        wanted = found.wanted if found is not None else self._wanted(pod)
+        if not any(wanted.values()):
+            return np.zeros(len(rows), dtype=np.int64)
+        offers = allocations(self.handle.cluster, self.handle.request_rules, wanted, rows, non_zero=False)
+        allocatable = [offer.allocatable for offer in offers]
+        with_pod = balance([offer.requested for offer in offers], allocatable)
+        if not self.handle.release.balanced_allocation_compares:
+            return with_pod
+        without_pod = balance([offer.allocated for offer in offers], allocatable)
+        half = MAX_NODE_SCORE // 2
+        return half + (half + with_pod - without_pod) // 2

@@ -1,0 +1,196 @@
+"""NodeResourcesFit: a node must have what the pod requests, and room for one more pod.
+
+A resource that the pod requests is insufficient where ``requested > allocatable - used``; where it exceeds what
+the node offers at all, evicting pods does not help (UnschedulableAndUnresolvable).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from kschedctl.api.amounts import format_amount
+from kschedctl.api.pod import Pod
+from kschedctl.api.resources import (
+    CPU,
+    EPHEMERAL_STORAGE,
+    MEMORY,
+    PODS,
+    is_extended_resource,
+    pod_requests,
+    scheduler_units,
+    scoring_requests,
+)
+from kschedctl.cluster.labels import Int64
+from kschedctl.cluster.overlay import Overlay
+from kschedctl.framework.config.args import NodeResourcesFitArgs
+from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.interface import (
+    FilterPlugin,
+    Handle,
+    PluginError,
+    PreFilterPlugin,
+    PreFilterResult,
+    PreScorePlugin,
+    ScorePlugin,
+)
+from kschedctl.framework.status import SUCCESS, Code, Reason, Rejections, Status
+from kschedctl.plugins.node_resources.allocation import allocations, requested_amount, spec_only
+from kschedctl.plugins.node_resources.strategies import (
+    Kernel,
+    least_allocated,
+    most_allocated,
+    requested_to_capacity_ratio,
+    weighted_mean,
+)
+
+TOO_MANY_PODS: Final = "Too many pods"
+_NATIVE: Final = (CPU, MEMORY, EPHEMERAL_STORAGE)
+
+
+def reason_text(resource: str) -> str:
+    """The scheduler's words for a resource that does not suffice."""
+    return TOO_MANY_PODS if resource == PODS else f"Insufficient {resource}"
+
+
+@dataclass(frozen=True, slots=True)
+class _FilterState:
+    """What the pod requests, in the order of reasons: pods, the native resources, then the others by name."""
+
+    wanted: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _ScoreState:
+    wanted: dict[str, int]
+
+
+class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
+    """Upstream: plugins/noderesources/fit.go."""
+
+    name = "NodeResourcesFit"
+
+    def __init__(self, args: msgspec.Struct | None, handle: Handle) -> None:
+        super().__init__(args, handle)
+        if not isinstance(args, NodeResourcesFitArgs):
+            raise TypeError(f"want args to be of type NodeResourcesFitArgs, got {type(args).__name__}")
+        self._args = args
+        strategy = args.scoring_strategy
+        self._weights = [resource.weight for resource in strategy.resources]
+        self._ratio = strategy.type == "RequestedToCapacityRatio"
+        self._kernel: Kernel
+        if self._ratio and strategy.requested_to_capacity_ratio is not None:
+            # The configuration's scores go to 10.
+            shape = strategy.requested_to_capacity_ratio.shape
+            self._kernel = requested_to_capacity_ratio([(point.utilization, point.score * 10) for point in shape])
+        else:
+            self._kernel = most_allocated if strategy.type == "MostAllocated" else least_allocated
+
+    def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
+        """Add up what the pod requests."""
+        requests = scheduler_units(pod_requests(pod, spec_only(self.handle.request_rules, pod_level=True)))
+        others = sorted(name for name in requests if name not in (*_NATIVE, PODS) and not self._ignored(name))
+        order = (*(name for name in _NATIVE if name in requests), *others)
+        state.write(_FilterState({PODS: 1, **{name: requests[name] for name in order if requests[name] > 0}}))
+        return PreFilterResult()
+
+    def _ignored(self, resource: str) -> bool:
+        return is_extended_resource(resource) and (
+            resource in self._args.ignored_resources or resource.partition("/")[0] in self._args.ignored_resource_groups
+        )
+
+    def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
+        """Turn away nodes that lack any of it."""
+        found = state.read(_FilterState)
+        if found is None:
+            raise PluginError('error reading "PreFilterNodeResourcesFit" from cycleState: not found')
+        wanted = found.wanted
+        columns = self.handle.cluster.resources(self.handle.request_rules)
+        rows = nodes.rows
+        insufficient = np.zeros((len(wanted), len(rows)), dtype=np.bool_)
+        unresolvable = np.zeros(len(rows), dtype=np.bool_)
+        for i, (resource, amount) in enumerate(wanted.items()):
+            index = columns.index.get(resource)
+            if index is None:
+                insufficient[i] = True
+                unresolvable[:] = True
+                continue
+            allocatable = columns.allocatable[index][rows]
+            used = columns.requested[index][rows] + nodes.delta((self.name, resource), columns.per_class[index])
+            insufficient[i] = amount > allocatable - used
+            if resource != PODS:
+                unresolvable |= insufficient[i] & (amount > allocatable)
+        names = tuple(wanted)
+        reason, combinations = _number(insufficient)
+        code = np.where(unresolvable, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.UNSCHEDULABLE).astype(np.int8)
+        code[~insufficient.any(axis=0)] = Code.SUCCESS
+
+        def texts(number: int) -> tuple[str, ...]:
+            lacking = combinations[number]
+            return tuple(reason_text(name) for i, name in enumerate(names) if lacking[i])
+
+        def details(position: int) -> tuple[Reason, ...]:
+            lacking = [name for i, name in enumerate(names) if insufficient[i, position]]
+            return tuple(self._reason(name, wanted[name], nodes, position) for name in lacking)
+
+        return Rejections(code, reason, texts, details)
+
+    def _reason(self, resource: str, amount: int, nodes: Overlay, position: int) -> Reason:
+        """``wants 2, free 1.2 of 4``."""
+        columns = self.handle.cluster.resources(self.handle.request_rules)
+        row = nodes.rows[position]
+        index = columns.index.get(resource)
+        allocatable = used = 0
+        if index is not None:
+            allocatable = int(columns.allocatable[index, row])
+            delta = nodes.delta((self.name, resource), columns.per_class[index])
+            used = int(columns.requested[index, row] + delta[position if len(delta) > 1 else 0])
+        if resource == PODS:
+            detail = f"has {used} of {allocatable} pods"
+        elif index is None or not allocatable:
+            detail = f"wants {format_amount(resource, amount)} {resource}, node offers none"
+        else:
+            free = format_amount(resource, allocatable - used)
+            offered = format_amount(resource, allocatable)
+            detail = f"wants {format_amount(resource, amount)} {resource}, free {free} of {offered}"
+        data = {"resource": resource, "requested": amount, "used": used, "allocatable": allocatable}
+        return Reason(reason_text(resource), detail, data)
+
+    def pre_score(self, state: CycleState, pod: Pod, rows: Int64) -> Status:
+        """Add up what the pod requests of the resources that are scored."""
+        # Upstream scores containers' requests only; pod-level resources count in the filter.
+        requests = scoring_requests(pod, spec_only(self.handle.request_rules, pod_level=False))
+        resources = self._args.scoring_strategy.resources
+        state.write(_ScoreState({r.name: requested_amount(requests, r.name) for r in resources}))
+        return SUCCESS
+
+    def score(self, state: CycleState, pod: Pod, rows: Int64) -> Int64:
+        """Score nodes by the configured strategy."""
+        found = state.read(_ScoreState)
+        if found is None:
+            raise PluginError('reading "PreScoreNodeResourcesFit" from cycleState: not found')
+        if not found.wanted:
+            raise PluginError("resources not found")
+        offers = allocations(self.handle.cluster, self.handle.request_rules, found.wanted, rows, non_zero=True)
+        return weighted_mean(offers, self._weights, self._kernel, only_positive=self._ratio)
+
+
+def _number(insufficient: np.ndarray[tuple[int, int], np.dtype[np.bool_]]) -> tuple[Int64, dict[int, tuple[bool, ...]]]:
+    """Number the combinations of lacking resources.
+
+    Parameters
+    ----------
+    insufficient : ndarray of bool, shape (n_resources, n_rows)
+
+    Returns
+    -------
+    number : ndarray of int64, shape (n_rows,)
+    combinations : dict
+        Per number which resources are lacking.
+    """
+    _, first, number = np.unique(insufficient, axis=1, return_index=True, return_inverse=True)
+    combinations = {i: tuple(map(bool, insufficient[:, column])) for i, column in enumerate(first)}
+    return number.reshape(-1).astype(np.int64), combinations

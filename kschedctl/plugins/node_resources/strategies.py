@@ -1,0 +1,102 @@
+"""The scoring strategies of NodeResourcesFit as kernels on arrays.
+
+Each takes what is requested with the pod and what is allocatable, ndarray of int64, shape (n_rows,), and returns
+scores of the same shape. Divisions truncate toward zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from kschedctl.cluster.labels import Int64
+from kschedctl.framework.interface import MAX_NODE_SCORE
+from kschedctl.plugins.node_resources.allocation import Allocation
+
+Kernel = Callable[[Int64, Int64], Int64]
+
+
+def least_allocated(requested: Int64, allocatable: Int64) -> Int64:
+    """The free share of a node, in percent; 0 where more is requested than there is.
+
+    Examples
+    --------
+    >>> least_allocated(np.array([1000, 5000]), np.array([4000, 4000]))
+    array([75,  0])
+    """
+    free = np.maximum(allocatable - requested, 0)
+    scores: Int64 = free * MAX_NODE_SCORE // np.maximum(allocatable, 1)
+    return scores
+
+
+def most_allocated(requested: Int64, allocatable: Int64) -> Int64:
+    """The used share of a node, in percent, at most 100.
+
+    Examples
+    --------
+    >>> most_allocated(np.array([1000, 5000]), np.array([4000, 4000]))
+    array([ 25, 100])
+    """
+    return np.minimum(requested, allocatable) * MAX_NODE_SCORE // np.maximum(allocatable, 1)
+
+
+def requested_to_capacity_ratio(shape: Sequence[tuple[int, int]]) -> Kernel:
+    """A kernel that looks the used share up on a broken line.
+
+    Parameters
+    ----------
+    shape : sequence of (int, int)
+        Utilization in percent, ascending, and the score there, 0 to 100.
+    """
+    utilizations = np.array([utilization for utilization, _ in shape], dtype=np.int64)
+    scores = np.array([score for _, score in shape], dtype=np.int64)
+
+    def on_line(percent: Int64) -> Int64:
+        at = np.searchsorted(utilizations, percent)
+        right = np.minimum(at, len(shape) - 1)
+        left = np.maximum(right - 1, 0)
+        run = np.maximum(utilizations[right] - utilizations[left], 1)
+        rise = (scores[right] - scores[left]) * (percent - utilizations[left])
+        between = scores[left] + np.sign(rise) * (np.abs(rise) // run)
+        return np.where((at == 0) | (at == len(shape)), scores[right], between)
+
+    def kernel(requested: Int64, allocatable: Int64) -> Int64:
+        over = (allocatable == 0) | (requested > allocatable)
+        percent = requested * MAX_NODE_SCORE // np.maximum(allocatable, 1)
+        return on_line(np.where(over, MAX_NODE_SCORE, percent))
+
+    return kernel
+
+
+def weighted_mean(
+    allocations: Sequence[Allocation], weights: Sequence[int], kernel: Kernel, *, only_positive: bool
+) -> Int64:
+    """The weighted mean of a kernel over resources.
+
+    Parameters
+    ----------
+    allocations : sequence of Allocation
+        The resources; one does not count on nodes where nothing of it is allocatable.
+    weights : sequence of int
+        Their weights.
+    kernel : callable
+        The score of one resource.
+    only_positive : bool
+        Whether resources with score 0 do not count either, and the mean is rounded half away from zero in float64
+        (RequestedToCapacityRatio); otherwise it truncates.
+    """
+    n_rows = len(allocations[0].allocatable)
+    total = np.zeros(n_rows, dtype=np.int64)
+    weight_sum = np.zeros(n_rows, dtype=np.int64)
+    for allocation, weight in zip(allocations, weights, strict=True):
+        scores = kernel(allocation.requested, allocation.allocatable)
+        counts = allocation.allocatable != 0
+        if only_positive:
+            counts &= scores > 0
+        total += np.where(counts, scores * weight, 0)
+        weight_sum += np.where(counts, weight, 0)
+    divisor = np.maximum(weight_sum, 1)
+    if only_positive:
+        return np.floor(total / divisor + 0.5).astype(np.int64)
+    return total // divisor

@@ -1,0 +1,32 @@
+"""NodeUnschedulable: cordoned nodes take only pods that tolerate the taint that cordoning stands for."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from kschedctl.api.core import Taint
+from kschedctl.api.pod import Pod
+from kschedctl.cluster.overlay import Overlay
+from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.interface import FilterPlugin
+from kschedctl.framework.status import Code, Reason, Rejections
+from kschedctl.plugins.tolerations import NO_SCHEDULE, tolerated
+
+REASON: Final = "node(s) were unschedulable"
+_TAINT: Final = Taint(key="node.kubernetes.io/unschedulable", effect=NO_SCHEDULE)
+
+
+class NodeUnschedulable(FilterPlugin):
+    """Upstream: plugins/nodeunschedulable."""
+
+    name = "NodeUnschedulable"
+
+    def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
+        """Turn away nodes with ``spec.unschedulable``."""
+        cordoned = self.handle.cluster.nodes.unschedulable[nodes.rows]
+        if tolerated(pod.spec.tolerations, _TAINT):
+            cordoned = np.zeros_like(cordoned)
+        reason = (Reason(REASON, "the node is cordoned"),)
+        return Rejections.where(cordoned, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, REASON, lambda _: reason)

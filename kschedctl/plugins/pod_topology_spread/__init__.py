@@ -1,0 +1,1 @@
+"""PodTopologySpread: pods are spread evenly over topology domains (KEP-895)."""

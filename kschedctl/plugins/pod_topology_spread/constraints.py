@@ -1,0 +1,151 @@
+"""Spread constraints, parsed, and which nodes and pods count for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from kschedctl.api.pod import Pod, TopologySpreadConstraint
+from kschedctl.api.selectors import (
+    Selector,
+    SelectorError,
+    label_map_selector,
+    matches,
+    parse_label_selector,
+)
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.labels import Int64, Mask
+from kschedctl.cluster.node_selection import nodes_matching_pod
+from kschedctl.framework.interface import PluginError
+from kschedctl.plugins.taint_toleration import untolerated_taint
+
+HOSTNAME: Final = "kubernetes.io/hostname"
+ZONE: Final = "topology.kubernetes.io/zone"
+DO_NOT_SCHEDULE: Final = "DoNotSchedule"
+SCHEDULE_ANYWAY: Final = "ScheduleAnyway"
+
+#: What spreads the pods of a service or controller that say nothing themselves (defaultingType System).
+SYSTEM_DEFAULTS: Final = (
+    TopologySpreadConstraint(topology_key=HOSTNAME, when_unsatisfiable=SCHEDULE_ANYWAY, max_skew=3),
+    TopologySpreadConstraint(topology_key=ZONE, when_unsatisfiable=SCHEDULE_ANYWAY, max_skew=5),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """A parsed constraint.
+
+    Attributes
+    ----------
+    selector : Selector or None
+        Which pods count; ``None`` for none.
+    """
+
+    topology_key: str
+    max_skew: int
+    min_domains: int
+    selector: Selector | None
+    honor_affinity: bool
+    honor_taints: bool
+
+    def selects(self, pod: Pod) -> bool:
+        """Whether a pod of the right namespace is selected."""
+        return self.selector is not None and matches(self.selector, pod.metadata.labels)
+
+
+def parse_constraints(
+    constraints: Iterable[TopologySpreadConstraint],
+    pod: Pod,
+    action: str,
+    *,
+    match_label_keys: bool = True,
+    selector: Selector | None = None,
+) -> tuple[Constraint, ...]:
+    """The constraints with a ``whenUnsatisfiable``, parsed.
+
+    Parameters
+    ----------
+    constraints : iterable of TopologySpreadConstraint
+        The pod's own, or defaults.
+    pod : Pod
+        The pod, whose labels ``matchLabelKeys`` refer to.
+    action : str
+        ``DoNotSchedule`` or ``ScheduleAnyway``.
+    match_label_keys : bool
+        Whether ``matchLabelKeys`` is honoured.
+    selector : Selector, optional
+        What to use instead of the constraints' own selectors.
+
+    Raises
+    ------
+    PluginError
+        Where a selector is wrong.
+    """
+    out = []
+    for constraint in constraints:
+        if constraint.when_unsatisfiable != action:
+            continue
+        parsed = selector
+        if selector is None and constraint.label_selector is not None:
+            try:
+                parsed = parse_label_selector(constraint.label_selector)
+            except SelectorError as error:
+                raise PluginError(f"labelSelector.{error.path}: {error}") from None
+            if match_label_keys:
+                labels = pod.metadata.labels
+                own = {key: labels[key] for key in constraint.match_label_keys if key in labels}
+                parsed = (*label_map_selector(own), *parsed)
+        out.append(
+            Constraint(
+                topology_key=constraint.topology_key,
+                max_skew=constraint.max_skew,
+                min_domains=1 if constraint.min_domains is None else constraint.min_domains,
+                selector=parsed,
+                honor_affinity=(constraint.node_affinity_policy or "Honor") == "Honor",
+                honor_taints=constraint.node_taints_policy == "Honor",
+            )
+        )
+    return tuple(out)
+
+
+def selected_classes(cluster: Cluster, constraint: Constraint, namespace: str) -> tuple[Int64, Int64]:
+    """Which pod classes a constraint selects.
+
+    Returns
+    -------
+    counted : ndarray of int64, shape (n_classes,)
+        1 for the classes that count in the snapshot: not those of terminating pods, and none for an empty selector.
+    moved : ndarray of int64, shape (n_classes,)
+        1 for the classes whose pods change the count when they are added or removed; upstream does not look at
+        termination or at the emptiness of the selector there.
+    """
+    pods = cluster.pods
+    if constraint.selector is None:
+        nothing = np.zeros(len(pods.classes), dtype=np.int64)
+        return nothing, nothing
+    moved = pods.class_labels.matches(constraint.selector) & pods.classes_in(frozenset({namespace}))
+    counted = moved & ~pods.class_terminating if constraint.selector else np.zeros_like(moved)
+    return counted.astype(np.int64), moved.astype(np.int64)
+
+
+def nodes_with_all_keys(cluster: Cluster, constraints: Iterable[Constraint]) -> Mask:
+    """Which nodes have the topology labels of all constraints: bool, shape (n_nodes,)."""
+    mask = np.ones(len(cluster.nodes), dtype=np.bool_)
+    for constraint in constraints:
+        mask &= cluster.nodes.labels[constraint.topology_key].present
+    return mask
+
+
+def nodes_included(cluster: Cluster, constraint: Constraint, pod: Pod) -> Mask:
+    """Which nodes the inclusion policies of a constraint let count (KEP-3094): bool, shape (n_nodes,)."""
+    nodes = cluster.nodes
+    mask = np.ones(len(nodes), dtype=np.bool_)
+    if constraint.honor_affinity:
+        mask &= nodes_matching_pod(nodes, pod.spec)
+    if constraint.honor_taints:
+        clean = [untolerated_taint(taints, pod.spec.tolerations) is None for taints in nodes.taint_lists]
+        mask &= np.array(clean, dtype=np.bool_)[nodes.taint_list]
+    return mask

@@ -1,0 +1,168 @@
+"""The hard half of PodTopologySpread.
+
+On each node: matching pods in its domain + (1 if the pod matches itself) - the least of any domain <= maxSkew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from kschedctl.api.pod import Pod
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.labels import Int64, LabelColumn, Mask
+from kschedctl.cluster.overlay import Overlay
+from kschedctl.framework.status import Code, Reason, Rejections, Status
+from kschedctl.plugins.pod_topology_spread.constraints import (
+    Constraint,
+    nodes_included,
+    nodes_with_all_keys,
+    selected_classes,
+)
+
+REASON: Final = "node(s) didn't match pod topology spread constraints"
+REASON_LABEL: Final = f"{REASON} (missing required label)"
+_SKEW: Final = Status(Code.UNSCHEDULABLE, (REASON,))
+_LABEL: Final = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (REASON_LABEL,))
+_NO_DOMAIN: Final = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class DomainCounts:
+    """The matching pods of one hard constraint by topology domain.
+
+    Attributes
+    ----------
+    constraint : Constraint
+        The constraint.
+    column : LabelColumn
+        The topology label of every node.
+    counts : ndarray of int64, shape (n_domains,)
+        Matching pods per domain, over the nodes that count.
+    exists : ndarray of bool, shape (n_domains,)
+        Which domains have a node that counts.
+    included : ndarray of bool, shape (n_nodes,)
+        Which nodes count.
+    moved : ndarray of int64, shape (n_classes,)
+        1 for pod classes that change the counts when added or removed.
+    self_match : int
+        1 where the pod itself is selected.
+    """
+
+    constraint: Constraint
+    column: LabelColumn
+    counts: Int64
+    exists: Mask
+    included: Mask
+    moved: Int64
+    self_match: int
+
+    def minima(self) -> tuple[int, int, int]:
+        """The domain with the fewest matching pods, its count, and the count of the next; counts are large for none."""
+        domains = np.flatnonzero(self.exists)
+        if not len(domains):
+            return -1, _NO_DOMAIN, _NO_DOMAIN
+        counts = self.counts[domains]
+        at = int(counts.argmin())
+        others = np.delete(counts, at)
+        return int(domains[at]), int(counts[at]), int(others.min()) if len(others) else _NO_DOMAIN
+
+    def skew(self, nodes: Overlay) -> tuple[Int64, Int64, Int64]:
+        """What placing the pod gives in each world.
+
+        Returns
+        -------
+        matching, minimum, skew : ndarray of int64, shape (n_worlds,)
+            Matching pods in the node's domain, the least of any domain, and the skew with the pod. On nodes
+            without the label they mean nothing.
+        """
+        domain = self.column.codes[nodes.rows]
+        delta = nodes.delta(("PodTopologySpread", self.constraint), self.moved) * self.included[nodes.rows]
+        matching = np.append(self.counts, 0)[domain] + delta
+        fewest_at, fewest, next_fewest = self.minima()
+        # Only the node's own domain changes, so the least of the others is the least or the one after it.
+        others = np.where(domain == fewest_at, next_fewest, fewest)
+        minimum = np.where(np.append(self.exists, False)[domain], np.minimum(others, matching), fewest)
+        if int(self.exists.sum()) < self.constraint.min_domains:
+            minimum = np.zeros_like(minimum)
+        return matching, minimum, matching + self.self_match - minimum
+
+
+def count_domains(cluster: Cluster, constraints: Iterable[Constraint], pod: Pod) -> tuple[DomainCounts, ...]:
+    """Count the matching pods of each constraint by domain.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The cluster.
+    constraints : iterable of Constraint
+        The hard constraints; only nodes with the labels of all of them count.
+    pod : Pod
+        The pod to place.
+    """
+    constraints = tuple(constraints)
+    labelled = nodes_with_all_keys(cluster, constraints)
+    out = []
+    for constraint in constraints:
+        included = labelled & nodes_included(cluster, constraint, pod)
+        counted, moved = selected_classes(cluster, constraint, pod.metadata.namespace)
+        column = cluster.nodes.labels[constraint.topology_key]
+        codes = column.codes[included]
+        counts = np.zeros(len(column.values), dtype=np.int64)
+        np.add.at(counts, codes, cluster.pods.sum_per_node(counted)[included])
+        exists = np.zeros(len(column.values), dtype=np.bool_)
+        exists[codes] = True
+        out.append(DomainCounts(constraint, column, counts, exists, included, moved, int(constraint.selects(pod))))
+    return tuple(out)
+
+
+def judge(domains: tuple[DomainCounts, ...], nodes: Overlay) -> Rejections:
+    """Turn away nodes by the first constraint that they lack the label of or that they would break.
+
+    Parameters
+    ----------
+    domains : tuple of DomainCounts
+        One per hard constraint, in the pod's order.
+    nodes : Overlay
+        The worlds to judge.
+    """
+    which = np.full(len(nodes), -1, dtype=np.int64)
+    for i in range(len(domains) - 1, -1, -1):
+        counts = domains[i]
+        _, _, skew = counts.skew(nodes)
+        which[skew > counts.constraint.max_skew] = 2 * i
+        which[counts.column.codes[nodes.rows] < 0] = 2 * i + 1
+
+    def details(position: int) -> tuple[Reason, ...]:
+        number = int(which[position])
+        return (_reason(domains[number // 2], nodes, position, missing=bool(number % 2)),)
+
+    statuses = (_SKEW, _LABEL)
+    code = np.array([_SKEW.code, _LABEL.code], dtype=np.int8)
+    return Rejections(
+        np.where(which < 0, 0, code[which % 2]).astype(np.int8), which % 2, lambda i: statuses[i].reasons, details
+    )
+
+
+def _reason(counts: DomainCounts, nodes: Overlay, position: int, *, missing: bool) -> Reason:
+    key = counts.constraint.topology_key
+    if missing:
+        return Reason(REASON_LABEL, f"node has no label {key}", {"topologyKey": key})
+    matching, minimum, skew = (int(values[position]) for values in counts.skew(nodes))
+    domain = counts.column.values[counts.column.codes[nodes.rows[position]]]
+    table = {value: int(counts.counts[i]) for i, value in enumerate(counts.column.values) if counts.exists[i]}
+    limit = counts.constraint.max_skew
+    detail = f"{key}={domain} has {matching} matching, fewest {minimum}: skew {skew}, allowed {limit}"
+    data = {
+        "topologyKey": key,
+        "domain": domain,
+        "matching": matching,
+        "minimum": minimum,
+        "skew": skew,
+        "maxSkew": limit,
+        "domains": table,
+    }
+    return Reason(REASON, detail, data)

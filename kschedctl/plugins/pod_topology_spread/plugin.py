@@ -1,0 +1,113 @@
+"""PodTopologySpread wired to the extension points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from kschedctl.api.pod import Pod
+from kschedctl.cluster.labels import Int64
+from kschedctl.cluster.overlay import Overlay
+from kschedctl.framework.config.args import PodTopologySpreadArgs
+from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.interface import (
+    FilterPlugin,
+    Handle,
+    PluginError,
+    PreFilterPlugin,
+    PreFilterResult,
+    PreScorePlugin,
+    ScorePlugin,
+)
+from kschedctl.framework.status import SKIP, SUCCESS, Code, Rejections, Status
+from kschedctl.plugins.default_selector import default_selector
+from kschedctl.plugins.pod_topology_spread.constraints import (
+    DO_NOT_SCHEDULE,
+    SCHEDULE_ANYWAY,
+    SYSTEM_DEFAULTS,
+    Constraint,
+    parse_constraints,
+)
+from kschedctl.plugins.pod_topology_spread.filtering import DomainCounts, count_domains, judge
+from kschedctl.plugins.pod_topology_spread.scoring import SpreadScores, normalize, spread_scores
+
+
+@dataclass(frozen=True, slots=True)
+class _FilterState:
+    domains: tuple[DomainCounts, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _ScoreState:
+    scores: SpreadScores
+    rows: Int64
+
+
+class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
+    """Upstream: plugins/podtopologyspread."""
+
+    name = "PodTopologySpread"
+
+    def __init__(self, args: msgspec.Struct | None, handle: Handle) -> None:
+        super().__init__(args, handle)
+        if not isinstance(args, PodTopologySpreadArgs):
+            raise TypeError(f"want args to be of type PodTopologySpreadArgs, got {type(args).__name__}")
+        self._system_defaulted = args.defaulting_type == "System"
+        self._defaults = SYSTEM_DEFAULTS if self._system_defaulted else args.default_constraints
+
+    def _constraints(self, pod: Pod, action: str) -> tuple[Constraint, ...]:
+        """The pod's constraints, or the defaults for what its Services and controller select."""
+        gate = self.handle.release.enabled("MatchLabelKeysInPodTopologySpread")
+        if pod.spec.topology_spread_constraints:
+            return parse_constraints(pod.spec.topology_spread_constraints, pod, action, match_label_keys=gate)
+        if not any(constraint.when_unsatisfiable == action for constraint in self._defaults):
+            return ()
+        selector = default_selector(self.handle.cluster, pod)
+        return parse_constraints(self._defaults, pod, action, selector=selector) if selector else ()
+
+    def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
+        """Count matching pods by domain; skip pods without hard constraints."""
+        try:
+            constraints = self._constraints(pod, DO_NOT_SCHEDULE)
+        except PluginError as error:
+            raise PluginError(f"get constraints from pod: {error}") from None
+        if not constraints:
+            return PreFilterResult(SKIP)
+        state.write(_FilterState(count_domains(self.handle.cluster, constraints, pod)))
+        return PreFilterResult()
+
+    def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
+        """Turn away nodes on which a hard constraint would be broken."""
+        found = state.read(_FilterState)
+        if found is None:
+            raise PluginError('reading "PreFilterPodTopologySpread" from cycleState: not found')
+        return judge(found.domains, nodes)
+
+    def pre_score(self, state: CycleState, pod: Pod, rows: Int64) -> Status:
+        """Score by soft constraints; skip pods without any."""
+        try:
+            constraints = self._constraints(pod, SCHEDULE_ANYWAY)
+        except PluginError as error:
+            return Status(Code.ERROR, (f"calculating preScoreState: {error}",))
+        if not constraints:
+            return SKIP
+        require_all = bool(pod.spec.topology_spread_constraints) or not self._system_defaulted
+        scores = spread_scores(self.handle.cluster, constraints, pod, rows, require_all=require_all)
+        state.write(_ScoreState(scores, rows))
+        return SUCCESS
+
+    def score(self, state: CycleState, pod: Pod, rows: Int64) -> Int64:
+        """The raw scores: many matching pods give much."""
+        return self._prepared(state).scores.scores[rows]
+
+    def normalize_score(self, state: CycleState, pod: Pod, scores: Int64) -> Int64:
+        """Few matching pods give 100."""
+        prepared = self._prepared(state)
+        return normalize(scores, prepared.scores.ignored[prepared.rows])
+
+    def _prepared(self, state: CycleState) -> _ScoreState:
+        found = state.read(_ScoreState)
+        if found is None:
+            raise PluginError('error reading "PreScorePodTopologySpread" from cycleState: not found')
+        return found

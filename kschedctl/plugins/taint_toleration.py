@@ -1,0 +1,69 @@
+"""TaintToleration: nodes whose taints the pod does not tolerate are out; soft taints cost score.
+
+Score: the number of ``PreferNoSchedule`` taints that are not tolerated, normalised in reverse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+
+from kschedctl.api.core import Taint
+from kschedctl.api.pod import Pod, Toleration
+from kschedctl.cluster.labels import Int64
+from kschedctl.cluster.overlay import Overlay
+from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.interface import FilterPlugin, PreScorePlugin, ScorePlugin, default_normalize_score
+from kschedctl.framework.status import SUCCESS, Code, Reason, Rejections, Status
+from kschedctl.plugins.tolerations import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE, tolerated
+
+REASON: Final = "node(s) had untolerated taint(s)"
+
+
+def untolerated_taint(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> Taint | None:
+    """The first taint that keeps pods away and is not tolerated."""
+    hard = (taint for taint in taints if taint.effect in (NO_SCHEDULE, NO_EXECUTE))
+    return next((taint for taint in hard if not tolerated(tolerations, taint)), None)
+
+
+def intolerable_soft_taints(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> int:
+    """How many ``PreferNoSchedule`` taints are not tolerated."""
+    return sum(taint.effect == PREFER_NO_SCHEDULE and not tolerated(tolerations, taint) for taint in taints)
+
+
+class TaintToleration(FilterPlugin, PreScorePlugin, ScorePlugin):
+    """Upstream: plugins/tainttoleration."""
+
+    name = "TaintToleration"
+
+    def _per_list(self, judge: Callable[[tuple[Taint, ...]], int], rows: Int64) -> Int64:
+        """Ask once per distinct list of taints: int64, shape (n_rows,)."""
+        nodes = self.handle.cluster.nodes
+        return np.array([judge(taints) for taints in nodes.taint_lists], dtype=np.int64)[nodes.taint_list[rows]]
+
+    def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
+        """Turn away nodes with a ``NoSchedule`` or ``NoExecute`` taint that is not tolerated."""
+        tolerations = pod.spec.tolerations
+        tainted = self._per_list(lambda taints: untolerated_taint(taints, tolerations) is not None, nodes.rows)
+
+        def details(position: int) -> tuple[Reason, ...]:
+            taint = untolerated_taint(self.handle.cluster.nodes.objects[nodes.rows[position]].spec.taints, tolerations)
+            return (Reason(REASON, f"taint {taint} is not tolerated", {"taint": str(taint)}),)
+
+        return Rejections.where(tainted.astype(np.bool_), Code.UNSCHEDULABLE_AND_UNRESOLVABLE, REASON, details)
+
+    def pre_score(self, state: CycleState, pod: Pod, rows: Int64) -> Status:
+        """Nothing to prepare; the plugin never skips."""
+        return SUCCESS
+
+    def score(self, state: CycleState, pod: Pod, rows: Int64) -> Int64:
+        """Count the soft taints that are not tolerated."""
+        # Only tolerations that can match a soft taint count; one for another effect never does.
+        tolerations = pod.spec.tolerations
+        return self._per_list(lambda taints: intolerable_soft_taints(taints, tolerations), rows)
+
+    def normalize_score(self, state: CycleState, pod: Pod, scores: Int64) -> Int64:
+        """Fewest soft taints get 100."""
+        return default_normalize_score(scores, reverse=True)

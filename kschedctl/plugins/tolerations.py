@@ -1,0 +1,33 @@
+"""Which tolerations tolerate which taint (core/v1 ``Toleration``); shared by the plugins that judge taints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from kschedctl.api.core import Taint
+from kschedctl.api.pod import Toleration
+
+NO_SCHEDULE: Final = "NoSchedule"
+NO_EXECUTE: Final = "NoExecute"
+PREFER_NO_SCHEDULE: Final = "PreferNoSchedule"
+
+
+def tolerates(toleration: Toleration, taint: Taint) -> bool:
+    """Whether one toleration tolerates a taint. An empty key or effect stands for any."""
+    if toleration.effect and toleration.effect != taint.effect:
+        return False
+    if toleration.key and toleration.key != taint.key:
+        return False
+    match toleration.operator:
+        case "" | "Equal":
+            return toleration.value == taint.value
+        case "Exists":
+            return True
+        case _:
+            return False
+
+
+def tolerated(tolerations: Iterable[Toleration], taint: Taint) -> bool:
+    """Whether any of the tolerations tolerates a taint."""
+    return any(tolerates(toleration, taint) for toleration in tolerations)

@@ -1,0 +1,1 @@
+"""The scheduling cycle for one pod, and the decision that comes out of it."""

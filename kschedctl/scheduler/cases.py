@@ -1,0 +1,70 @@
+"""Cases: a cluster, a pod and a configuration in one JSON object, decided one by one.
+
+{"id": "...", "objects": [<objects>], "pod": <the pod to place>, "config": <KubeSchedulerConfiguration, optional>}
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from kschedctl.api.defaults import default_pod
+from kschedctl.api.kinds import kind_type
+from kschedctl.api.pod import Pod
+from kschedctl.cluster.builder import ClusterBuilder
+from kschedctl.errors import InputError
+from kschedctl.framework.config.load import load_configuration
+from kschedctl.framework.registry import Registry
+from kschedctl.framework.release import Release
+from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.scheduler import Scheduler
+
+
+class Case(msgspec.Struct, frozen=True):
+    """One case.
+
+    Attributes
+    ----------
+    id : str
+        Its name; the answer has the same.
+    objects : tuple of objects
+        The cluster.
+    pod : object
+        The pod to place.
+    config : object, optional
+        A KubeSchedulerConfiguration.
+    """
+
+    id: str
+    pod: Any
+    objects: tuple[Any, ...] = ()
+    config: dict[str, Any] | None = None
+
+
+def decide(case: Case, release: Release, registry: Registry) -> Decision:
+    """Decide a case.
+
+    Raises
+    ------
+    InputError
+        Where the case is not one that a scheduler could be given.
+    """
+    builder = ClusterBuilder()
+    for i, data in enumerate(case.objects):
+        kind = kind_type(data.get("apiVersion", ""), data.get("kind", ""))
+        if kind is not None:
+            builder.add(_convert(data, kind, f"objects[{i}]"), f"objects[{i}]")
+    pod = _convert(case.pod, Pod, "pod")
+    configuration = None
+    if case.config is not None:
+        points = registry.extension_points(release)
+        configuration = load_configuration(case.config, release=release, implements=points, where="config")
+    return Scheduler(builder.build(), release, configuration, registry).explain(default_pod(pod))
+
+
+def _convert(data: Any, kind: type[Any], path: str) -> Any:
+    try:
+        return msgspec.convert(data, kind)
+    except msgspec.ValidationError as error:
+        raise InputError(str(error), path=path) from None

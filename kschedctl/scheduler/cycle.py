@@ -1,0 +1,131 @@
+"""One scheduling cycle, from PreEnqueue to the choice of a node or PostFilter (upstream ``schedulePod``)."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from kschedctl.api.pod import Pod
+from kschedctl.cluster.labels import Int64
+from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.interface import PluginError
+from kschedctl.framework.runtime import Framework, PreFilterOutcome, Scores
+from kschedctl.framework.status import Code, Status
+from kschedctl.framework.verdicts import NodeStatuses
+from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.message import fit_error
+
+NO_NODES = "no nodes available to schedule pods"
+_NO_ROWS = np.empty(0, dtype=np.int64)
+
+
+def schedule_pod(framework: Framework, pod: Pod) -> Decision:
+    """Decide where a pod goes, or why it cannot.
+
+    All nodes are evaluated and all feasible ones scored, also where kube-scheduler would stop looking earlier.
+
+    Parameters
+    ----------
+    framework : Framework
+        The profile that the pod's ``schedulerName`` names.
+    pod : Pod
+        The pod, defaulted. It does not count as running, also where the cluster has it on a node.
+    """
+    state = CycleState()
+    gate = framework.run_pre_enqueue(pod)
+    nodes = framework.cluster.nodes
+    if not len(nodes):
+        return Decision(pod=pod, framework=framework, state=state, error=NO_NODES, pre_enqueue=gate, searched=_NO_ROWS)
+    try:
+        outcome = framework.run_pre_filter(state, pod)
+    except PluginError as failure:
+        return Decision(
+            pod=pod, framework=framework, state=state, error=str(failure), pre_enqueue=gate, searched=_NO_ROWS
+        )
+    searched = _rows_in_question(framework, outcome)
+    statuses = _filter(framework, state, pod, outcome, searched)
+    error = _filter_error(framework, statuses)
+    scores = None
+    best: tuple[str, ...] = ()
+    message = ""
+    post_filter = None
+    feasible = searched[statuses.code[searched] == 0]
+    own = nodes.row.get(pod.status.nominated_node_name, -1)
+    fits_own = own >= 0 and outcome.status.code is Code.SUCCESS and statuses.code[own] == 0
+    if error:
+        pass
+    elif len(feasible) or fits_own:
+        try:
+            scores = framework.run_score(state, pod, feasible)
+        except PluginError as failure:
+            # With a single node in question kube-scheduler does not score at all.
+            if not fits_own and len(feasible) > 1:
+                error = str(failure)
+        only = own if fits_own else feasible[0]
+        best = _best(framework, scores, int(only), alone=fits_own or scores is None) if not error else ()
+    else:
+        post_filter = framework.run_post_filter(state, pod, statuses)
+        message = fit_error(
+            len(nodes),
+            pre_filter=outcome.status.message,
+            reasons=Counter() if outcome.status.message else statuses.reason_counts(),
+            post_filter=post_filter.status.message if post_filter is not None else "",
+        )
+    return Decision(
+        pod=pod,
+        framework=framework,
+        state=state,
+        error=error,
+        pre_enqueue=gate,
+        pre_filter=outcome,
+        searched=searched,
+        statuses=statuses,
+        scores=scores,
+        best=best,
+        message=message,
+        post_filter=post_filter,
+    )
+
+
+def _rows_in_question(framework: Framework, outcome: PreFilterOutcome) -> Int64:
+    """The rows of the nodes that PreFilter leaves."""
+    nodes = framework.cluster.nodes
+    if outcome.status.code is not Code.SUCCESS:
+        return _NO_ROWS
+    if outcome.node_names is None:
+        return nodes.rows
+    return np.array(sorted(nodes.row[name] for name in outcome.node_names if name in nodes.row), dtype=np.int64)
+
+
+def _filter(
+    framework: Framework, state: CycleState, pod: Pod, outcome: PreFilterOutcome, searched: Int64
+) -> NodeStatuses:
+    """Filter the nodes in question, and the node that the pod itself is nominated to, which is looked at first."""
+    nodes = framework.cluster.nodes
+    if outcome.status.code is not Code.SUCCESS:
+        return NodeStatuses(len(nodes), outcome.status)
+    own = nodes.row.get(pod.status.nominated_node_name)
+    rows = searched if own is None else np.union1d(searched, [own])
+    absent = None
+    if outcome.node_names is not None:
+        text = f"node(s) didn't satisfy plugin(s) [{' '.join(outcome.plugins)}]"
+        absent = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (text,))
+    return framework.run_filters_with_nominated_pods(state, pod, rows, absent)
+
+
+def _filter_error(framework: Framework, statuses: NodeStatuses) -> str:
+    """The error of a filter, which ends the cycle; of several that of the first node by name."""
+    failed = np.flatnonzero(statuses.code == Code.ERROR)
+    if not len(failed):
+        return ""
+    first = min(failed, key=lambda row: framework.cluster.nodes.names[row])
+    return statuses.status(int(first)).message
+
+
+def _best(framework: Framework, scores: Scores | None, only: int, *, alone: bool) -> tuple[str, ...]:
+    """The nodes with the highest total, or the only one that comes into question."""
+    names = framework.cluster.nodes.names
+    if alone or scores is None:
+        return (names[only],)
+    return tuple(sorted(names[row] for row in scores.rows[scores.total == scores.total.max()]))

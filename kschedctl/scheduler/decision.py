@@ -1,0 +1,136 @@
+"""What kube-scheduler would decide for a pod, with everything that its plugins said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kschedctl.api.pod import Pod
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.labels import Int64
+from kschedctl.framework.cycle_state import CycleState, NotModelled
+from kschedctl.framework.interface import PostFilterResult
+from kschedctl.framework.release import Release
+from kschedctl.framework.runtime import Framework, PreFilterOutcome, Scores
+from kschedctl.framework.status import SUCCESS, Code, Reason, Status
+from kschedctl.framework.verdicts import NodeStatuses
+
+
+@dataclass(frozen=True, slots=True)
+class NodeVerdict:
+    """What was said of one node.
+
+    Attributes
+    ----------
+    node : str
+        Its name.
+    status : Status
+        What kube-scheduler stops at, nominated pods counted; Success where the pod fits.
+    reasons : mapping of plugin name to reasons, as a tuple of pairs
+        Every filter that turns the node away, in the profile's order; the deciding one first where nominated
+        pods decide.
+    """
+
+    node: str
+    status: Status
+    reasons: tuple[tuple[str, tuple[Reason, ...]], ...]
+
+    @property
+    def feasible(self) -> bool:
+        """Whether the pod fits on the node."""
+        return self.status.code is Code.SUCCESS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """The outcome of one scheduling cycle.
+
+    Attributes
+    ----------
+    pod : Pod
+        The pod, defaulted.
+    framework : Framework
+        The profile that decided, over its cluster.
+    state : CycleState
+        What the plugins kept.
+    error : str
+        Why the scheduler would give up with an internal error; empty where it would not.
+    pre_enqueue : Status
+        What keeps the pod out of the queue; Success where nothing does.
+    pre_filter : PreFilterOutcome or None
+        What PreFilter said; ``None`` where the cycle ended before.
+    searched : ndarray of int64
+        The rows of the nodes that came into question.
+    statuses : NodeStatuses or None
+        What the filters said; ``None`` where the cycle ended before.
+    scores : Scores or None
+        The scores of the feasible nodes.
+    best : tuple of str
+        The nodes the pod can go to, by name; chance decides among several.
+    message : str
+        The text of the FailedScheduling event; empty where the pod fits.
+    post_filter : PostFilterResult or None
+        What PostFilter said, preemption included.
+    """
+
+    pod: Pod
+    framework: Framework
+    state: CycleState
+    error: str = ""
+    pre_enqueue: Status = SUCCESS
+    pre_filter: PreFilterOutcome | None = None
+    searched: Int64
+    statuses: NodeStatuses | None = None
+    scores: Scores | None = None
+    best: tuple[str, ...] = ()
+    message: str = ""
+    post_filter: PostFilterResult | None = None
+
+    @property
+    def cluster(self) -> Cluster:
+        """The cluster that was decided over."""
+        return self.framework.cluster
+
+    @property
+    def release(self) -> Release:
+        """The rules that applied."""
+        return self.framework.release
+
+    @property
+    def schedulable(self) -> bool:
+        """Whether the pod would be scheduled now."""
+        return bool(self.best) and self.pre_enqueue.code is Code.SUCCESS
+
+    @property
+    def not_modelled(self) -> tuple[NotModelled, ...]:
+        """What bears on the answer and is not modelled."""
+        return tuple(self.state.not_modelled)
+
+    def node(self, name: str) -> NodeVerdict:
+        """What was said of one node.
+
+        Raises
+        ------
+        KeyError
+            Where the cluster has no node of that name.
+        """
+        return self.verdict(self.cluster.nodes.row[name])
+
+    def verdict(self, row: int) -> NodeVerdict:
+        """What was said of the node of a row."""
+        name = self.cluster.nodes.names[row]
+        if self.statuses is None:
+            status = self.pre_filter.status if self.pre_filter is not None else self.pre_enqueue
+            return NodeVerdict(name, status, ())
+        status = self.statuses.status(row)
+        reasons: dict[str, tuple[Reason, ...]] = {}
+        found = self.statuses.deciding(row)
+        runs = [] if found is None else [found]
+        snapshot = self.statuses.snapshot_position(row)
+        if snapshot is not None and snapshot not in runs:
+            runs.append(snapshot)
+        for run, position in runs:
+            for plugin in run.plugins:
+                said = run.rejections[plugin].reasons(position)
+                if said:
+                    reasons.setdefault(plugin, said)
+        return NodeVerdict(name, status, tuple(reasons.items()))

@@ -1,0 +1,32 @@
+"""The text of the FailedScheduling event (framework ``FitError``)."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+
+def fit_error(n_nodes: int, *, pre_filter: str, reasons: Counter[str], post_filter: str) -> str:
+    """Word why a pod fits nowhere.
+
+    Parameters
+    ----------
+    n_nodes : int
+        How many nodes the cluster has.
+    pre_filter : str
+        What PreFilter said; where it said something, the nodes are not counted.
+    reasons : Counter of str
+        How many nodes each text is said of.
+    post_filter : str
+        What PostFilter said.
+
+    Examples
+    --------
+    >>> fit_error(3, pre_filter="", reasons=Counter({"Too many pods": 1, "Insufficient cpu": 2}), post_filter="")
+    '0/3 nodes are available: 1 Too many pods, 2 Insufficient cpu.'
+    """
+    text = f"0/{n_nodes} nodes are available:"
+    if pre_filter:
+        text += f" {pre_filter}."
+    elif reasons:
+        text += f" {', '.join(sorted(f'{count} {reason}' for reason, count in reasons.items()))}."
+    return f"{text} {post_filter}" if post_filter else text

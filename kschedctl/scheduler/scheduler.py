@@ -1,0 +1,74 @@
+"""A scheduler over one cluster: a release, a configuration, and a framework per profile."""
+
+from __future__ import annotations
+
+from kschedctl.api.pod import Pod
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.errors import ManifestError
+from kschedctl.framework.config.load import SchedulerConfiguration, default_configuration
+from kschedctl.framework.registry import Registry, in_tree_registry
+from kschedctl.framework.release import LATEST, Release
+from kschedctl.framework.runtime import Framework
+from kschedctl.scheduler.cycle import schedule_pod
+from kschedctl.scheduler.decision import Decision
+
+
+class Scheduler:
+    """Decides for pods as kube-scheduler would.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The cluster to place pods in. It is never changed.
+    release : Release, optional
+        Whose rules apply; by default the newest that is modelled.
+    configuration : SchedulerConfiguration, optional
+        Profiles and their plugins; by default kube-scheduler's own.
+    registry : Registry, optional
+        The plugins that there are; by default the in-tree ones.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        release: Release = LATEST,
+        configuration: SchedulerConfiguration | None = None,
+        registry: Registry | None = None,
+    ) -> None:
+        self.cluster = cluster
+        self.release = release
+        self.registry = registry if registry is not None else in_tree_registry()
+        self.configuration = configuration or default_configuration(release, self.registry.extension_points(release))
+        self._frameworks: dict[str, Framework] = {}
+
+    def framework(self, scheduler_name: str) -> Framework:
+        """The framework of the profile that a pod's ``schedulerName`` names.
+
+        Raises
+        ------
+        ManifestError
+            Where the configuration has no such profile.
+        """
+        framework = self._frameworks.get(scheduler_name)
+        if framework is None:
+            profiles = self.configuration.profiles
+            profile = profiles.get(scheduler_name)
+            if profile is None:
+                raise ManifestError(
+                    f'no profile is named "{scheduler_name}"',
+                    path="spec.schedulerName",
+                    hint=f"the configuration has {', '.join(profiles)}; give another with --config",
+                )
+            framework = Framework(profile, self.registry, self.cluster, self.release, frozenset(profiles))
+            self._frameworks[scheduler_name] = framework
+        return framework
+
+    def explain(self, pod: Pod) -> Decision:
+        """Decide where a pod goes, or why it cannot.
+
+        Parameters
+        ----------
+        pod : Pod
+            The pod, defaulted.
+        """
+        return schedule_pod(self.framework(pod.spec.scheduler_name), pod)

@@ -1,0 +1,1 @@
+"""Snapshots of a cluster: reading what kubectl, kwok, must-gather and others write."""

@@ -1,0 +1,168 @@
+"""Decoding JSON to the API types: fast where the text fits them, exact where it does not.
+
+msgspec decodes what fits. What it refuses is looked at again as plain data, because Go's decoders take null for
+"absent" everywhere, and because an error has to name the exact field: msgspec leaves map keys out of its paths and
+stops at the first problem.
+"""
+
+from __future__ import annotations
+
+import json
+import types
+from datetime import datetime
+from functools import cache
+from typing import Any, Final, TypeVar, Union, cast, get_args, get_origin
+
+import msgspec
+
+from kschedctl.api.core import QuantityText
+from kschedctl.errors import InputError
+
+T = TypeVar("T", bound=msgspec.Struct)
+_MAX_SHOWN: Final = 60
+_ZERO_TIME: Final = "0001-01-01T00:00:00Z"
+_KINDS: Final = ((dict, "an object"), (list, "a list"), (str, "text"), (int | float, "a number"))
+_EXPECTED: Final[dict[Any, str]] = {
+    str: "text",
+    int: "an integer",
+    bool: "true or false",
+    datetime: "a time such as 2026-01-31T12:00:00Z",
+    QuantityText: "a quantity such as 2, 500m or 1.5Gi",
+}
+_PLAIN_KEY_CHARS: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
+
+
+@cache
+def _decoder(type_: type[msgspec.Struct]) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(type_)
+
+
+def decode(text: msgspec.Raw | memoryview | bytes, type_: type[T]) -> T:
+    """Decode an object.
+
+    Parameters
+    ----------
+    text : Raw, memoryview or bytes
+        A JSON value, known to be well-formed.
+    type_ : type
+        An API type.
+
+    Raises
+    ------
+    InputError
+        With all problems of the object, each with its path in Kubernetes spelling.
+    """
+    try:
+        return cast("T", _decoder(type_).decode(text))
+    except (msgspec.ValidationError, UnicodeDecodeError, RecursionError):
+        problems: list[InputError] = []
+        conformed = _conform(plain(text), type_, "", problems)
+        if problems:
+            raise InputError.together(problems) from None
+        return msgspec.convert(conformed, type_)
+
+
+def plain(text: msgspec.Raw | memoryview | bytes) -> Any:
+    """A JSON value as dicts and lists.
+
+    Raises
+    ------
+    InputError
+        Where it holds text that is not UTF-8, or is nested too deeply.
+    """
+    try:
+        return msgspec.json.decode(text)
+    except UnicodeDecodeError as error:
+        raise InputError(f"holds text that is not UTF-8: {error.reason}", hint="save it as UTF-8") from None
+    except RecursionError:
+        raise InputError("is nested too deeply") from None
+
+
+def _conform(value: Any, type_: Any, path: str, problems: list[InputError]) -> Any:
+    """The value with nulls replaced as Go reads them; what does not fit the type goes to ``problems``."""
+    type_ = _without_none(type_)
+    if value is None:
+        return _zero(type_)
+    origin, args = get_origin(type_), get_args(type_)
+    if origin is dict:
+        if not isinstance(value, dict):
+            return _wrong(value, "an object", path, problems)
+        return {key: _conform(item, args[1], _joined(path, key), problems) for key, item in value.items()}
+    if origin is tuple:
+        if not isinstance(value, list):
+            return _wrong(value, "a list", path, problems)
+        return [_conform(item, args[0], f"{path}[{index}]", problems) for index, item in enumerate(value)]
+    if isinstance(type_, type) and issubclass(type_, msgspec.Struct):
+        if not isinstance(value, dict):
+            return _wrong(value, "an object", path, problems)
+        return _conform_fields(value, type_, path, problems)
+    return _conform_leaf(value, type_, path, problems)
+
+
+def _conform_fields(
+    value: dict[str, Any], type_: type[msgspec.Struct], path: str, problems: list[InputError]
+) -> dict[str, Any]:
+    fields = {}
+    for field in msgspec.structs.fields(type_):
+        name = field.encode_name
+        if value.get(name) is not None:
+            fields[name] = _conform(value[name], field.type, _joined(path, name), problems)
+        elif field.required:
+            fields[name] = _zero(field.type)
+    return fields
+
+
+def _conform_leaf(value: Any, type_: Any, path: str, problems: list[InputError]) -> Any:
+    try:
+        msgspec.convert(value, type_)
+    except msgspec.ValidationError:
+        return _wrong(value, _EXPECTED[type_], path, problems, _hint(value, type_))
+    return value
+
+
+def _without_none(type_: Any) -> Any:
+    """The type without ``None``, which every field may be."""
+    if type_ is QuantityText or get_origin(type_) not in (Union, types.UnionType):
+        return type_
+    rest = tuple(arg for arg in get_args(type_) if arg is not types.NoneType)
+    return rest[0] if len(rest) == 1 else Union[rest]  # noqa: UP007  (made at run time)
+
+
+def _zero(type_: Any) -> Any:
+    """What Go has where a list or map holds null."""
+    origin = get_origin(type_)
+    if origin is dict or (isinstance(type_, type) and issubclass(type_, msgspec.Struct)):
+        return {} if origin is dict else _conform_fields({}, cast("type[msgspec.Struct]", type_), "", [])
+    if origin is tuple:
+        return []
+    return _ZERO_TIME if type_ is datetime else type_() if isinstance(type_, type) else 0
+
+
+def _wrong(value: Any, expected: str, path: str, problems: list[InputError], hint: str = "") -> None:
+    problems.append(InputError(f"{shown(value)} is {_kind(value)}, {expected} is expected", path=path, hint=hint))
+
+
+def _hint(value: Any, type_: Any) -> str:
+    if type_ is not str:
+        return ""
+    if isinstance(value, bool):
+        return "quote it if it is text: in YAML, true, yes, on, y and their opposites are booleans unless quoted"
+    return f'quote it: "{shown(value)}"' if isinstance(value, int | float) else ""
+
+
+def shown(value: Any) -> str:
+    """A value as JSON, shortened to what a message can hold."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 3]}..."
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, bool):
+        return "a boolean"
+    return next(name for kind, name in _KINDS if isinstance(value, kind))
+
+
+def _joined(path: str, key: str) -> str:
+    if not path:
+        return key if _PLAIN_KEY_CHARS.issuperset(key) else f"[{key}]"
+    return f"{path}.{key}" if _PLAIN_KEY_CHARS.issuperset(key) else f"{path}[{key}]"

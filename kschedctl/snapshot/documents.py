@@ -1,0 +1,141 @@
+"""The documents of one file, each with what its first look tells: kind, version, items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+import msgspec
+
+from kschedctl.errors import InputError
+from kschedctl.snapshot.conform import plain, shown
+from kschedctl.snapshot.encoding import utf8_text
+from kschedctl.snapshot.json_text import NotJson, json_documents
+from kschedctl.snapshot.location import Location
+from kschedctl.snapshot.yaml import yaml_documents
+
+_JSON_SUFFIXES: Final = (".json", ".jsonl", ".ndjson")
+
+
+class Envelope(msgspec.Struct, rename="camel", gc=False):
+    """What tells how to read an object; ``items`` stay text until each is wanted."""
+
+    api_version: str | None = None
+    kind: str | None = None
+    items: list[msgspec.Raw] | msgspec.UnsetType | None = msgspec.UNSET
+
+
+_ENVELOPES: Final = msgspec.json.Decoder(Envelope)
+
+
+class Document(NamedTuple):
+    """One document.
+
+    Parameters
+    ----------
+    location : Location
+        Its file and number.
+    text : memoryview
+        JSON, whatever it was written in.
+    envelope : Envelope
+        Its first look.
+    """
+
+    location: Location
+    text: memoryview
+    envelope: Envelope
+
+
+def documents(content: bytes, file: str) -> Iterator[Document | InputError]:
+    """The documents of a file.
+
+    Parameters
+    ----------
+    content : bytes
+        JSON, JSON Lines or YAML; which of them is seen from the content, as kubectl does.
+    file : str
+        The name for errors, whose suffix decides whose error is shown where the text is neither.
+
+    Yields
+    ------
+    Document or InputError
+        An error where a document is not an object; the documents after it follow all the same.
+
+    Raises
+    ------
+    InputError
+        Where the text is broken; what follows cannot be read.
+    """
+    text = utf8_text(content, file)
+    if text.lstrip()[:1] not in (b"{", b"["):
+        yield from _yaml(text, file)
+        return
+    number = 0
+    try:
+        for number, document, envelope in json_documents(text, _ENVELOPES):
+            yield _document(Location(file, number), document, envelope)
+    except NotJson as broken:
+        if number and not text[broken.start :].startswith(b"---"):
+            raise broken.error(text, file) from None
+        # Flow style YAML starts like JSON, and YAML documents can be JSON.
+        if file.removesuffix(".gz").lower().endswith(_JSON_SUFFIXES) and not number:
+            raise broken.error(text, file) from None
+        if not number:
+            yield from _yaml(text, file, broken=broken)
+        else:
+            # Empty lines in place of the JSON keep the line numbers of errors right.
+            rest = b"\n" * text.count(b"\n", 0, broken.start) + text[broken.start :]
+            yield from _yaml(rest, file, first=number + 1)
+
+
+def _yaml(text: bytes, file: str, first: int = 1, broken: NotJson | None = None) -> Iterator[Document | InputError]:
+    try:
+        for number, document in yaml_documents(text, file, first):
+            try:
+                envelope = _ENVELOPES.decode(document)
+            except msgspec.ValidationError:
+                envelope = None
+            yield _document(Location(file, number), memoryview(document), envelope)
+    except InputError:
+        if broken is None:
+            raise
+        raise broken.error(text, file) from None
+
+
+def _document(location: Location, text: memoryview, envelope: Envelope | None) -> Document | InputError:
+    try:
+        return Document(location, text, envelope if envelope is not None else read_envelope(text))
+    except InputError as error:
+        error.where = str(location)
+        return error
+
+
+def read_envelope(text: memoryview | msgspec.Raw) -> Envelope:
+    """The first look at a text that may be anything.
+
+    Parameters
+    ----------
+    text : memoryview or Raw
+        A JSON value, known to be well-formed.
+
+    Raises
+    ------
+    InputError
+        Where it is no object, or its kind or version is no text; without its place.
+    """
+    try:
+        return _ENVELOPES.decode(text)
+    except (msgspec.ValidationError, UnicodeDecodeError, RecursionError):
+        pass
+    value = plain(text)
+    if not isinstance(value, dict):
+        hint = "a list of objects is written as kind: List with items" if isinstance(value, list) else ""
+        raise InputError(f"{shown(value)} is not a Kubernetes object", hint=hint)
+    for name in ("apiVersion", "kind"):
+        if not isinstance(value.get(name), str | None):
+            raise InputError(f"{shown(value[name])} is not text", path=name)
+    kind = value.get("kind") or ""
+    if kind.endswith("List") and not isinstance(value.get("items"), list | None):
+        raise InputError(f"{shown(value['items'])} is not a list", path="items")
+    # An object of some other kind may call anything "items".
+    return Envelope(value.get("apiVersion"), kind)

@@ -1,0 +1,145 @@
+"""What a YAML scalar without quotes means to kubectl.
+
+kubectl reads YAML 1.1 through go-yaml v2, which differs from PyYAML in corners that manifests do reach:
+
+============================  =====================  ==================
+text                          here, as in kubectl    PyYAML
+============================  =====================  ==================
+``y``, ``N``                  a boolean              a string
+``1e3``, ``+.5``              a number               a string
+``08``                        the number 8           a string
+``0o17``                      the number 15          a string
+``22:22``                     a string               1342 (base 60)
+``2024-05-01``                a string               a date
+``.inf``, ``.nan``            an error (no JSON)     a number
+============================  =====================  ==================
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from math import isinf
+from struct import pack, unpack
+from typing import Final
+
+Scalar = str | int | float | bool | None
+
+_BOOLEANS: Final = {
+    **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True),
+    **dict.fromkeys(("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"), False),
+}
+_NULLS: Final = frozenset(("", "~", "null", "Null", "NULL"))
+_NOT_FINITE: Final = {
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), ".nan"),
+    **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), ".inf"),
+    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), "-.inf"),
+}
+_INTEGER: Final = re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]*))", re.ASCII)
+_FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", re.ASCII)
+_BETWEEN_DIGITS: Final = re.compile(r"(?<=[0-9])_(?=[0-9])")
+#: What a scalar that is no string can start with: everything else needs no second look.
+FIRST_OF_OTHERS: Final = frozenset("+-.0123456789yYnNtTfFoO~")
+
+
+class NotFinite(ValueError):
+    """An infinity or not-a-number, which JSON does not have."""
+
+
+def plain_scalar(text: str) -> Scalar:
+    """What a scalar without quotes and tag is.
+
+    Parameters
+    ----------
+    text : str
+        The scalar as the parser gives it.
+
+    Returns
+    -------
+    str, int, float, bool or None
+        Numbers with an integral value are ints, as JSON writes them.
+
+    Raises
+    ------
+    NotFinite
+        For ``.inf``, ``.nan`` and their spellings.
+    """
+    if text in _NULLS:
+        return None
+    if text[0] not in FIRST_OF_OTHERS:
+        return text
+    if (boolean := _BOOLEANS.get(text)) is not None:
+        return boolean
+    if text in _NOT_FINITE:
+        raise NotFinite(_NOT_FINITE[text])
+    number = _number(text)
+    if number is None:
+        return text
+    return integral_as_int(number) if isinstance(number, float) else number
+
+
+def plain_key(text: str) -> str:
+    """What a mapping's key without quotes is: always text, as JSON needs it.
+
+    Parameters
+    ----------
+    text : str
+        The key as the parser gives it.
+
+    Raises
+    ------
+    ValueError
+        Where the key is null or an integer above int64, which kubectl refuses.
+    """
+    if text in _NULLS:
+        raise ValueError("null cannot be a key")
+    if text[0] not in FIRST_OF_OTHERS:
+        return text
+    if (boolean := _BOOLEANS.get(text)) is not None:
+        return "true" if boolean else "false"
+    if text in _NOT_FINITE:
+        return _NOT_FINITE[text]
+    number = _number(text)
+    if number is None:
+        return text
+    if isinstance(number, int):
+        if number >= 2**63:
+            raise ValueError(f"{text} is too large to be a key")
+        return str(number)
+    return _float32_text(number)
+
+
+def integral_as_int(number: float) -> int | float:
+    """The int that Go's JSON writes for an integral float below 1e21; any other float as it is."""
+    if abs(number) < 1e21 and number.is_integer():
+        # The shortest decimal that reads as this float, filled up with zeros, is what Go prints.
+        return int(Decimal(repr(number)))
+    return number
+
+
+def _number(text: str) -> int | float | None:
+    # Underscores may stand anywhere, but in a number that starts with the point only between digits.
+    plain = _BETWEEN_DIGITS.sub("", text) if text[0] == "." else text.replace("_", "")
+    if text[0] != "." and (match := _INTEGER.fullmatch(plain)):
+        sign, hexadecimal, binary, octal, decimal = match.groups()
+        digits, base = next((d, b) for d, b in ((hexadecimal, 16), (binary, 2), (octal, 8), (decimal, 10)) if d)
+        value = int(digits, base) * (-1 if sign == "-" else 1)
+        if -(2**63) <= value < (2**63 if sign else 2**64):
+            return value
+    if not _FLOAT.fullmatch(plain):
+        return None
+    number = float(plain)
+    return None if isinf(number) else number
+
+
+def _float32_text(number: float) -> str:
+    """The shortest digits that read as the same 32-bit float, which is how keys that are floats become text."""
+    packed = pack("f", number)
+    (single,) = unpack("f", packed)
+    if isinf(single):
+        return "-.inf" if single < 0 else ".inf"
+    text = next(t for t in (f"{single:.{n}e}" for n in range(9)) if pack("f", float(t)) == packed)
+    mantissa, _, exponent = text.partition("e")
+    if -4 <= int(exponent) < 6:
+        return format(Decimal(text), "f")
+    return f"{mantissa}e{exponent[0]}{exponent[1:].rjust(2, '0')}"
