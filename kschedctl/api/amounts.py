@@ -6,14 +6,7 @@ from typing import Final
 
 from kschedctl.api.resources import CPU, EPHEMERAL_STORAGE, HUGEPAGES_PREFIX, MEMORY
 
-_BINARY_UNITS: Final = (
-    (1 << 60, "Ei"),
-    (1 << 50, "Pi"),
-    (1 << 40, "Ti"),
-    (1 << 30, "Gi"),
-    (1 << 20, "Mi"),
-    (1 << 10, "Ki"),
-)
+_BINARY_UNITS: Final = tuple((1 << 10 * power, f"{prefix}i") for power, prefix in enumerate("KMGTPE", 1))[::-1]
 
 
 def format_amount(resource: str, amount: int) -> str:

@@ -1,4 +1,4 @@
-"""The defaults that an API server sets on objects, as far as scheduling reads them (core/v1 and storage/v1 defaults)."""
+"""The defaults that an API server sets on objects, as far as scheduling reads them (core/v1 and storage/v1)."""
 
 from __future__ import annotations
 

@@ -42,6 +42,8 @@ _GATES: Final = {
     "NodeInclusionPolicyInPodTopologySpread": True,
     "PodLevelResources": True,
 }
+#: The modelled gates that came with 1.35; off there and on in 1.36.
+_GATES_OF_1_35: Final = ("InPlacePodLevelResourcesVerticalScaling", "NodeDeclaredFeatures")
 #: Gates that kube-scheduler refuses to change, because their feature is generally available.
 _LOCKED: Final = frozenset({"NodeInclusionPolicyInPodTopologySpread"})
 
@@ -139,9 +141,7 @@ _V1_35: Final = replace(
     _V1_34,
     version="1.35",
     default_plugins=_weighted(_DEFAULT_PLUGINS, DynamicResources=2),
-    features=MappingProxyType(
-        {**_GATES, "NodeDeclaredFeatures": False, "InPlacePodLevelResourcesVerticalScaling": False}
-    ),
+    features=MappingProxyType(_GATES | dict.fromkeys(_GATES_OF_1_35, False)),
     dynamic_resources_scores=True,
     absent_config_fields=frozenset({"placementGenerate", "placementScore"}),
 )
@@ -149,9 +149,7 @@ _V1_36: Final = replace(
     _V1_35,
     version="1.36",
     default_plugins=(*_V1_35.default_plugins, ("NodeDeclaredFeatures", 0)),
-    features=MappingProxyType(
-        {**_GATES, "NodeDeclaredFeatures": True, "InPlacePodLevelResourcesVerticalScaling": True}
-    ),
+    features=MappingProxyType(_GATES | dict.fromkeys(_GATES_OF_1_35, True)),
     balanced_allocation_compares=True,
     image_volumes_have_locality=True,
     devices_back_extended_resources=True,

@@ -54,7 +54,7 @@ def decode(text: msgspec.Raw | memoryview | bytes, type_: type[T]) -> T:
     """
     try:
         return cast("T", _decoder(type_).decode(text))
-    except (msgspec.ValidationError, UnicodeDecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         problems: list[InputError] = []
         conformed = _conform(plain(text), type_, "", problems)
         if problems:
@@ -68,10 +68,14 @@ def plain(text: msgspec.Raw | memoryview | bytes) -> Any:
     Raises
     ------
     InputError
-        Where it holds text that is not UTF-8, or is nested too deeply.
+        Where it holds text that is not UTF-8 or has a bad escape, or is nested too deeply.
     """
     try:
         return msgspec.json.decode(text)
+    except msgspec.DecodeError as error:
+        # What is skipped is not looked at so closely: a bad escape shows only here.
+        problem = str(error).removeprefix("JSON is malformed: ").partition(" (byte")[0]
+        raise InputError(f"is not valid JSON: {problem}") from None
     except UnicodeDecodeError as error:
         raise InputError(f"holds text that is not UTF-8: {error.reason}", hint="save it as UTF-8") from None
     except RecursionError:

@@ -10,7 +10,7 @@ import msgspec
 from kschedctl.errors import InputError
 from kschedctl.snapshot.conform import plain, shown
 from kschedctl.snapshot.encoding import utf8_text
-from kschedctl.snapshot.json_text import NotJson, json_documents
+from kschedctl.snapshot.json_text import NotJson, json_documents, skip_blanks
 from kschedctl.snapshot.location import Location
 from kschedctl.snapshot.yaml import yaml_documents
 
@@ -67,7 +67,8 @@ def documents(content: bytes, file: str) -> Iterator[Document | InputError]:
         Where the text is broken; what follows cannot be read.
     """
     text = utf8_text(content, file)
-    if text.lstrip()[:1] not in (b"{", b"["):
+    begin = skip_blanks(text, 0)
+    if text[begin : begin + 1] not in (b"{", b"["):
         yield from _yaml(text, file)
         return
     number = 0
@@ -125,7 +126,7 @@ def read_envelope(text: memoryview | msgspec.Raw) -> Envelope:
     """
     try:
         return _ENVELOPES.decode(text)
-    except (msgspec.ValidationError, UnicodeDecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
     value = plain(text)
     if not isinstance(value, dict):

@@ -74,7 +74,7 @@ def json_documents(text: bytes, decoder: msgspec.json.Decoder[T]) -> Iterator[tu
         Where the text is no JSON; the documents before have been yielded.
     """
     whole = memoryview(text)
-    position = _skip_blanks(text, 0)
+    position = skip_blanks(text, 0)
     number = 1
     while position < len(text):
         end = text.find(b"\n", position)
@@ -85,11 +85,12 @@ def json_documents(text: bytes, decoder: msgspec.json.Decoder[T]) -> Iterator[tu
             length, value = _first_document(whole[position:], decoder, position, number)
             end = position + length
             yield number, whole[position:end], value
-        position = _skip_blanks(text, end)
+        position = skip_blanks(text, end)
         number += 1
 
 
-def _skip_blanks(text: bytes, position: int) -> int:
+def skip_blanks(text: bytes, position: int) -> int:
+    """The offset of the first byte at or after the position that is no white space."""
     match = _BLANKS.match(text, position)
     assert match is not None
     return match.end()

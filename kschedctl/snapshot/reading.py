@@ -41,7 +41,8 @@ _SIMULATOR_LISTS: Final = {
 _SIMULATOR_CONFIG: Final = "schedulerConfig"
 #: The kind of a header that tells the control plane's version in ``gitVersion``.
 _VERSION_KIND: Final = "Info"
-# How API servers and kubectl begin an item: seeing it saves a pass over the item's text.
+# How API servers and kubectl begin an item: seeing it saves a pass over the item's text. (Only a kind that is given
+# a second time further down would be overlooked.)
 _BEGINNING: Final = re.compile(
     rb'\{\s*(?:"apiVersion":\s*"([\w./-]+)",\s*"kind":\s*"(\w+)"|"kind":\s*"(\w+)",\s*"apiVersion":\s*"([\w./-]+)")'
 )
@@ -151,6 +152,8 @@ class _Reading:
                 # After a problem the rest is only looked through for more of them.
                 if not self._problems:
                     yield read
+            # Not to hold this text while the next one is read.
+            del source
         if self._problems:
             raise self._error.together(self._problems)
         if not self._summary.n_objects:

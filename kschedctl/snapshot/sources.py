@@ -122,13 +122,17 @@ def _read_folder(folder: str, not_read: Counter[str]) -> Iterator[Source | Input
         elif not entry.is_file() and not entry.is_symlink():
             not_read[NOT_A_FILE] += 1
         else:
-            try:
-                content, modified = Path(entry.path).read_bytes(), entry.stat().st_mtime
-                yield Source(entry.path, _gunzipped(content, entry.path), False, modified)
-            except OSError as error:
-                yield _cannot_read(entry.path, error)
-            except InputError as error:
-                yield error
+            yield _found(entry)
+
+
+def _found(entry: os.DirEntry[str]) -> Source | InputError:
+    try:
+        content = _gunzipped(Path(entry.path).read_bytes(), entry.path)
+        return Source(entry.path, content, False, entry.stat().st_mtime)
+    except OSError as error:
+        return _cannot_read(entry.path, error)
+    except InputError as error:
+        return error
 
 
 def _not_readable(name: str) -> str | None:
@@ -158,7 +162,7 @@ def _compressed(name: str) -> Iterator[None]:
         yield
     except EOFError:
         raise InputError("is truncated: the compressed data ends too early", where=name) from None
-    except (zlib.error, tarfile.TarError, zipfile.BadZipFile, NotImplementedError) as error:
+    except (zlib.error, tarfile.TarError, zipfile.BadZipFile, NotImplementedError, ValueError) as error:
         raise InputError(f"is a broken archive: {error}", where=name) from None
     except OSError as error:
         # gzip.BadGzipFile is one; real read errors carry an errno.
@@ -171,29 +175,35 @@ def _read_stream(
     raw: FileIO | BytesIO, name: str, modified: float | None, not_read: Counter[str]
 ) -> Iterator[Source | InputError]:
     """A file that the user named: what it is shows in its first bytes, not in its name."""
-    stream = BufferedReader(raw)
-    head = _peek(stream)
-    if head.startswith((_ZIP_MAGIC, _EMPTY_ZIP_MAGIC)):
-        yield from _read_zip(stream, name, not_read)
-    elif head.startswith(_GZIP_MAGIC):
-        import gzip
+    with BufferedReader(raw) as stream:
+        head = _peek(stream)
+        if head.startswith((_ZIP_MAGIC, _EMPTY_ZIP_MAGIC)):
+            yield from _read_zip(stream, name, not_read)
+        elif head.startswith(_GZIP_MAGIC):
+            yield from _read_gzip(stream, name, modified, not_read)
+        elif _is_tar(head):
+            yield from _read_tar(stream, name, not_read)
+        elif raw.seekable():
+            # Reading through the buffer would hold the text twice.
+            raw.seek(0)
+            yield Source(name, raw.read(), True, modified)
+        else:
+            yield Source(name, stream.read(), True, modified)
 
+
+def _read_gzip(
+    stream: BufferedReader[Any], name: str, modified: float | None, not_read: Counter[str]
+) -> Iterator[Source | InputError]:
+    import gzip
+
+    with BufferedReader(gzip.GzipFile(fileobj=stream)) as unzipped:
         with _compressed(name):
-            unzipped = BufferedReader(gzip.GzipFile(fileobj=stream))
             is_tar = _is_tar(_peek(unzipped))
             content = b"" if is_tar else unzipped.read()
         if is_tar:
             yield from _read_tar(unzipped, name, not_read)
         else:
             yield Source(name, content, True, modified)
-    elif _is_tar(head):
-        yield from _read_tar(stream, name, not_read)
-    elif raw.seekable():
-        # Reading through the buffer would hold the text twice.
-        stream.detach().seek(0)
-        yield Source(name, raw.read(), True, modified)
-    else:
-        yield Source(name, stream.read(), True, modified)
 
 
 def _peek(stream: BufferedReader[Any]) -> bytes:
@@ -230,11 +240,11 @@ def _read_tar(stream: BufferedReader[Any], name: str, not_read: Counter[str]) ->
                 continue
             extracted = archive.extractfile(member)
             assert extracted is not None
-            content = extracted.read()
-            yield _member(f"{name}:{inside}", content, member.mtime)
+            # Archives made to be reproducible have no times.
+            yield _member(f"{name}:{inside}", extracted.read(), member.mtime or None)
 
 
-def _member(name: str, content: bytes, modified: float) -> Source | InputError:
+def _member(name: str, content: bytes, modified: float | None) -> Source | InputError:
     try:
         return Source(name, _gunzipped(content, name), False, modified)
     except InputError as error:
@@ -243,7 +253,6 @@ def _member(name: str, content: bytes, modified: float) -> Source | InputError:
 
 def _read_zip(stream: BufferedReader[Any], name: str, not_read: Counter[str]) -> Iterator[Source | InputError]:
     import zipfile
-    from datetime import datetime
 
     file = stream if stream.seekable() else BytesIO(stream.read())
     with _compressed(name), zipfile.ZipFile(file) as archive:
@@ -253,4 +262,13 @@ def _read_zip(stream: BufferedReader[Any], name: str, not_read: Counter[str]) ->
             if member.flag_bits & _ENCRYPTED:
                 yield InputError("is encrypted", where=f"{name}:{inside}", hint="unpack it and give the folder")
                 continue
-            yield _member(f"{name}:{inside}", archive.read(member), datetime(*member.date_time).timestamp())
+            yield _member(f"{name}:{inside}", archive.read(member), _zip_time(member.date_time))
+
+
+def _zip_time(fields: tuple[int, int, int, int, int, int]) -> float | None:
+    from datetime import datetime
+
+    try:
+        return datetime(*fields).timestamp()
+    except ValueError:
+        return None

@@ -1,7 +1,23 @@
 """YAML as kubectl reads it, turned into JSON document by document.
 
-The parser is libyaml through PyYAML; the meaning of its events is decided here (``yaml_scalars``), because kubectl's
-differs from PyYAML's. From there on YAML and JSON take one road.
+The parser is libyaml through PyYAML; what its events mean is decided here and in ``yaml_scalars``, because kubectl
+differs from PyYAML there. From then on YAML and JSON take one road.
+
+Why this parser: measured on what ``kubectl get pods -o yaml`` writes, and on a table of 426 corner cases with the
+values of sigs.k8s.io/yaml 1.6,
+
+===========================  ======  ====================
+reader                       MB/s    cases read otherwise
+===========================  ======  ====================
+events of libyaml (this)        9.4  2
+PyYAML 6.0.3, CSafeLoader       1.6  160
+rapidyaml 0.15.2, to JSON        53  225
+ryaml 0.5.1                       -  175
+===========================  ======  ====================
+
+rapidyaml is the fastest by far, but reads YAML 1.1 scalars, tags and aliases of keys otherwise on its way to JSON:
+exactness would need a second reader beside it. The two cases read otherwise here are an empty first document, which
+is skipped here, and binary data that is not text.
 
 Also as in kubectl: a key given twice has its last value; ``<<`` merges where it stands, so that it overrides keys
 above it and is overridden by keys below; keys that are numbers or booleans become text; tags other than the
@@ -76,6 +92,8 @@ def yaml_documents(text: bytes | memoryview, file: str, first: int = 1) -> Itera
             if value is not None:
                 yield number, msgspec.json.encode(value)
             number += 1
+    except RecursionError:
+        raise InputError("is nested too deeply", where=str(Location(file, number))) from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = " ".join(part for part in (error.problem, error.context) if part)

@@ -30,7 +30,9 @@ def test_what_fits_is_decoded_and_unknown_fields_are_skipped() -> None:
         pytest.param('{"metadata":null,"spec":null}', "{}", id="structs"),
         pytest.param('{"metadata":{"name":null,"labels":null}}', '{"metadata":{}}', id="text-and-map"),
         pytest.param('{"spec":{"containers":null,"hostNetwork":null}}', "{}", id="list-and-boolean"),
-        pytest.param('{"metadata":{"labels":{"a":null}}}', '{"metadata":{"labels":{"a":""}}}', id="label-becomes-empty"),
+        pytest.param(
+            '{"metadata":{"labels":{"a":null}}}', '{"metadata":{"labels":{"a":""}}}', id="label-becomes-empty"
+        ),
         pytest.param(
             '{"spec":{"containers":[null,{"name":"c","resources":{"requests":{"cpu":null}}}]}}',
             '{"spec":{"containers":[{},{"name":"c","resources":{"requests":{"cpu":0}}}]}}',
@@ -44,7 +46,7 @@ def test_what_fits_is_decoded_and_unknown_fields_are_skipped() -> None:
             id="a-field-without-default-becomes-empty",
         ),
     ],
-)  # fmt: skip
+)
 def test_null_is_what_go_makes_of_it(text: str, same_as: str) -> None:
     # The label only forces the exact road.
     assert decode(text.encode(), Pod) == decode(same_as.encode(), Pod)
@@ -124,6 +126,21 @@ def test_other_fields_keep_their_values_on_the_exact_road() -> None:
     ],
 )
 def test_what_does_not_fit_is_named_by_its_path(text: bytes, message: str) -> None:
+    with pytest.raises(InputError) as raised:
+        decode(text, Pod)
+    assert str(raised.value) == message
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        pytest.param(
+            rb'{"metadata":{"name":"\x"}}', "is not valid JSON: invalid escape character in string", id="escape"
+        ),
+        pytest.param(b'{"spec":' + b"[" * 5000 + b"]" * 5000 + b"}", "is nested too deeply", id="deep"),
+    ],
+)
+def test_what_only_the_decoder_notices(text: bytes, message: str) -> None:
     with pytest.raises(InputError) as raised:
         decode(text, Pod)
     assert str(raised.value) == message

@@ -13,7 +13,7 @@ class Named(msgspec.Struct):
 def kinds(text: bytes) -> list[tuple[int, str, str | None]]:
     decoder = msgspec.json.Decoder(Named)
     return [
-        (number, bytes(document).decode(), value and value.kind)
+        (number, bytes(document).decode(), None if value is None else value.kind)
         for number, document, value in json_documents(text, decoder)
     ]
 

@@ -1,12 +1,18 @@
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
+import tarfile
+import zipfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kschedctl.api.classes import PriorityClass
 from kschedctl.api.pod import Pod
@@ -177,7 +183,7 @@ def test_a_must_gather_folder() -> None:
             f"{root}/cluster-scoped-resources/config.openshift.io/dns.yaml": (
                 "apiVersion: config.openshift.io/v1\nkind: DNSList\nitems:\n- metadata: {name: cluster}\n"
             ),
-            f"{root}/namespaces/shop/core/pods.yaml": "apiVersion: v1\nkind: PodList\nitems:\n- metadata: {name: web}\n",
+            f"{root}/namespaces/shop/core/pods.yaml": "kind: PodList\napiVersion: v1\nitems:\n- metadata: {name: web}",
             f"{root}/namespaces/shop/pods/web/web.yaml": f"---\n{POD}",
             f"{root}/namespaces/shop/pods/web/web/web/logs/current.log": "{",
             f"{root}/etcd_info/endpoint_health.json": '[{"endpoint":"https://10.0.0.1:2379","health":true}]',
@@ -199,13 +205,17 @@ def test_a_must_gather_folder() -> None:
 @pytest.mark.parametrize(
     ("text", "version"),
     [
-        pytest.param('{"clientVersion":{"gitVersion":"v1.30.0"},"serverVersion":{"gitVersion":"v1.36.1"}}', "v1.36.1", id="kubectl"),
+        pytest.param(
+            '{"clientVersion":{"gitVersion":"v1.30.0"},"serverVersion":{"gitVersion":"v1.36.1"}}',
+            "v1.36.1",
+            id="kubectl",
+        ),
         pytest.param('{"major":"1","minor":"35","gitVersion":"v1.35.2"}', "v1.35.2", id="api-server"),
         pytest.param('{"apiVersion":"v1","kind":"Info","gitVersion":"v1.34.0"}', "v1.34.0", id="header"),
         pytest.param("serverVersion:\n  gitVersion: v1.36.0-gke.1\n", "v1.36.0-gke.1", id="yaml"),
         pytest.param('{"serverVersion":null}', "", id="not-told"),
     ],
-)  # fmt: skip
+)
 def test_the_control_planes_version(text: str, version: str) -> None:
     write({"s/nodes.yaml": NODE, "s/version.json": text})
     if text.startswith("serverVersion"):
@@ -264,7 +274,8 @@ BAD_POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: api-0, namespace: shop}\n
         ),
         pytest.param(
             {"s": json.dumps({"kind": "List", "apiVersion": "v1", "items": [5, None]})},
-            "s, document 1, item 1: 5 is not a Kubernetes object\ns, document 1, item 2: null is not a Kubernetes object",
+            "s, document 1, item 1: 5 is not a Kubernetes object\n"
+            "s, document 1, item 2: null is not a Kubernetes object",
             id="items-that-are-no-objects",
         ),
         pytest.param(
@@ -327,7 +338,7 @@ def test_ten_problems_are_enough() -> None:
 
 def test_nothing_is_yielded_after_a_problem() -> None:
     write({"s": listed("NodeList", [without_kind("a"), without_kind(""), without_kind("b")])})
-    names = []
+    names: list[str] = []
     with pytest.raises(SnapshotError):
         names.extend(each.name for each, _ in SnapshotReader(["s"]))
     reader = iter(SnapshotReader(["s"]))
@@ -376,3 +387,39 @@ def test_the_decompressors_and_yaml_are_imported_only_where_they_are_used() -> N
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     assert answer.stdout.strip() == "set()"
+
+
+def archives() -> list[bytes]:
+    content = f"{NODE}---\n{POD}".encode()
+    tar, zipped = io.BytesIO(), io.BytesIO()
+    with tarfile.open(fileobj=tar, mode="w") as archive:
+        member = tarfile.TarInfo("a.yaml")
+        member.size = len(content)
+        archive.addfile(member, io.BytesIO(content))
+    with zipfile.ZipFile(zipped, "w", zipfile.ZIP_DEFLATED) as archive_:
+        archive_.writestr("a.yaml", content)
+    listed_pods = listed("PodList", [without_kind("web")]).encode()
+    return [
+        content,
+        listed_pods,
+        gzip.compress(content),
+        gzip.compress(tar.getvalue()),
+        tar.getvalue(),
+        zipped.getvalue(),
+    ]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.sampled_from(archives()), st.lists(st.tuples(st.integers(0, 2000), st.binary(max_size=4)), max_size=4))
+def test_whatever_is_broken_ends_in_a_snapshot_error(content: bytes, changes: list[tuple[int, bytes]]) -> None:
+    for at, new in changes:
+        at %= len(content)
+        content = content[:at] + new + content[at + max(len(new), 1) :]
+    with suppress(SnapshotError):
+        list(SnapshotReader(["-"], stdin=io.BytesIO(content)))
+
+
+@given(st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
+def test_any_bytes_end_in_objects_or_a_snapshot_error(content: bytes) -> None:
+    with pytest.raises(SnapshotError):
+        list(SnapshotReader(["-"], stdin=io.BytesIO(content)))

@@ -161,18 +161,29 @@ def encrypted_zip() -> bytes:
             "t.tgz: is truncated: the compressed data ends too early",
             id="truncated-tar-gz",
         ),
-        pytest.param("t.tar", tar_of_files("w")[:700], "t.tar: is a broken archive: unexpected end of data", id="truncated-tar"),
-        pytest.param("t.zip", zip_of_files()[:300], "t.zip: is a broken archive: File is not a zip file", id="truncated-zip"),
         pytest.param(
-            "b.gz", b"\x1f\x8b\x08\x00" + b"\xff" * 50, "b.gz: is a broken archive: Error -3 while decompressing data: "
-            "invalid block type", id="broken-gz"
+            "t.tar", tar_of_files("w")[:700], "t.tar: is a broken archive: unexpected end of data", id="truncated-tar"
         ),
-        pytest.param("b.gz", b"\x1f\x8b\x00\x00" + b"\xff" * 50, "b.gz: is a broken archive: Unknown compression method", id="not-gz"),
+        pytest.param(
+            "t.zip", zip_of_files()[:300], "t.zip: is a broken archive: File is not a zip file", id="truncated-zip"
+        ),
+        pytest.param(
+            "b.gz",
+            b"\x1f\x8b\x08\x00" + b"\xff" * 50,
+            "b.gz: is a broken archive: Error -3 while decompressing data: invalid block type",
+            id="broken-gz",
+        ),
+        pytest.param(
+            "b.gz",
+            b"\x1f\x8b\x00\x00" + b"\xff" * 50,
+            "b.gz: is a broken archive: Unknown compression method",
+            id="not-gz",
+        ),
         pytest.param(
             "e.zip", encrypted_zip(), "e.zip:nodes.json: is encrypted\n  unpack it and give the folder", id="encrypted"
         ),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_read_is_one_error(folder: Path, name: str, content: bytes | None, message: str) -> None:
     if content is not None:
         Path(name).write_bytes(content)

@@ -86,8 +86,12 @@ def test_keys_become_text(key: str, text: str) -> None:
     ("text", "values"),
     [
         pytest.param("a: 1\na: 2\n", [{"a": 2}], id="the-last-of-two-equal-keys-wins"),
-        pytest.param("b: &x {a: 1, c: 3}\nd:\n  <<: *x\n  a: 2\n", [{"b": {"a": 1, "c": 3}, "d": {"a": 2, "c": 3}}], id="merge"),
-        pytest.param("b: &x {a: 1}\nd:\n  a: 2\n  <<: *x\n", [{"b": {"a": 1}, "d": {"a": 1}}], id="merge-overrides-above"),
+        pytest.param(
+            "b: &x {a: 1, c: 3}\nd:\n  <<: *x\n  a: 2\n", [{"b": {"a": 1, "c": 3}, "d": {"a": 2, "c": 3}}], id="merge"
+        ),
+        pytest.param(
+            "b: &x {a: 1}\nd:\n  a: 2\n  <<: *x\n", [{"b": {"a": 1}, "d": {"a": 1}}], id="merge-overrides-above"
+        ),
         pytest.param(
             "b: &x {a: 1}\nc: &y {a: 2, b: 3}\nd:\n  <<: [*x, *y]\n",
             [{"b": {"a": 1}, "c": {"a": 2, "b": 3}, "d": {"a": 1, "b": 3}}],
@@ -106,11 +110,15 @@ def test_keys_become_text(key: str, text: str) -> None:
         pytest.param("--- \n---\na: 1\n--- # x\nb: 2\n...\n", [{"a": 1}, {"b": 2}], id="several-documents"),
         pytest.param("# only a comment\n", [], id="nothing-but-a-comment"),
         pytest.param("", [], id="nothing"),
-        pytest.param("items:\n- a: yes\n- [b]\n- c\nkind: List\n", [{"items": [{"a": True}, ["b"], "c"], "kind": "List"}], id="items"),
+        pytest.param(
+            "items:\n- a: yes\n- [b]\n- c\nkind: List\n",
+            [{"items": [{"a": True}, ["b"], "c"], "kind": "List"}],
+            id="items",
+        ),
         pytest.param("items: {a: [1]}\n", [{"items": {"a": [1]}}], id="items-that-are-no-list"),
         pytest.param("items:\n- &x {a: 1}\n- *x\n", [{"items": [{"a": 1}, {"a": 1}]}], id="alias-between-items"),
     ],
-)  # fmt: skip
+)
 def test_documents(text: str, values: list[Any]) -> None:
     assert read(text) == values
 
@@ -144,14 +152,18 @@ def bomb(levels: int) -> str:
             "a: &a [*a]\n", "f.yaml, document 1: line 1, column 8: anchor &a contains itself", id="anchor-in-itself"
         ),
         pytest.param(
-            "a: *x\n", "f.yaml, document 1: line 1, column 4: there is no anchor &x before this alias", id="unknown-alias"
+            "a: *x\n",
+            "f.yaml, document 1: line 1, column 4: there is no anchor &x before this alias",
+            id="unknown-alias",
         ),
         pytest.param(
             "a: .inf\n",
             "f.yaml, document 1: line 1, column 4: .inf has no equivalent in JSON\n  quote it if it is text",
             id="infinity",
         ),
-        pytest.param("a: !!float .nan\n", "f.yaml, document 1: line 1, column 4: .nan has no equivalent in JSON", id="nan"),
+        pytest.param(
+            "a: !!float .nan\n", "f.yaml, document 1: line 1, column 4: .nan has no equivalent in JSON", id="nan"
+        ),
         pytest.param(
             "a: 1\nnull: 2\n",
             'f.yaml, document 1: line 2, column 1: null cannot be a key\n  quote it if it is text: "null"',
@@ -175,7 +187,9 @@ def bomb(levels: int) -> str:
             "a: !!int x\n", "f.yaml, document 1: line 1, column 4: 'x' is not of the tagged type !!int", id="wrong-tag"
         ),
         pytest.param(
-            "a: !!binary x!\n", "f.yaml, document 1: line 1, column 4: !!binary value is not base64 of text", id="binary"
+            "a: !!binary x!\n",
+            "f.yaml, document 1: line 1, column 4: !!binary value is not base64 of text",
+            id="binary",
         ),
         pytest.param(
             "b: &x [1]\nd:\n  <<: *x\n",
@@ -183,7 +197,9 @@ def bomb(levels: int) -> str:
             id="merge-of-no-mapping",
         ),
         pytest.param(
-            "[" * 201, "f.yaml, document 1: line 1, column 201: is nested more than 200 levels deep", id="nested-too-deep"
+            "[" * 201,
+            "f.yaml, document 1: line 1, column 201: is nested more than 200 levels deep",
+            id="nested-too-deep",
         ),
         pytest.param(
             "a: 1\n---\na: b: c\n",
@@ -208,7 +224,7 @@ def bomb(levels: int) -> str:
             id="control-character",
         ),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_yaml_is_one_error_with_its_place(text: str, message: str) -> None:
     with pytest.raises(InputError) as raised:
         read(text)
