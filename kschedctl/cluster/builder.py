@@ -137,7 +137,7 @@ class ClusterBuilder:
             class_id=class_id,
             spec=spec,
             node_name=node_name,
-            status=pod.status,
+            status=_kept_status(pod.status, pending=not node_name),
         )
 
     def _intern_spec(self, spec: PodSpec) -> tuple[PodSpec, bytes]:
@@ -193,6 +193,18 @@ def _reported_resources(status: PodStatus) -> PodStatus | None:
         conditions=tuple(
             replace(c, message="", last_transition_time=None) for c in status.conditions if c.type in _RESIZE_CONDITIONS
         ),
+    )
+
+
+def _kept_status(status: PodStatus, *, pending: bool) -> PodStatus:
+    """What of a pod's status is its own: not what its class has, and of a running pod's conditions only evictions."""
+    conditions = status.conditions if pending else tuple(c for c in status.conditions if c.type == "DisruptionTarget")
+    return PodStatus(
+        phase=status.phase,
+        nominated_node_name=status.nominated_node_name,
+        start_time=status.start_time,
+        conditions=conditions,
+        resource_claim_statuses=status.resource_claim_statuses,
     )
 
 

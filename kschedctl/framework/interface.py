@@ -126,7 +126,16 @@ class PreFilterPlugin(Plugin):
 
 
 class FilterPlugin(Plugin):
-    """Says on which nodes a pod cannot run."""
+    """Says on which nodes a pod cannot run.
+
+    Attributes
+    ----------
+    depends_on_pods : bool
+        Whether the answer for a node depends on the pods there. Where it does not, the dry run of preemption does
+        not ask again after every pod.
+    """
+
+    depends_on_pods: ClassVar[bool] = True
 
     @abstractmethod
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:

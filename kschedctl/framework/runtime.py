@@ -10,7 +10,7 @@ import numpy as np
 
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.labels import Int64
+from kschedctl.cluster.labels import Int64, Mask
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.config.profile import Profile
 from kschedctl.framework.cycle_state import CycleState
@@ -199,17 +199,58 @@ class Framework:
         absent : Status, optional
             What is said of all other nodes.
         """
-        snapshot = self.run_filters(state, pod, self.cluster.overlay(rows))
-        nominated = None
+        return self.node_statuses(
+            state, pod, self.cluster.overlay(rows), self.nominated_overlay(pod, rows), absent=absent
+        )
+
+    def nominated_overlay(self, pod: Pod, rows: Int64) -> Overlay | None:
+        """The worlds of those nodes that pods are nominated to, with these pods in place; ``None`` without any."""
         pods = self.nominated_pods(pod)
         pods = pods[np.isin(self.cluster.pods.nominated_row[pods], rows)]
-        if len(pods):
-            nominated_rows, worlds = np.unique(self.cluster.pods.nominated_row[pods], return_inverse=True)
-            overlay = self.cluster.overlay(nominated_rows)
-            overlay.add(worlds, pods)
-            nominated = self.run_filters(state, pod, overlay)
-        absent = absent or Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
-        return NodeStatuses(len(self.cluster.nodes), absent, snapshot, nominated)
+        if not len(pods):
+            return None
+        nominated_rows, worlds = np.unique(self.cluster.pods.nominated_row[pods], return_inverse=True)
+        overlay = self.cluster.overlay(nominated_rows)
+        overlay.add(worlds, pods)
+        return overlay
+
+    def node_statuses(
+        self,
+        state: CycleState,
+        pod: Pod,
+        nodes: Overlay,
+        nominated: Overlay | None,
+        absent: Status | None = None,
+    ) -> NodeStatuses:
+        """Run all filters over worlds, and over those with nominated pods in place.
+
+        Parameters
+        ----------
+        state : CycleState
+            The cycle's state.
+        pod : Pod
+            The pod.
+        nodes : Overlay
+            The worlds without nominated pods.
+        nominated : Overlay, optional
+            The worlds of some of these nodes with nominated pods.
+        absent : Status, optional
+            What is said of all other nodes.
+        """
+        return NodeStatuses(
+            len(self.cluster.nodes),
+            absent or Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE),
+            self.run_filters(state, pod, nodes),
+            None if nominated is None else self.run_filters(state, pod, nominated),
+        )
+
+    def passing(self, state: CycleState, pod: Pod, nodes: Overlay) -> Mask:
+        """Where the pod passes every filter whose answer depends on the pods of a node: bool, shape (n_worlds,)."""
+        mask = np.ones(len(nodes), dtype=np.bool_)
+        for plugin in self.plugins(ExtensionPoint.FILTER, FilterPlugin):
+            if plugin.depends_on_pods and plugin.name not in state.skip_filter_plugins:
+                mask &= ~_filter(plugin, state, pod, nodes).rejected
+        return mask
 
     def run_post_filter(self, state: CycleState, pod: Pod, statuses: NodeStatuses) -> PostFilterResult | None:
         """Run PostFilter; ``None`` where the profile has no such plugin."""

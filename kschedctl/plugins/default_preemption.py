@@ -1,12 +1,16 @@
-"""DefaultPreemption: makes room for a pod by evicting pods of lower priority."""
+"""DefaultPreemption: makes room for a pod by evicting pods of lower priority.
+
+All nodes are candidates, whatever ``minCandidateNodesPercentage`` says: which share kube-scheduler looks at is chance.
+"""
 
 from __future__ import annotations
 
 from kschedctl.api.pod import Pod
-from kschedctl.framework.cycle_state import CycleState, NotModelled
+from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import PostFilterPlugin, PostFilterResult, PreEnqueuePlugin
-from kschedctl.framework.status import SUCCESS, Code, Status
+from kschedctl.framework.status import SUCCESS, Status
 from kschedctl.framework.verdicts import NodeStatuses
+from kschedctl.preemption.evaluator import preempt
 
 
 class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin):
@@ -15,11 +19,12 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin):
     name = "DefaultPreemption"
 
     def pre_enqueue(self, pod: Pod) -> Status:
-        """Let every pod in."""
+        """Let every pod in; offline none waits for victims that are still going."""
         return SUCCESS
 
     def post_filter(self, state: CycleState, pod: Pod, statuses: NodeStatuses) -> PostFilterResult:
-        """Say that preemption is not looked at."""
-        effect = "the event's message ends before the part on preemption"
-        state.not_modelled.append(NotModelled("preemption", effect))
-        return PostFilterResult(Status(Code.UNSCHEDULABLE))
+        """Find the node to make room on; what came of it is kept in the cycle state."""
+        found = preempt(self.handle.framework, state, pod, statuses)
+        state.write(found)
+        reasons = tuple(f"preemption: {reason}" for reason in found.status.reasons)
+        return PostFilterResult(Status(found.status.code, reasons), found.nominated)

@@ -86,6 +86,7 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
     """Upstream: plugins/nodeaffinity."""
 
     name = "NodeAffinity"
+    depends_on_pods = False
 
     def __init__(self, args: msgspec.Struct | None, handle: Handle) -> None:
         super().__init__(args, handle)

@@ -36,6 +36,7 @@ class NodeDeclaredFeatures(PreFilterPlugin, FilterPlugin):
     """Upstream: plugins/nodedeclaredfeatures."""
 
     name = "NodeDeclaredFeatures"
+    depends_on_pods = False
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
         """Skip pods that need nothing, and everything where the feature gate is off."""

@@ -19,6 +19,7 @@ class NodeName(FilterPlugin):
     """Upstream: plugins/nodename."""
 
     name = "NodeName"
+    depends_on_pods = False
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
         """Turn away all nodes but the one in ``spec.nodeName``, where there is one."""

@@ -22,6 +22,7 @@ class NodeUnschedulable(FilterPlugin):
     """Upstream: plugins/nodeunschedulable."""
 
     name = "NodeUnschedulable"
+    depends_on_pods = False
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
         """Turn away nodes with ``spec.unschedulable``."""

@@ -37,6 +37,7 @@ class TaintToleration(FilterPlugin, PreScorePlugin, ScorePlugin):
     """Upstream: plugins/tainttoleration."""
 
     name = "TaintToleration"
+    depends_on_pods = False
 
     def _per_list(self, judge: Callable[[tuple[Taint, ...]], int], rows: Int64) -> Int64:
         """Ask once per distinct list of taints: int64, shape (n_rows,)."""

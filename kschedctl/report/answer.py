@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kschedctl.framework.interface import PostFilterResult
 from kschedctl.framework.status import Code, Status
 from kschedctl.framework.verdicts import FilterRun
 from kschedctl.scheduler.decision import Decision
@@ -26,8 +27,9 @@ def answer(case_id: str, decision: Decision) -> Answer:
         What was decided.
     """
     out: Answer = {"id": case_id}
-    if decision.error:
-        out["error"] = decision.error
+    errors = decision.preemption.errors if decision.preemption is not None else ()
+    if decision.error or errors:
+        out["error"] = decision.error or f"dry run: {', '.join(errors)}"
     if decision.pre_enqueue.code is not Code.SUCCESS:
         out["preEnqueue"] = status_data(decision.pre_enqueue)
     if decision.pre_filter is not None:
@@ -42,6 +44,27 @@ def answer(case_id: str, decision: Decision) -> Answer:
         out["best"] = list(decision.best)
     if decision.message:
         out["message"] = decision.message
+    if decision.post_filter is not None:
+        out["preemption"] = _preemption(decision, decision.post_filter)
+    return out
+
+
+def _preemption(decision: Decision, result: PostFilterResult) -> Answer:
+    out: Answer = {"status": status_data(result.status)}
+    if result.nominated:
+        out["nominated"] = list(result.nominated)
+    found = decision.preemption
+    # Where PreFilter turned the pod away, recorded answers have the outcome without the nodes.
+    filtered = decision.pre_filter is not None and decision.pre_filter.status.code is Code.SUCCESS
+    if found is not None and found.attempted and filtered:
+        out["candidates"] = {
+            candidate.node: {
+                "victims": [decision.cluster.pods.key(victim.pod) for victim in candidate.victims],
+                "pdbViolations": candidate.n_violations,
+            }
+            for candidate in found.candidates
+        }
+        out["rejected"] = {node: status_data(status) for node, status in found.rejected.items()}
     return out
 
 

@@ -10,11 +10,11 @@ from kschedctl.api.pod import Pod
 from kschedctl.cluster.labels import Int64
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import PluginError
+from kschedctl.framework.message import fit_error
 from kschedctl.framework.runtime import Framework, PreFilterOutcome, Scores
 from kschedctl.framework.status import Code, Status
 from kschedctl.framework.verdicts import NodeStatuses
 from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.message import fit_error
 
 NO_NODES = "no nodes available to schedule pods"
 _NO_ROWS = np.empty(0, dtype=np.int64)

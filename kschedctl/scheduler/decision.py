@@ -13,6 +13,7 @@ from kschedctl.framework.release import Release
 from kschedctl.framework.runtime import Framework, PreFilterOutcome, Scores
 from kschedctl.framework.status import SUCCESS, Code, Reason, Status
 from kschedctl.framework.verdicts import NodeStatuses
+from kschedctl.preemption.evaluator import Preemption
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,11 @@ class Decision:
     def schedulable(self) -> bool:
         """Whether the pod would be scheduled now."""
         return bool(self.best) and self.pre_enqueue.code is Code.SUCCESS
+
+    @property
+    def preemption(self) -> Preemption | None:
+        """What preemption came to; ``None`` where it was not asked."""
+        return self.state.read(Preemption)
 
     @property
     def not_modelled(self) -> tuple[NotModelled, ...]:

@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from kschedctl.api.amounts import format_amount
 from kschedctl.api.pod import Pod
@@ -124,13 +125,12 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             if resource != PODS:
                 unresolvable |= insufficient[i] & (amount > allocatable)
         names = tuple(wanted)
-        reason, combinations = _number(insufficient)
+        reason = _number(insufficient)
         code = np.where(unresolvable, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.UNSCHEDULABLE).astype(np.int8)
         code[~insufficient.any(axis=0)] = Code.SUCCESS
 
         def texts(number: int) -> tuple[str, ...]:
-            lacking = combinations[number]
-            return tuple(reason_text(name) for i, name in enumerate(names) if lacking[i])
+            return tuple(reason_text(name) for i, name in enumerate(names) if number >> i & 1)
 
         def details(position: int) -> tuple[Reason, ...]:
             lacking = [name for i, name in enumerate(names) if insufficient[i, position]]
@@ -178,8 +178,8 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return weighted_mean(offers, self._weights, self._kernel, only_positive=self._ratio)
 
 
-def _number(insufficient: np.ndarray[tuple[int, int], np.dtype[np.bool_]]) -> tuple[Int64, dict[int, tuple[bool, ...]]]:
-    """Number the combinations of lacking resources.
+def _number(insufficient: NDArray[np.bool_]) -> Int64:
+    """Number the combinations of lacking resources by their bits.
 
     Parameters
     ----------
@@ -187,10 +187,10 @@ def _number(insufficient: np.ndarray[tuple[int, int], np.dtype[np.bool_]]) -> tu
 
     Returns
     -------
-    number : ndarray of int64, shape (n_rows,)
-    combinations : dict
-        Per number which resources are lacking.
+    ndarray of int64, shape (n_rows,)
+        Bit ``i`` is set where resource ``i`` is lacking.
     """
-    _, first, number = np.unique(insufficient, axis=1, return_index=True, return_inverse=True)
-    combinations = {i: tuple(map(bool, insufficient[:, column])) for i, column in enumerate(first)}
-    return number.reshape(-1).astype(np.int64), combinations
+    number = np.zeros(insufficient.shape[1], dtype=np.int64)
+    for i, lacking in enumerate(insufficient):
+        number |= lacking.astype(np.int64) << i
+    return number
