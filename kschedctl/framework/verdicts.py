@@ -106,27 +106,27 @@ class NodeStatuses:
         self.nominated = nominated
         self._absent = absent
         self.code = np.full(n_nodes, absent.code, dtype=np.int8)
-        self._position: dict[int, int] = {}
-        self._nominated_position: dict[int, int] = {}
+        self._position = np.full(n_nodes, -1, dtype=np.int64)
+        self._nominated_position = np.full(n_nodes, -1, dtype=np.int64)
         if snapshot is not None:
             self.code[snapshot.rows] = snapshot.code
-            self._position = {int(row): i for i, row in enumerate(snapshot.rows)}
+            self._position[snapshot.rows] = np.arange(len(snapshot.rows))
         if nominated is not None:
             failed = ~nominated.passed
             self.code[nominated.rows[failed]] = nominated.code[failed]
-            self._nominated_position = {int(nominated.rows[i]): int(i) for i in np.flatnonzero(failed)}
+            self._nominated_position[nominated.rows[failed]] = np.flatnonzero(failed)
 
     def deciding(self, row: int) -> tuple[FilterRun, int] | None:
         """The run that decides over a node and the node's position in it; ``None`` for nodes not looked at."""
-        position = self._nominated_position.get(row)
-        if position is not None and self.nominated is not None:
+        position = int(self._nominated_position[row])
+        if position >= 0 and self.nominated is not None:
             return self.nominated, position
         return self.snapshot_position(row)
 
     def snapshot_position(self, row: int) -> tuple[FilterRun, int] | None:
         """The run without nominated pods and a node's position in it; ``None`` for nodes not looked at."""
-        position = self._position.get(row)
-        return None if position is None or self.snapshot is None else (self.snapshot, position)
+        position = int(self._position[row])
+        return None if position < 0 or self.snapshot is None else (self.snapshot, position)
 
     def status(self, row: int) -> Status:
         """What kube-scheduler says of a node."""

@@ -6,9 +6,7 @@ important first, and keeps it where the pod still fits (upstream ``SelectVictims
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 
@@ -16,11 +14,10 @@ from kschedctl.api.pod import Pod
 from kschedctl.cluster.labels import Int64, Mask
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.runtime import Framework
-from kschedctl.framework.status import Code, Status
+from kschedctl.framework.status import Code
+from kschedctl.framework.verdicts import NodeStatuses
 from kschedctl.preemption.budgets import Budget, budgets, violations
 from kschedctl.preemption.worlds import Worlds
-
-NO_VICTIMS: Final = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ("No preemption victims found for incoming pod",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +50,20 @@ class DryRun:
     ----------
     victims : Victims
         The candidates and their victims.
-    rejected : mapping of int to Status
-        Per node row why removing pods does not help there.
-    errors : mapping of int to str
-        Per node row what the scheduler takes as an internal error: that nobody need be evicted.
+    without_victims : ndarray of int64
+        The nodes without any pod of lower priority.
+    statuses : NodeStatuses
+        What the filters say of the others with all these pods gone; 0 where the pod fits then.
+    needless : ndarray of int64
+        The nodes on which nobody need be evicted, which the scheduler takes as an internal error.
     budgets : tuple of Budget
         The budgets that were looked at.
     """
 
     victims: Victims
-    rejected: Mapping[int, Status]
-    errors: Mapping[int, str]
+    without_victims: Int64
+    statuses: NodeStatuses
+    needless: Int64
     budgets: tuple[Budget, ...]
 
 
@@ -79,38 +79,26 @@ def dry_run(framework: Framework, state: CycleState, pod: Pod, rows: Int64) -> D
     pod : Pod
         The preemptor.
     rows : ndarray of int64
-        The nodes on which removing pods may help.
+        The nodes on which removing pods may help, ascending.
     """
     cluster = framework.cluster
     world, victims = potential_victims(framework, pod, rows)
-    rejected = {int(row): NO_VICTIMS for row in np.delete(rows, np.unique(world))}
-    rows, world = rows[np.unique(world)], np.unique(world, return_inverse=True)[1]
+    has_victims = np.bincount(world, minlength=len(rows)) > 0
+    without_victims = rows[~has_victims]
+    rows, world = rows[has_victims], (np.cumsum(has_victims) - 1)[world]
     worlds = Worlds(framework, state, pod, rows)
     worlds.remove(world, victims)
     statuses = worlds.statuses()
-    passed = statuses.code[rows] == Code.SUCCESS
-    rejected |= {int(row): statuses.status(int(row)) for row in rows[~passed]}
-    worlds = worlds.select(passed)
-    kept = passed[world]
-    rows, world, victims = rows[passed], (np.cumsum(passed) - 1)[world[kept]], victims[kept]
+    fits = statuses.code[rows] == Code.SUCCESS
+    worlds = worlds.select(fits)
+    kept = fits[world]
+    rows, world, victims = rows[fits], (np.cumsum(fits) - 1)[world[kept]], victims[kept]
     covering = budgets(cluster)
     violating = violations(cluster, covering, world, victims)
-    spared = _reprieve(worlds, world, victims, violating)
-    evicted = ~spared
-    with_victims = np.zeros(len(rows), dtype=np.bool_)
-    with_victims[world[evicted]] = True
-    errors = {
-        int(row): f'expected at least one victim pod on node "{cluster.nodes.names[row]}"'
-        for row in rows[~with_victims]
-    }
-    rejected |= {row: Status(Code.ERROR, (text,)) for row, text in errors.items()}
-    found = Victims(
-        rows[with_victims],
-        (np.cumsum(with_victims) - 1)[world[evicted]],
-        victims[evicted],
-        violating[evicted],
-    )
-    return DryRun(found, rejected, errors, covering)
+    evicted = ~_reprieve(worlds, world, victims, violating)
+    needed = np.bincount(world[evicted], minlength=len(rows)) > 0
+    found = Victims(rows[needed], (np.cumsum(needed) - 1)[world[evicted]], victims[evicted], violating[evicted])
+    return DryRun(found, without_victims, statuses, rows[~needed], covering)
 
 
 def potential_victims(framework: Framework, pod: Pod, rows: Int64) -> tuple[Int64, Int64]:
@@ -129,11 +117,7 @@ def potential_victims(framework: Framework, pod: Pod, rows: Int64) -> tuple[Int6
     ordered = pods.by_importance
     world = position[pods.node_row[ordered]]
     chosen = (world >= 0) & (pods.priority[ordered] < (pod.spec.priority or 0))
-    world, victims = world[chosen], ordered[chosen]
-    if len(rows) > 1 and (np.diff(rows) < 0).any():
-        order = np.argsort(world, kind="stable")
-        world, victims = world[order], victims[order]
-    return world, victims
+    return world[chosen], ordered[chosen]
 
 
 def _reprieve(worlds: Worlds, world: Int64, victims: Int64, violating: Mask) -> Mask:

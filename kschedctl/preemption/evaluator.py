@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -23,6 +23,7 @@ from kschedctl.preemption.dry_run import DryRun, dry_run
 NEVER: Final = "not eligible due to preemptionPolicy=Never."
 TERMINATING: Final = "not eligible due to a terminating pod on the nominated node."
 NOT_HELPFUL: Final = "Preemption is not helpful for scheduling"
+NO_VICTIMS: Final = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ("No preemption victims found for incoming pod",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,35 +67,99 @@ class Candidate:
     lost_at: str
 
 
-@dataclass(frozen=True, slots=True)
 class Preemption:
-    """What preemption came to.
+    """What preemption came to. Candidates are worded when somebody looks.
 
-    Attributes
+    Parameters
     ----------
+    framework : Framework
+        The pod's profile.
+    pod : Pod
+        The preemptor.
     status : Status
         Success where a node was found.
-    attempted : bool
-        Whether the dry run took place: the pod may preempt, and removing pods can help on some node.
-    candidates : tuple of Candidate
-        All nodes that could be made room on, those chance decides among first.
-    rejected : mapping of str to Status
-        Per node on which removing pods might have helped, why it does not.
-    nominated : tuple of str
-        The nodes that can be taken; several where chance decides.
-    loses_nomination : tuple of int
-        Pods of lower priority, by index, that are nominated to one of these nodes and would be so no longer.
-    errors : tuple of str
-        What the scheduler takes as internal errors.
+    run : DryRun, optional
+        The dry run; ``None`` where the pod may not preempt, or removing pods can help nowhere.
+    choice : Choice, optional
+        How the candidates compare; ``None`` without any.
     """
 
-    status: Status
-    attempted: bool = False
-    candidates: tuple[Candidate, ...] = ()
-    rejected: Mapping[str, Status] = field(default_factory=dict)
-    nominated: tuple[str, ...] = ()
-    loses_nomination: tuple[int, ...] = ()
-    errors: tuple[str, ...] = ()
+    def __init__(
+        self, framework: Framework, pod: Pod, status: Status, run: DryRun | None = None, choice: Choice | None = None
+    ) -> None:
+        self.status = status
+        self.run = run
+        self.choice = choice
+        self._framework = framework
+        self._pod = pod
+
+    @property
+    def nominated(self) -> tuple[str, ...]:
+        """The nodes that can be taken, by name; several where chance decides."""
+        names = self._framework.cluster.nodes.names
+        return tuple(sorted(names[row] for row in self._best_rows))
+
+    @property
+    def _best_rows(self) -> Int64:
+        if self.run is None or self.choice is None:
+            return np.empty(0, dtype=np.int64)
+        return self.run.victims.rows[self.choice.best]
+
+    @cached_property
+    def candidates(self) -> tuple[Candidate, ...]:
+        """All nodes that could be made room on; those that chance decides among first, then the closest."""
+        if self.run is None or self.choice is None:
+            return ()
+        # The later a candidate dropped out, the closer it came.
+        rank = np.where(self.choice.lost_at < 0, len(CRITERIA), self.choice.lost_at)
+        order = np.lexsort((self.run.victims.rows, -rank))
+        return tuple(self._candidate(self.run, self.choice, int(position)) for position in order)
+
+    def _candidate(self, run: DryRun, choice: Choice, position: int) -> Candidate:
+        victims = run.victims
+        begin, end = np.searchsorted(victims.world, (position, position + 1))
+        lost_at = int(choice.lost_at[position])
+        return Candidate(
+            self._framework.cluster.nodes.names[victims.rows[position]],
+            tuple(self._victim(run, entry) for entry in range(begin, end)),
+            int(choice.values[0, position]),
+            CRITERIA[lost_at] if lost_at >= 0 else "",
+        )
+
+    def _victim(self, run: DryRun, entry: int) -> Victim:
+        index = run.victims.pod[entry : entry + 1]
+        covering = tuple(budget for budget in run.budgets if budget.covers(self._framework.cluster, index)[0])
+        return Victim(int(index[0]), bool(run.victims.violating[entry]), covering)
+
+    @cached_property
+    def rejected(self) -> dict[str, Status]:
+        """Per node on which removing pods might have helped, why it does not."""
+        if self.run is None:
+            return {}
+        names = self._framework.cluster.nodes.names
+        statuses = self.run.statuses
+        looked_at = statuses.snapshot.rows if statuses.snapshot is not None else ()
+        return {
+            **{names[row]: NO_VICTIMS for row in self.run.without_victims},
+            **{names[row]: statuses.status(int(row)) for row in looked_at if statuses.code[row]},
+            **{names[row]: Status(Code.ERROR, (needless(names[row]),)) for row in self.run.needless},
+        }
+
+    @property
+    def errors(self) -> tuple[str, ...]:
+        """What the scheduler takes as internal errors."""
+        if self.run is None:
+            return ()
+        names = self._framework.cluster.nodes.names
+        return tuple(sorted(needless(names[row]) for row in self.run.needless))
+
+    @property
+    def loses_nomination(self) -> tuple[int, ...]:
+        """Pods of lower priority, by index, that are nominated to a node taken and would be so no longer."""
+        pods = self._framework.cluster.pods
+        priority = self._pod.spec.priority or 0
+        lower = np.isin(pods.nominated_row, self._best_rows) & (pods.priority < priority)
+        return tuple(int(index) for index in np.flatnonzero(lower))
 
 
 def preempt(framework: Framework, state: CycleState, pod: Pod, statuses: NodeStatuses) -> Preemption:
@@ -115,29 +180,27 @@ def preempt(framework: Framework, state: CycleState, pod: Pod, statuses: NodeSta
     """
     problem = ineligible(framework, pod, statuses)
     if problem:
-        return Preemption(Status(Code.UNSCHEDULABLE, (problem,)))
-    rows = np.flatnonzero(statuses.code == Code.UNSCHEDULABLE)
+        return Preemption(framework, pod, Status(Code.UNSCHEDULABLE, (problem,)))
     n_nodes = len(framework.cluster.nodes)
+    rows = np.flatnonzero(statuses.code == Code.UNSCHEDULABLE)
     if not len(rows):
-        return Preemption(_no_candidate(n_nodes, {}))
+        return Preemption(framework, pod, _no_candidate(n_nodes, Counter(), 0))
     run = dry_run(framework, state, pod, rows)
-    names = framework.cluster.nodes.names
-    rejected = {names[row]: status for row, status in run.rejected.items()}
-    errors = tuple(sorted(set(run.errors.values())))
-    if not len(run.victims.rows):
-        status = Status(Code.ERROR, (", ".join(errors),)) if errors else _no_candidate(n_nodes, run.rejected)
-        return Preemption(status, attempted=True, rejected=rejected, errors=errors)
-    choice = choose(framework.cluster.pods, run.victims)
-    nominated = tuple(sorted(names[row] for row in run.victims.rows[choice.best]))
-    return Preemption(
-        Status(),
-        attempted=True,
-        candidates=_candidates(framework, run, choice),
-        rejected=rejected,
-        nominated=nominated,
-        loses_nomination=_losing_nomination(framework, pod, run.victims.rows[choice.best]),
-        errors=errors,
-    )
+    if len(run.victims.rows):
+        return Preemption(framework, pod, Status(), run, choose(framework.cluster.pods, run.victims))
+    found = Preemption(framework, pod, Status(), run)
+    if found.errors:
+        found.status = Status(Code.ERROR, (", ".join(found.errors),))
+    else:
+        reasons = run.statuses.reason_counts()
+        reasons[NO_VICTIMS.reasons[0]] += len(run.without_victims)
+        found.status = _no_candidate(n_nodes, +reasons, len(rows))
+    return found
+
+
+def needless(node: str) -> str:
+    """The scheduler's words for a node on which nobody need be evicted."""
+    return f'expected at least one victim pod on node "{node}"'
 
 
 def ineligible(framework: Framework, pod: Pod, statuses: NodeStatuses) -> str:
@@ -162,42 +225,8 @@ def _evicted_by_scheduler(status: PodStatus) -> bool:
     return target is not None and target.status == "True" and target.reason == "PreemptionByScheduler"
 
 
-def _no_candidate(n_nodes: int, rejected: Mapping[int, Status]) -> Status:
-    reasons = Counter(reason for status in rejected.values() for reason in status.reasons)
-    if n_nodes > len(rejected):
-        reasons[NOT_HELPFUL] += n_nodes - len(rejected)
+def _no_candidate(n_nodes: int, reasons: Counter[str], looked_at: int) -> Status:
+    """Unschedulable, with the reasons counted over all nodes."""
+    if n_nodes > looked_at:
+        reasons[NOT_HELPFUL] += n_nodes - looked_at
     return Status(Code.UNSCHEDULABLE, (fit_error(n_nodes, pre_filter="", reasons=reasons, post_filter=""),))
-
-
-def _candidates(framework: Framework, run: DryRun, choice: Choice) -> tuple[Candidate, ...]:
-    cluster = framework.cluster
-    victims = run.victims
-    out = []
-    begins = np.searchsorted(victims.world, np.arange(len(victims.rows) + 1))
-    # The later a candidate dropped out, the closer it came.
-    rank = np.where(choice.lost_at < 0, len(CRITERIA), choice.lost_at)
-    for position in np.lexsort((victims.rows, -rank)):
-        entries = np.arange(begins[position], begins[position + 1])
-        lost_at = int(choice.lost_at[position])
-        out.append(
-            Candidate(
-                cluster.nodes.names[victims.rows[position]],
-                tuple(_victim(framework, run, int(entry)) for entry in entries),
-                int(choice.values[0, position]),
-                CRITERIA[lost_at] if lost_at >= 0 else "",
-            )
-        )
-    return tuple(out)
-
-
-def _victim(framework: Framework, run: DryRun, entry: int) -> Victim:
-    pod = int(run.victims.pod[entry])
-    index = np.array([pod], dtype=np.int64)
-    covering = tuple(budget for budget in run.budgets if budget.covers(framework.cluster, index)[0])
-    return Victim(pod, bool(run.victims.violating[entry]), covering)
-
-
-def _losing_nomination(framework: Framework, pod: Pod, rows: Int64) -> tuple[int, ...]:
-    pods = framework.cluster.pods
-    nominated = np.isin(pods.nominated_row, rows) & (pods.priority < (pod.spec.priority or 0))
-    return tuple(int(index) for index in np.flatnonzero(nominated))

@@ -56,7 +56,7 @@ def _preemption(decision: Decision, result: PostFilterResult) -> Answer:
     found = decision.preemption
     # Where PreFilter turned the pod away, recorded answers have the outcome without the nodes.
     filtered = decision.pre_filter is not None and decision.pre_filter.status.code is Code.SUCCESS
-    if found is not None and found.attempted and filtered:
+    if found is not None and found.run is not None and filtered:
         out["candidates"] = {
             candidate.node: {
                 "victims": [decision.cluster.pods.key(victim.pod) for victim in candidate.victims],

@@ -1,0 +1,1 @@
+"""Reading a KubeSchedulerConfiguration, and the profiles that come of it."""

@@ -150,6 +150,8 @@ def _parse(text: bytes, where: str) -> Any:
         raise ConfigError(error.problem, where=error.where, path=error.path, hint=error.hint) from None
     except ValueError as error:
         raise ConfigError(f"is no JSON: {error}", where=where) from None
+    except RecursionError:
+        raise ConfigError("is nested too deeply", where=where) from None
 
 
 def _no_constant(name: str) -> NoReturn:

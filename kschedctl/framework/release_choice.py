@@ -1,0 +1,126 @@
+"""Which release's rules apply: as asked for, else as the cluster is, else the newest that is modelled."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final
+
+from kschedctl.errors import UnsupportedError
+from kschedctl.framework.release import LATEST, RELEASES, Release
+
+_VERSION: Final = re.compile(r"v?(\d+)\.(\d+)(?:[.+-].*)?", re.ASCII)
+
+
+class ChosenBy(StrEnum):
+    """What the choice goes by, in the order of what counts more."""
+
+    OPTION = "option"
+    CONTROL_PLANE = "controlPlane"
+    KUBELET = "kubelet"
+    DEFAULT = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseChoice:
+    """A release and why it was chosen.
+
+    Attributes
+    ----------
+    release : Release
+        The rules.
+    chosen_by : ChosenBy
+        What the choice goes by.
+    cluster_version : str
+        The version that it goes by, as the cluster writes it; empty for an option or the default.
+    nearest : bool
+        Whether the cluster's own release is not modelled and this one is the nearest.
+    """
+
+    release: Release
+    chosen_by: ChosenBy
+    cluster_version: str = ""
+    nearest: bool = False
+
+    @property
+    def why(self) -> str:
+        """Why it was chosen, in a few words."""
+        match self.chosen_by:
+            case ChosenBy.OPTION:
+                return "as asked for"
+            case ChosenBy.CONTROL_PLANE:
+                return f"the control plane is {self.cluster_version}"
+            case ChosenBy.KUBELET:
+                return f"the newest kubelet is {self.cluster_version}"
+            case ChosenBy.DEFAULT:
+                return "the snapshot tells no version"
+
+    @property
+    def warning(self) -> str:
+        """What to be careful about; empty where the release is the cluster's own."""
+        if not self.nearest:
+            return ""
+        return (
+            f"the cluster is {self.cluster_version}, which is not modelled: the rules of Kubernetes "
+            f"{self.release.version} are the nearest, and the answer may differ from the cluster's"
+        )
+
+
+def choose_release(requested: str, server_version: str, kubelet_versions: Iterable[str]) -> ReleaseChoice:
+    """Choose whose rules apply.
+
+    Parameters
+    ----------
+    requested : str
+        A version that was asked for, such as ``1.36`` or ``v1.36.3``; empty for none.
+    server_version : str
+        The control plane's version; empty where it is not known.
+    kubelet_versions : iterable of str
+        Those of the nodes.
+
+    Raises
+    ------
+    UnsupportedError
+        Where the version that was asked for is not modelled.
+
+    Examples
+    --------
+    >>> choose_release("", "v1.35.4", ["v1.34.1"]).release.version
+    '1.35'
+    >>> choose_release("", "", ["v1.34.1", "v1.29.0"]).why
+    'the newest kubelet is v1.34.1'
+    """
+    if requested:
+        minor = _minor(requested)
+        release = RELEASES.get(f"{minor[0]}.{minor[1]}") if minor else None
+        if release is None:
+            known = ", ".join(RELEASES)
+            raise UnsupportedError(f"Kubernetes {requested} is not modelled\n  the versions are {known}")
+        return ReleaseChoice(release, ChosenBy.OPTION)
+    if _minor(server_version):
+        return _nearest(ReleaseChoice(LATEST, ChosenBy.CONTROL_PLANE, server_version))
+    kubelets = [version for version in kubelet_versions if _minor(version)]
+    if kubelets:
+        newest = max(kubelets, key=_patch)
+        return _nearest(ReleaseChoice(LATEST, ChosenBy.KUBELET, newest))
+    return ReleaseChoice(LATEST, ChosenBy.DEFAULT)
+
+
+def _nearest(choice: ReleaseChoice) -> ReleaseChoice:
+    minors = {minor: release for release in RELEASES.values() if (minor := _minor(release.version)) is not None}
+    wanted = _minor(choice.cluster_version)
+    assert wanted is not None
+    bounded = min(max(wanted, min(minors)), max(minors))
+    return replace(choice, release=minors[bounded], nearest=bounded != wanted)
+
+
+def _minor(version: str) -> tuple[int, int] | None:
+    match = _VERSION.fullmatch(version.strip())
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def _patch(version: str) -> tuple[int, ...]:
+    """Sorts versions: major, minor, patch."""
+    return tuple(int(number) for number in re.findall(r"\d+", version)[:3])
