@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
-from kschedctl.api.meta import ApiObject, ApiStruct, Labels
+from kschedctl.api.meta import ApiObject, ApiStruct, Labels, Time
 
 #: A quantity as written; ``kschedctl.api.quantity`` reads it.
 QuantityText = str | int | float
@@ -47,7 +45,7 @@ class Condition(ApiStruct, frozen=True):
     status: str = ""
     reason: str = ""
     message: str = ""
-    last_transition_time: datetime | None = None
+    last_transition_time: Time | None = None
 
 
 class NodeStatus(ApiStruct, frozen=True):

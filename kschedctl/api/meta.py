@@ -7,10 +7,13 @@ treats alike when absent, empty or null have the empty value as default, so that
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Annotated
 
 import msgspec
 
 Labels = dict[str, str]
+#: meta/v1 Time: RFC 3339, always with a zone.
+Time = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
 class ApiStruct(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, gc=False):
@@ -32,8 +35,8 @@ class ObjectMeta(ApiStruct, frozen=True):
     uid: str = ""
     labels: Labels = {}
     annotations: Labels = {}
-    creation_timestamp: datetime | None = None
-    deletion_timestamp: datetime | None = None
+    creation_timestamp: Time | None = None
+    deletion_timestamp: Time | None = None
     owner_references: tuple[OwnerReference, ...] = ()
     resource_version: str = ""
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from msgspec import field
 
 from kschedctl.api.core import Condition, ResourceList
-from kschedctl.api.meta import ApiObject, ApiStruct, LabelSelector
+from kschedctl.api.meta import ApiObject, ApiStruct, LabelSelector, Time
 from kschedctl.api.node_selector import NodeAffinity
 from kschedctl.api.volume import Volume
 
@@ -140,7 +138,7 @@ class PodResourceClaimStatus(ApiStruct, frozen=True):
 class PodStatus(ApiStruct, frozen=True):
     phase: str = ""
     nominated_node_name: str = ""
-    start_time: datetime | None = None
+    start_time: Time | None = None
     conditions: tuple[Condition, ...] = ()
     container_statuses: tuple[ContainerStatus, ...] = ()
     init_container_statuses: tuple[ContainerStatus, ...] = ()

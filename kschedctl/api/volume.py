@@ -23,6 +23,8 @@ class AWSElasticBlockStore(ApiStruct, frozen=True):
 class AzureDisk(ApiStruct, frozen=True):
     disk_name: str = ""
     disk_uri: str = field(default="", name="diskURI")
+    #: What an API server fills in where it is absent.
+    kind: str = "Shared"
 
 
 class AzureFile(ApiStruct, frozen=True):

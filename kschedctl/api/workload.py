@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
-from kschedctl.api.meta import ApiObject, ApiStruct, LabelSelector
+from kschedctl.api.meta import ApiObject, ApiStruct, LabelSelector, Time
 
 
 class SelectorSpec(ApiStruct, frozen=True):
@@ -23,7 +21,7 @@ class StatefulSet(ApiObject, frozen=True, kw_only=True):
 
 class PodDisruptionBudgetStatus(ApiStruct, frozen=True):
     disruptions_allowed: int = 0
-    disrupted_pods: dict[str, datetime] = {}
+    disrupted_pods: dict[str, Time] = {}
     current_healthy: int = 0
     desired_healthy: int = 0
     expected_pods: int = 0

@@ -80,6 +80,11 @@ class Plugin(ABC):
         self.handle = handle
 
     @classmethod
+    def exists_in(cls, release: Release) -> bool:
+        """Whether a release knows the plugin; by default every release does."""
+        return True
+
+    @classmethod
     def extension_points(cls, release: Release) -> frozenset[ExtensionPoint]:
         """Where the plugin takes part in a release: the extension points it derives from."""
         return frozenset(point for point, base in EXTENSION_POINT_CLASSES.items() if issubclass(cls, base))

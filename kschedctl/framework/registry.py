@@ -72,8 +72,9 @@ class Registry(Mapping[str, type[Plugin]]):
             self.register(name, plugin)
 
     def extension_points(self, release: Release) -> dict[str, frozenset[ExtensionPoint]]:
-        """Where each plugin takes part in a release."""
-        return {name: plugin.extension_points(release) for name, plugin in self._plugins.items()}
+        """Where each plugin that a release knows takes part."""
+        known = {name: plugin for name, plugin in self._plugins.items() if plugin.exists_in(release)}
+        return {name: plugin.extension_points(release) for name, plugin in known.items()}
 
 
 def in_tree_registry() -> Registry:

@@ -12,7 +12,7 @@ from typing import Final
 
 from kschedctl.errors import UnsupportedError
 
-#: The default profile of every release up to 1.35: multiPoint plugins in order, with their weights (0: none given).
+#: The default profile: multiPoint plugins in order, with their weights (0: none given).
 _DEFAULT_PLUGINS: Final = (
     ("SchedulingGates", 0),
     ("PrioritySort", 0),
@@ -44,6 +44,8 @@ _GATES: Final = {
 }
 #: The modelled gates that came with 1.35; off there and on in 1.36.
 _GATES_OF_1_35: Final = ("InPlacePodLevelResourcesVerticalScaling", "NodeDeclaredFeatures")
+#: The gates that put a plugin into the default profile.
+_GATED_PLUGINS: Final = (("NodeDeclaredFeatures", "NodeDeclaredFeatures"),)
 #: Gates that kube-scheduler refuses to change, because their feature is generally available.
 _LOCKED: Final = frozenset({"NodeInclusionPolicyInPodTopologySpread"})
 
@@ -56,8 +58,8 @@ class Release:
     ----------
     version : str
         ``major.minor``.
-    default_plugins : tuple of (str, int)
-        The multiPoint plugins of the default profile in order, with their weights; 0 where none is set.
+    ungated_plugins : tuple of (str, int)
+        The multiPoint plugins that the default profile always has, in order, with their weights; 0 where none is set.
     dynamic_resources_scores : bool
         Whether DynamicResources is a Score plugin.
     balanced_allocation_compares : bool
@@ -81,7 +83,7 @@ class Release:
     """
 
     version: str
-    default_plugins: tuple[tuple[str, int], ...]
+    ungated_plugins: tuple[tuple[str, int], ...]
     features: Mapping[str, bool]
     locked_features: frozenset[str]
     dynamic_resources_scores: bool
@@ -92,6 +94,11 @@ class Release:
     dynamic_resources_binding_timeout: bool
     capacity_ratio_follows_type: bool
     absent_config_fields: frozenset[str]
+
+    @property
+    def default_plugins(self) -> tuple[tuple[str, int], ...]:
+        """The multiPoint plugins of the default profile: those that a feature gate brings come last."""
+        return self.ungated_plugins + tuple((name, 0) for gate, name in _GATED_PLUGINS if self.enabled(gate))
 
     def enabled(self, gate: str) -> bool:
         """Whether a feature gate is on; a gate that this release does not know is off."""
@@ -125,7 +132,7 @@ def _weighted(plugins: tuple[tuple[str, int], ...], **weights: int) -> tuple[tup
 
 _V1_34: Final = Release(
     version="1.34",
-    default_plugins=_DEFAULT_PLUGINS,
+    ungated_plugins=_DEFAULT_PLUGINS,
     features=MappingProxyType(_GATES),
     locked_features=_LOCKED,
     dynamic_resources_scores=False,
@@ -140,7 +147,7 @@ _V1_34: Final = Release(
 _V1_35: Final = replace(
     _V1_34,
     version="1.35",
-    default_plugins=_weighted(_DEFAULT_PLUGINS, DynamicResources=2),
+    ungated_plugins=_weighted(_DEFAULT_PLUGINS, DynamicResources=2),
     features=MappingProxyType(_GATES | dict.fromkeys(_GATES_OF_1_35, False)),
     dynamic_resources_scores=True,
     absent_config_fields=frozenset({"placementGenerate", "placementScore"}),
@@ -148,7 +155,6 @@ _V1_35: Final = replace(
 _V1_36: Final = replace(
     _V1_35,
     version="1.36",
-    default_plugins=(*_V1_35.default_plugins, ("NodeDeclaredFeatures", 0)),
     features=MappingProxyType(_GATES | dict.fromkeys(_GATES_OF_1_35, True)),
     balanced_allocation_compares=True,
     image_volumes_have_locality=True,

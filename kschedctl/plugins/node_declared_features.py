@@ -11,8 +11,10 @@ from kschedctl.api.pod import Pod
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import FilterPlugin, PluginError, PreFilterPlugin, PreFilterResult
+from kschedctl.framework.release import Release
 from kschedctl.framework.status import SKIP, Code, Reason, Rejections
 
+_GATE: Final = "NodeDeclaredFeatures"
 REASON: Final = "node(s) didn't match Pod's required features"
 
 
@@ -38,10 +40,15 @@ class NodeDeclaredFeatures(PreFilterPlugin, FilterPlugin):
     name = "NodeDeclaredFeatures"
     depends_on_pods = False
 
+    @classmethod
+    def exists_in(cls, release: Release) -> bool:
+        """The plugin came with its feature gate."""
+        return _GATE in release.features
+
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
         """Skip pods that need nothing, and everything where the feature gate is off."""
         needed = needed_features(pod)
-        if not needed or not self.handle.release.enabled("NodeDeclaredFeatures"):
+        if not needed or not self.handle.release.enabled(_GATE):
             return PreFilterResult(SKIP)
         state.write(_State(needed))
         return PreFilterResult()

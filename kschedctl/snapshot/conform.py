@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 import types
-from datetime import datetime
 from functools import cache
 from typing import Any, Final, TypeVar, Union, cast, get_args, get_origin
 
 import msgspec
 
 from kschedctl.api.core import QuantityText
+from kschedctl.api.meta import Time
 from kschedctl.errors import InputError
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -26,7 +26,7 @@ _EXPECTED: Final[dict[Any, str]] = {
     str: "text",
     int: "an integer",
     bool: "true or false",
-    datetime: "a time such as 2026-01-31T12:00:00Z",
+    Time: "a time such as 2026-01-31T12:00:00Z",
     QuantityText: "a quantity such as 2, 500m or 1.5Gi",
 }
 _PLAIN_KEY_CHARS: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
@@ -63,15 +63,30 @@ def decode(text: msgspec.Raw | memoryview | bytes, type_: type[T]) -> T:
 
 
 def plain(text: msgspec.Raw | memoryview | bytes) -> Any:
-    """A JSON value as dicts and lists.
+    """Decode a JSON value to dicts and lists.
 
     Raises
     ------
     InputError
         Where it holds text that is not UTF-8 or has a bad escape, or is nested too deeply.
     """
+    return _decoded(text, Any)
+
+
+def top_level(text: msgspec.Raw | memoryview | bytes) -> dict[str, msgspec.Raw]:
+    """Decode the keys of a JSON object, their values left as text.
+
+    Raises
+    ------
+    InputError
+        As for ``plain``.
+    """
+    return cast("dict[str, msgspec.Raw]", _decoded(text, dict[str, msgspec.Raw]))
+
+
+def _decoded(text: msgspec.Raw | memoryview | bytes, type_: Any) -> Any:
     try:
-        return msgspec.json.decode(text)
+        return msgspec.json.decode(text, type=type_)
     except msgspec.DecodeError as error:
         # What is skipped is not looked at so closely: a bad escape shows only here.
         problem = str(error).removeprefix("JSON is malformed: ").partition(" (byte")[0]
@@ -139,7 +154,7 @@ def _zero(type_: Any) -> Any:
         return {} if origin is dict else _conform_fields({}, cast("type[msgspec.Struct]", type_), "", [])
     if origin is tuple:
         return []
-    return _ZERO_TIME if type_ is datetime else type_() if isinstance(type_, type) else 0
+    return _ZERO_TIME if type_ is Time else type_() if isinstance(type_, type) else 0
 
 
 def _wrong(value: Any, expected: str, path: str, problems: list[InputError], hint: str = "") -> None:

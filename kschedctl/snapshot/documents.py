@@ -10,7 +10,7 @@ import msgspec
 from kschedctl.errors import InputError
 from kschedctl.snapshot.conform import plain, shown
 from kschedctl.snapshot.encoding import utf8_text
-from kschedctl.snapshot.json_text import NotJson, json_documents, skip_blanks
+from kschedctl.snapshot.json_text import NotJsonError, json_documents, skip_blanks
 from kschedctl.snapshot.location import Location
 from kschedctl.snapshot.yaml import yaml_documents
 
@@ -75,7 +75,7 @@ def documents(content: bytes, file: str) -> Iterator[Document | InputError]:
     try:
         for number, document, envelope in json_documents(text, _ENVELOPES):
             yield _document(Location(file, number), document, envelope)
-    except NotJson as broken:
+    except NotJsonError as broken:
         if number and not text[broken.start :].startswith(b"---"):
             raise broken.error(text, file) from None
         # Flow style YAML starts like JSON, and YAML documents can be JSON.
@@ -89,7 +89,9 @@ def documents(content: bytes, file: str) -> Iterator[Document | InputError]:
             yield from _yaml(rest, file, first=number + 1)
 
 
-def _yaml(text: bytes, file: str, first: int = 1, broken: NotJson | None = None) -> Iterator[Document | InputError]:
+def _yaml(
+    text: bytes, file: str, first: int = 1, broken: NotJsonError | None = None
+) -> Iterator[Document | InputError]:
     try:
         for number, document in yaml_documents(text, file, first):
             try:

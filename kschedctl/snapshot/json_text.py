@@ -19,7 +19,7 @@ _RETURN: Final = ord("\r")
 _TRAILING: Final = "JSON is malformed: trailing characters"
 
 
-class NotJson(Exception):
+class NotJsonError(Exception):
     """The text is no JSON from some byte on.
 
     Parameters
@@ -70,7 +70,7 @@ def json_documents(text: bytes, decoder: msgspec.json.Decoder[T]) -> Iterator[tu
 
     Raises
     ------
-    NotJson
+    NotJsonError
         Where the text is no JSON; the documents before have been yielded.
     """
     whole = memoryview(text)
@@ -124,14 +124,14 @@ def _end(rest: memoryview, position: int, number: int) -> int:
     try:
         msgspec.json.decode(rest, type=msgspec.Raw)
     except RecursionError:
-        raise NotJson("is nested too deeply", position, position, number) from None
+        raise NotJsonError("is nested too deeply", position, position, number) from None
     except msgspec.DecodeError as error:
         if (match := _AT_BYTE.fullmatch(str(error))) is None:
-            raise NotJson("the text ends too early", position + len(rest), position, number) from None
+            raise NotJsonError("the text ends too early", position + len(rest), position, number) from None
         problem, at = match[1], int(match[2])
         if problem == _TRAILING:
             # The byte given is the one after the first that does not belong.
             return at - 1
         problem = problem.removeprefix("JSON is malformed: ")
-        raise NotJson(problem, position + at, position, number) from None
+        raise NotJsonError(problem, position + at, position, number) from None
     return len(rest)

@@ -9,15 +9,16 @@ values of sigs.k8s.io/yaml 1.6,
 ===========================  ======  ====================
 reader                       MB/s    cases read otherwise
 ===========================  ======  ====================
-events of libyaml (this)        9.4  2
+events of libyaml (this)        9.4  3
 PyYAML 6.0.3, CSafeLoader       1.6  160
 rapidyaml 0.15.2, to JSON        53  225
-ryaml 0.5.1                       -  175
+ryaml 0.5.1                      17  175
 ===========================  ======  ====================
 
 rapidyaml is the fastest by far, but reads YAML 1.1 scalars, tags and aliases of keys otherwise on its way to JSON:
-exactness would need a second reader beside it. The two cases read otherwise here are an empty first document, which
-is skipped here, and binary data that is not text.
+exactness would need a second reader beside it, as for ryaml. The three cases read otherwise here: an empty first
+document is skipped; what follows ``...`` without ``---`` and ``!!binary`` that is not text are errors, where go-yaml
+drops them.
 
 Also as in kubectl: a key given twice has its last value; ``<<`` merges where it stands, so that it overrides keys
 above it and is overridden by keys below; keys that are numbers or booleans become text; tags other than the
@@ -33,7 +34,14 @@ import msgspec
 
 from kschedctl.errors import InputError
 from kschedctl.snapshot.location import Location
-from kschedctl.snapshot.yaml_scalars import FIRST_OF_OTHERS, NotFinite, Scalar, integral_as_int, plain_key, plain_scalar
+from kschedctl.snapshot.yaml_scalars import (
+    FIRST_OF_OTHERS,
+    NotFiniteError,
+    Scalar,
+    integral_as_int,
+    plain_key,
+    plain_scalar,
+)
 
 if TYPE_CHECKING:
     from yaml import ScalarEvent
@@ -92,8 +100,6 @@ def yaml_documents(text: bytes | memoryview, file: str, first: int = 1) -> Itera
             if value is not None:
                 yield number, msgspec.json.encode(value)
             number += 1
-    except RecursionError:
-        raise InputError("is nested too deeply", where=str(Location(file, number))) from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = " ".join(part for part in (error.problem, error.context) if part)
@@ -104,7 +110,7 @@ def yaml_documents(text: bytes | memoryview, file: str, first: int = 1) -> Itera
             where=str(Location(file, number)),
             hint="UTF-8 text without control characters is expected",
         ) from None
-    except _BadNode as error:
+    except _BadNodeError as error:
         raise _error(error.problem, Location(file, number), error.mark, error.hint) from None
 
 
@@ -113,7 +119,7 @@ def _error(problem: str, location: Location, mark: Any, hint: str = "") -> Input
     return InputError(problem, where=str(location), path=place, hint=hint)
 
 
-class _BadNode(Exception):
+class _BadNodeError(Exception):
     def __init__(self, problem: str, mark: Any, hint: str = "") -> None:
         super().__init__(problem)
         self.problem = problem
@@ -142,7 +148,8 @@ class _DocumentReader:
         return isinstance(self._next(), self._events.DocumentStartEvent)
 
     def document(self) -> Any:
-        """The value of the document that the reader stands at."""
+        """Build the value of the document that the reader stands at."""
+        # One loop without a call per event: there are several events to a line, and they are the cost of YAML.
         scalar_event, alias_event = self._events.ScalarEvent, self._events.AliasEvent
         mapping_start, sequence_start = self._events.MappingStartEvent, self._events.SequenceStartEvent
         next_event, remembered = self._next, self._plain
@@ -179,7 +186,7 @@ class _DocumentReader:
                 n_nodes += weight
                 n_alias_nodes += weight
                 if n_alias_nodes > MAX_ALIAS_NODES:
-                    raise _BadNode(
+                    raise _BadNodeError(
                         f"aliases stand for more than {MAX_ALIAS_NODES:,} nodes",
                         event.start_mark,
                         "write out what the aliases repeat, or leave them away",
@@ -189,9 +196,9 @@ class _DocumentReader:
                     continue
             elif kind is mapping_start or kind is sequence_start:
                 if container.__class__ is dict and key is _NO_KEY:
-                    raise _BadNode("a mapping or list cannot be a key", event.start_mark)
+                    raise _BadNodeError("a mapping or list cannot be a key", event.start_mark)
                 if len(stack) == MAX_DEPTH:
-                    raise _BadNode(f"is nested more than {MAX_DEPTH} levels deep", event.start_mark)
+                    raise _BadNodeError(f"is nested more than {MAX_DEPTH} levels deep", event.start_mark)
                 stack.append((container, key, anchor, before))
                 container, key = ({} if kind is mapping_start else []), _NO_KEY
                 anchor, before = event.anchor, n_nodes - 1
@@ -221,9 +228,9 @@ class _DocumentReader:
         """The value of a scalar without quotes; remembered, because manifests repeat themselves."""
         try:
             value = plain_scalar(event.value)
-        except NotFinite:
+        except NotFiniteError:
             problem = f"{event.value} has no equivalent in JSON"
-            raise _BadNode(problem, event.start_mark, "quote it if it is text") from None
+            raise _BadNodeError(problem, event.start_mark, "quote it if it is text") from None
         if len(self._plain) < _MAX_REMEMBERED:
             self._plain[event.value] = value
         return value
@@ -238,19 +245,19 @@ class _DocumentReader:
             try:
                 return base64.b64decode("".join(text.split()), validate=True).decode()
             except (binascii.Error, UnicodeDecodeError):
-                raise _BadNode("!!binary value is not base64 of text", event.start_mark) from None
+                raise _BadNodeError("!!binary value is not base64 of text", event.start_mark) from None
         if short not in ("int", "float", "bool", "null", "timestamp") or tag == short:
             return text
         try:
             value = plain_scalar(text)
-        except NotFinite:
-            raise _BadNode(f"{text} has no equivalent in JSON", event.start_mark) from None
+        except NotFiniteError:
+            raise _BadNodeError(f"{text} has no equivalent in JSON", event.start_mark) from None
         if short == "timestamp":
             return text
         if short == "float" and isinstance(value, int) and not isinstance(value, bool):
             return integral_as_int(float(value))
         if type(value) is not _TAG_TYPES[short]:
-            raise _BadNode(f"{text!r} is not of the tagged type !!{short}", event.start_mark)
+            raise _BadNodeError(f"{text!r} is not of the tagged type !!{short}", event.start_mark)
         return value
 
     def _key(self, event: ScalarEvent) -> str | _Merge:
@@ -262,7 +269,7 @@ class _DocumentReader:
         try:
             return plain_key(text)
         except ValueError as error:
-            raise _BadNode(str(error), event.start_mark, f'quote it if it is text: "{text}"') from None
+            raise _BadNodeError(str(error), event.start_mark, f'quote it if it is text: "{text}"') from None
 
     def _alias_key(self, value: Any, event: Any) -> str:
         """A key whose value is known already: that of an alias or of a scalar with a tag."""
@@ -270,14 +277,14 @@ class _DocumentReader:
             return value
         if isinstance(value, bool | int | float):
             return str(msgspec.json.encode(value), "ascii")
-        raise _BadNode("null, a mapping or a list cannot be a key", event.start_mark)
+        raise _BadNodeError("null, a mapping or a list cannot be a key", event.start_mark)
 
     def _alias(self, event: Any, anchors: dict[str, tuple[Any, int] | None]) -> tuple[Any, int]:
         if event.anchor not in anchors:
-            raise _BadNode(f"there is no anchor &{event.anchor} before this alias", event.start_mark)
+            raise _BadNodeError(f"there is no anchor &{event.anchor} before this alias", event.start_mark)
         anchored = anchors[event.anchor]
         if anchored is None:
-            raise _BadNode(f"anchor &{event.anchor} contains itself", event.start_mark)
+            raise _BadNodeError(f"anchor &{event.anchor} contains itself", event.start_mark)
         return anchored
 
     def _merge(self, target: dict[str, Any], value: Any, event: Any) -> None:
@@ -285,5 +292,5 @@ class _DocumentReader:
         # Earlier mappings of a list take precedence.
         for source in reversed(sources):
             if not isinstance(source, dict):
-                raise _BadNode("<< needs a mapping or a list of mappings", event.start_mark)
+                raise _BadNodeError("<< needs a mapping or a list of mappings", event.start_mark)
             target.update(source)

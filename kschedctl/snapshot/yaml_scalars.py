@@ -42,7 +42,7 @@ _BETWEEN_DIGITS: Final = re.compile(r"(?<=[0-9])_(?=[0-9])")
 FIRST_OF_OTHERS: Final = frozenset("+-.0123456789yYnNtTfFoO~")
 
 
-class NotFinite(ValueError):
+class NotFiniteError(ValueError):
     """An infinity or not-a-number, which JSON does not have."""
 
 
@@ -61,7 +61,7 @@ def plain_scalar(text: str) -> Scalar:
 
     Raises
     ------
-    NotFinite
+    NotFiniteError
         For ``.inf``, ``.nan`` and their spellings.
     """
     if text in _NULLS:
@@ -71,7 +71,7 @@ def plain_scalar(text: str) -> Scalar:
     if (boolean := _BOOLEANS.get(text)) is not None:
         return boolean
     if text in _NOT_FINITE:
-        raise NotFinite(_NOT_FINITE[text])
+        raise NotFiniteError(_NOT_FINITE[text])
     number = _number(text)
     if number is None:
         return text

@@ -5,6 +5,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kschedctl.api.core import Node
 from kschedctl.api.meta import ObjectMeta
@@ -144,3 +146,49 @@ def test_what_only_the_decoder_notices(text: bytes, message: str) -> None:
     with pytest.raises(InputError) as raised:
         decode(text, Pod)
     assert str(raised.value) == message
+
+
+def values_of() -> st.SearchStrategy[Any]:
+    """Values that fit some fields of a pod and not others."""
+    keys = st.sampled_from(
+        [
+            "name",
+            "labels",
+            "creationTimestamp",
+            "containers",
+            "resources",
+            "requests",
+            "cpu",
+            "affinity",
+            "a.b/c",
+            "podAffinity",
+            "labelSelector",
+            "requiredDuringSchedulingIgnoredDuringExecution",
+            "matchExpressions",
+            "key",
+            "matchLabels",
+            "priority",
+            "hostNetwork",
+            "tolerations",
+            "tolerationSeconds",
+            "nodeSelector",
+            "values",
+        ]
+    )
+    leaves = st.sampled_from(["", "x", "2026-01-01T00:00:00Z", 0, 5, 1.5, True, [], {}])
+    return st.recursive(leaves, lambda v: st.lists(v, max_size=3) | st.dictionaries(keys, v, max_size=4), max_leaves=12)
+
+
+@given(values_of(), values_of())
+def test_both_roads_lead_to_the_same_object(metadata: Any, spec: Any) -> None:
+    """A null in ``status``, which means the same as no status, leads over the exact road."""
+    without = json.dumps({"metadata": metadata, "spec": spec}).encode()
+    with_null = json.dumps({"metadata": metadata, "spec": spec, "status": None}).encode()
+    try:
+        read = decode(without, Pod)
+    except InputError as error:
+        with pytest.raises(InputError) as raised:
+            decode(with_null, Pod)
+        assert str(raised.value) == str(error)  # noqa: PT017  (two errors are compared)
+    else:
+        assert decode(with_null, Pod) == read

@@ -3,7 +3,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from kschedctl.snapshot.json_text import NotJson, json_documents
+from kschedctl.snapshot.json_text import NotJsonError, json_documents
 
 
 class Named(msgspec.Struct):
@@ -74,6 +74,6 @@ def test_documents_are_found(text: bytes, expected: list[tuple[int, str, str | N
     ],
 )
 def test_broken_json_has_line_and_column(text: bytes, message: str) -> None:
-    with pytest.raises(NotJson) as raised:
+    with pytest.raises(NotJsonError) as raised:
         kinds(text)
     assert str(raised.value.error(text, "f.json")) == message

@@ -18,7 +18,8 @@ from kschedctl.api.classes import PriorityClass
 from kschedctl.api.pod import Pod
 from kschedctl.api.storage import StorageClass
 from kschedctl.errors import ManifestError, SnapshotError
-from kschedctl.snapshot.reading import ReadSummary, SnapshotReader, read_manifest
+from kschedctl.snapshot.reading import SnapshotReader, read_manifest
+from kschedctl.snapshot.summary import ReadSummary
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: shop}\n"
 NODE = "apiVersion: v1\nkind: Node\nmetadata: {name: node-1}\n"
@@ -314,10 +315,37 @@ BAD_POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: api-0, namespace: shop}\n
             "s, document 1: pods: {} is not a list",
             id="simulator-export-with-a-list-that-is-none",
         ),
+        pytest.param(
+            {"s": json.dumps({"nodes": [without_kind("n")], "schedulerConfig": 5})},
+            "s, document 1: schedulerConfig: 5 is not an object",
+            id="simulator-export-with-a-configuration-that-is-none",
+        ),
     ],
 )
 def test_bad_input_is_one_error_that_says_where(files: dict[str, str], message: str) -> None:
     write(files)
+    with pytest.raises(SnapshotError) as raised:
+        read("s")
+    assert str(raised.value) == message
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        pytest.param(
+            b'{"nodes\xff":[]}',
+            "s, document 1: holds text that is not UTF-8: invalid start byte\n  save it as UTF-8",
+            id="document-without-kind",
+        ),
+        pytest.param(
+            b'{"apiVersion":"v1","kind":"Node","metadata":{"name":"\xff"}}',
+            "s, document 1 (Node): holds text that is not UTF-8: invalid start byte\n  save it as UTF-8",
+            id="object",
+        ),
+    ],
+)
+def test_text_that_is_not_utf8_is_an_error(content: bytes, message: str) -> None:
+    Path("s").write_bytes(content)
     with pytest.raises(SnapshotError) as raised:
         read("s")
     assert str(raised.value) == message

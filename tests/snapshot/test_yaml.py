@@ -231,6 +231,12 @@ def test_what_is_no_yaml_is_one_error_with_its_place(text: str, message: str) ->
     assert str(raised.value) == message
 
 
+def test_a_chain_of_aliases_reaches_its_limit_before_it_nests_too_deeply() -> None:
+    chain = "\n".join(["a0: &a0 [x]", *(f"a{n}: &a{n} [*a{n - 1}]" for n in range(1, 5000))])
+    with pytest.raises(InputError, match=r"line 517, column 14: aliases stand for more than"):
+        read(chain)
+
+
 def test_text_that_is_not_utf8_is_an_error() -> None:
     with pytest.raises(InputError) as raised:
         list(yaml_documents(b"a: \xff\n", "f.yaml"))

@@ -1,0 +1,291 @@
+"""From files to typed objects: telling the layouts apart and collecting what is wrong.
+
+The layouts that are understood: single objects, ``kind: List``, typed lists (``PodList``, whose items carry no
+kind), the export of kube-scheduler-simulator (an object of lists, told by their keys) and the ``version.json`` that
+tells the control plane's version.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+import msgspec
+
+from kschedctl.api.kinds import kind_type
+from kschedctl.api.meta import ApiObject
+from kschedctl.errors import InputError
+from kschedctl.snapshot.conform import decode, plain, shown, top_level
+from kschedctl.snapshot.documents import Document, Envelope, documents, read_envelope
+from kschedctl.snapshot.location import Location
+from kschedctl.snapshot.sources import Source, read_sources
+from kschedctl.snapshot.summary import ReadSummary
+
+MAX_PROBLEMS: Final = 10
+NO_OBJECTS: Final = "holds no Kubernetes objects"
+
+_LIST: Final = "List"
+#: The lists in an export of kube-scheduler-simulator.
+_SIMULATOR_LISTS: Final = {
+    "namespaces": ("v1", "Namespace"),
+    "priorityClasses": ("scheduling.k8s.io/v1", "PriorityClass"),
+    "storageClasses": ("storage.k8s.io/v1", "StorageClass"),
+    "pvs": ("v1", "PersistentVolume"),
+    "pvcs": ("v1", "PersistentVolumeClaim"),
+    "nodes": ("v1", "Node"),
+    "pods": ("v1", "Pod"),
+}
+_SIMULATOR_CONFIG: Final = "schedulerConfig"
+#: The kind of a header that tells the control plane's version in ``gitVersion``.
+_VERSION_KIND: Final = "Info"
+# How API servers and kubectl begin an item: seeing it saves a pass over the item's text. (Only a kind that is given
+# a second time further down would be overlooked.)
+_BEGINNING: Final = re.compile(
+    rb'\{\s*(?:"apiVersion":\s*"([\w./-]+)",\s*"kind":\s*"(\w+)"|"kind":\s*"(\w+)",\s*"apiVersion":\s*"([\w./-]+)")'
+)
+
+
+class _EnoughError(Exception):
+    """There are more problems than are shown."""
+
+
+class Reading:
+    """One pass over the input.
+
+    Parameters
+    ----------
+    paths : sequence of str or Path
+        Files, folders and archives; ``-`` is standard input.
+    stdin : BinaryIO or None
+        Standard input.
+    summary : ReadSummary
+        Is filled on the way.
+    error : type of InputError
+        What is raised for problems of this input.
+    other_kinds_are_errors : bool
+        Whether kinds that scheduling does not read are problems; else they are counted.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[str | Path],
+        stdin: BinaryIO | None,
+        summary: ReadSummary,
+        error: type[InputError],
+        *,
+        other_kinds_are_errors: bool,
+    ) -> None:
+        self._paths = paths
+        self._stdin = stdin
+        self._summary = summary
+        self._error = error
+        self._other_kinds_are_errors = other_kinds_are_errors
+        self._problems: list[InputError] = []
+
+    def objects(self) -> Iterator[tuple[ApiObject, Location]]:
+        """Read the objects, each with its place.
+
+        Raises
+        ------
+        InputError
+            Of the given type, with all problems that were found up to ``MAX_PROBLEMS``.
+        """
+        try:
+            for source in read_sources(self._paths, self._stdin, self._summary.not_read):
+                if isinstance(source, InputError):
+                    self._note(source)
+                    continue
+                for read in self._file(source):
+                    self._summary.n_objects += 1
+                    # After a problem the rest is only looked through for more of them.
+                    if not self._problems:
+                        yield read
+                # Not to hold this text while the next one is read.
+                del source
+        except _EnoughError:
+            more = InputError(f"only the first {MAX_PROBLEMS} errors are shown")
+            raise self._error.together([*self._problems, more]) from None
+        if self._problems:
+            raise self._error.together(self._problems)
+        if not self._summary.n_objects:
+            raise self._nothing_found()
+
+    def _note(self, problem: InputError, where: str = "") -> None:
+        for each in (problem, *problem.others):
+            if len(self._problems) == MAX_PROBLEMS:
+                raise _EnoughError
+            self._problems.append(InputError(each.problem, where=each.where or where, path=each.path, hint=each.hint))
+
+    def _file(self, source: Source) -> Iterator[tuple[ApiObject, Location]]:
+        summary = self._summary
+        no_objects: list[InputError] = []
+        n_met = 0
+        try:
+            for document in documents(source.content, source.name):
+                if isinstance(document, InputError):
+                    problem = document
+                elif (read := self._document(document)) is not None:
+                    n_met += 1
+                    yield from read
+                    continue
+                else:
+                    problem = _not_an_object(document.location, document.envelope)
+                if len(no_objects) <= MAX_PROBLEMS:
+                    no_objects.append(problem)
+        except InputError as error:
+            n_met += 1
+            self._note(error, source.name)
+        # Folders hold files of other programs; that a file is one of them shows in that nothing in it is an object.
+        if not n_met and not source.named:
+            summary.not_read[NO_OBJECTS] += 1
+            return
+        for problem in no_objects:
+            self._note(problem)
+        summary.files.append(source.name)
+        if source.modified is not None:
+            summary.modified = max(source.modified, summary.modified or 0.0)
+
+    def _document(self, document: Document) -> Iterable[tuple[ApiObject, Location]] | None:
+        """The objects of a document, or ``None`` where it is nothing that is known here."""
+        location, envelope = document.location, document.envelope
+        if envelope.kind and envelope.api_version:
+            return self._by_kind(document.text, envelope, location)
+        if envelope.kind or envelope.api_version:
+            return None
+        try:
+            fields = top_level(document.text)
+            if "serverVersion" in fields or "gitVersion" in fields:
+                self._take_version(plain(document.text))
+                return ()
+        except InputError as error:
+            self._note(error, str(location))
+            return ()
+        if "nodes" in fields or "pods" in fields:
+            return self._simulator_export(fields, location)
+        return None
+
+    def _take_version(self, value: dict[str, Any]) -> None:
+        server = value.get("serverVersion", value)
+        version = server.get("gitVersion") if isinstance(server, dict) else None
+        if isinstance(version, str):
+            self._summary.git_version = version
+
+    def _simulator_export(
+        self, fields: dict[str, msgspec.Raw], location: Location
+    ) -> Iterator[tuple[ApiObject, Location]]:
+        config = plain(fields.get(_SIMULATOR_CONFIG, b"null"))
+        if isinstance(config, dict):
+            self._summary.scheduler_config = config
+        elif config is not None:
+            problem = f"{shown(config)} is not an object"
+            self._note(InputError(problem, where=str(location), path=_SIMULATOR_CONFIG))
+        for key, (api_version, kind) in _SIMULATOR_LISTS.items():
+            try:
+                items = msgspec.json.decode(fields.get(key, b"null"), type=list[msgspec.Raw] | None)
+            except msgspec.ValidationError:
+                problem = f"{shown(plain(fields[key]))} is not a list"
+                self._note(InputError(problem, where=str(location), path=key))
+                continue
+            # Items are numbered in each list.
+            place = location._replace(file=f"{location.file}:{key}")
+            yield from self._typed_items(items or (), api_version, kind, place)
+
+    def _by_kind(
+        self, text: memoryview | msgspec.Raw, envelope: Envelope, location: Location
+    ) -> Iterable[tuple[ApiObject, Location]]:
+        """The objects of what carries kind and version: one object, or a list of them."""
+        api_version, kind, items = envelope.api_version or "", envelope.kind or "", envelope.items
+        if not kind.endswith(_LIST) or items is msgspec.UNSET:
+            read = self._object(text, api_version, kind, location)
+            return () if read is None else (read,)
+        if kind == _LIST:
+            return self._items(items or (), location)
+        return self._typed_items(items or (), api_version, kind.removesuffix(_LIST), location)
+
+    def _typed_items(
+        self, items: Sequence[msgspec.Raw], api_version: str, kind: str, location: Location
+    ) -> Iterator[tuple[ApiObject, Location]]:
+        """The items of a list of one kind: the list's kind counts, theirs is mostly absent."""
+        for number, item in enumerate(items, 1):
+            read = self._object(item, api_version, kind, Location(location.file, location.document, number))
+            if read is not None:
+                yield read
+
+    def _items(self, items: Sequence[msgspec.Raw], location: Location) -> Iterator[tuple[ApiObject, Location]]:
+        """The items of a list of anything."""
+        for number, item in enumerate(items, 1):
+            # An item of a list inside a list is found under the number of the outer one.
+            place = location if location.item is not None else Location(location.file, location.document, number)
+            if (match := _BEGINNING.match(item)) is not None:
+                api_version, kind = (match[1] or match[4]).decode(), (match[2] or match[3]).decode()
+                if not kind.endswith(_LIST):
+                    if (read := self._object(item, api_version, kind, place)) is not None:
+                        yield read
+                    continue
+            try:
+                envelope = read_envelope(item)
+            except InputError as error:
+                self._note(error, str(place))
+                continue
+            if envelope.kind and envelope.api_version:
+                yield from self._by_kind(item, envelope, place)
+            else:
+                self._note(_not_an_object(place, envelope))
+
+    def _object(
+        self, text: memoryview | msgspec.Raw, api_version: str, kind: str, location: Location
+    ) -> tuple[ApiObject, Location] | None:
+        if (type_ := kind_type(api_version, kind)) is None:
+            self._other_kind(text, api_version, kind, location)
+            return None
+        try:
+            read = decode(text, type_)
+        except InputError as error:
+            self._note(error, _described(location, kind, text))
+            return None
+        if read.metadata.name:
+            return read, location
+        where = _described(location, kind, text)
+        self._note(InputError("is missing", where=where, path="metadata.name", hint="every object needs a name"))
+        return None
+
+    def _other_kind(self, text: memoryview | msgspec.Raw, api_version: str, kind: str, location: Location) -> None:
+        group = api_version.rpartition("/")[0]
+        if self._other_kinds_are_errors:
+            problem = f"kind {kind} ({api_version}) is not one that kschedctl reads"
+            where = _described(location, kind, text)
+            self._note(InputError(problem, where=where, hint="give a Pod, or remove this object"))
+            return
+        if kind == _VERSION_KIND:
+            self._take_version(plain(text))
+        self._summary.left_out[f"{kind}.{group}" if group else kind] += 1
+
+    def _nothing_found(self) -> InputError:
+        summary = self._summary
+        counts = [f"{len(summary.files)} read"]
+        counts += [f"{n} {reason}" for reason, n in sorted(summary.not_read.items())]
+        left_out = ", ".join(f"{n} {kind}" for kind, n in sorted(summary.left_out.items()))
+        return self._error(
+            "no object that scheduling reads was found",
+            where=", ".join(map(str, self._paths)),
+            hint=f"files: {', '.join(counts)}" + (f"; kinds left out: {left_out}" if left_out else ""),
+        )
+
+
+def _not_an_object(location: Location, envelope: Envelope) -> InputError:
+    missing = "kind" if not envelope.kind else "apiVersion"
+    return InputError("is missing", where=str(location), path=missing, hint="every object needs apiVersion and kind")
+
+
+def _described(location: Location, kind: str, text: memoryview | msgspec.Raw) -> str:
+    """The place with kind and name of the object, as far as it tells its name."""
+    try:
+        value = plain(text)
+    except InputError:
+        value = None
+    metadata = value.get("metadata") if isinstance(value, dict) else None
+    names = [metadata.get(key) for key in ("namespace", "name")] if isinstance(metadata, dict) else []
+    name = "/".join(name for name in names if isinstance(name, str) and name)
+    return f"{location} ({kind} {name})" if name else f"{location} ({kind})"

@@ -1,0 +1,71 @@
+"""Builders of configurations, and the plugins that they are read with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kschedctl.errors import ConfigError
+from kschedctl.framework.config.load import SchedulerConfiguration, load_configuration
+from kschedctl.framework.config.types import API_VERSION, KIND
+from kschedctl.framework.extension_point import ExtensionPoint
+from kschedctl.framework.release import LATEST, Release
+
+_FILTERS = "preFilter filter"
+_SCORES = "preScore score"
+_PLUGINS = {
+    "SchedulingGates": "preEnqueue",
+    "PrioritySort": "queueSort",
+    "NodeUnschedulable": "filter",
+    "NodeName": "filter",
+    "TaintToleration": f"filter {_SCORES}",
+    "NodeAffinity": f"{_FILTERS} {_SCORES}",
+    "NodePorts": _FILTERS,
+    "NodeResourcesFit": f"{_FILTERS} {_SCORES}",
+    "VolumeRestrictions": _FILTERS,
+    "NodeVolumeLimits": _FILTERS,
+    "VolumeBinding": f"{_FILTERS} {_SCORES} reserve preBind",
+    "VolumeZone": _FILTERS,
+    "PodTopologySpread": f"{_FILTERS} {_SCORES}",
+    "InterPodAffinity": f"{_FILTERS} {_SCORES}",
+    "DynamicResources": f"preEnqueue {_FILTERS} postFilter score reserve preBind",
+    "DefaultPreemption": "preEnqueue postFilter",
+    "NodeResourcesBalancedAllocation": _SCORES,
+    "ImageLocality": "score",
+    "DefaultBinder": "bind",
+    "NodeDeclaredFeatures": _FILTERS,
+    "TopologyPlacementGenerator": "",
+    "PodGroupPodsCount": "",
+    "Custom": f"queueSort {_FILTERS} score",
+}
+IMPLEMENTS = {name: frozenset(map(ExtensionPoint, points.split())) for name, points in _PLUGINS.items()}
+
+
+def make_config(*profiles: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    """A KubeSchedulerConfiguration with the given profiles and fields."""
+    own = {"profiles": list(profiles)} if profiles else {}
+    return {"apiVersion": API_VERSION, "kind": KIND, **own, **fields}
+
+
+def make_plugins(enabled: str = "", disabled: str = "") -> dict[str, Any]:
+    """A set of plugins from names, where ``Name=3`` has a weight."""
+    out: dict[str, Any] = {}
+    if enabled:
+        pairs = (item.partition("=") for item in enabled.split())
+        out["enabled"] = [{"name": name, **({"weight": int(weight)} if weight else {})} for name, _, weight in pairs]
+    if disabled:
+        out["disabled"] = [{"name": name} for name in disabled.split()]
+    return out
+
+
+def load(data: Any, release: Release = LATEST, where: str = "") -> SchedulerConfiguration:
+    """Load a configuration with all plugins of the latest release and one of our own, ``Custom``."""
+    return load_configuration(data, release=release, implements=IMPLEMENTS, where=where)
+
+
+def refusal(data: Any, release: Release = LATEST, where: str = "") -> str:
+    """What a configuration is refused with."""
+    with pytest.raises(ConfigError) as error:
+        load(data, release, where)
+    return str(error.value)
