@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from functools import cached_property
 from typing import TypeVar, cast
 
 from kschedctl.api.core import Namespace
 from kschedctl.api.meta import ApiObject, Labels
+from kschedctl.api.pod import Pod
 from kschedctl.api.resources import RequestRules
+from kschedctl.cluster.interning import PodInterner
 from kschedctl.cluster.labels import Int64
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.overlay import Overlay
@@ -65,6 +67,17 @@ class Cluster:
         """All objects of a kind, in the order of the snapshot."""
         return cast("Iterable[T]", self._objects.get(kind, {}).values())
 
+    def without_pods(self, indices: Collection[int]) -> Cluster:
+        """The same cluster but for some pods, by index."""
+        return Cluster(
+            self.nodes,
+            self.pods.without(indices),
+            self._objects,
+            server_version=self.server_version,
+            taken_at=self.taken_at,
+            warnings=self.warnings,
+        )
+
     def overlay(self, rows: Int64 | None = None) -> Overlay:
         """An overlay without changes, of some nodes or of all."""
         return Overlay(self.pods, self.nodes.rows if rows is None else rows)
@@ -75,6 +88,30 @@ class Cluster:
         if columns is None:
             columns = self._resources[rules] = ResourceColumns(self.nodes, self.pods, rules)
         return columns
+
+    def with_pods(self, *, removed: Iterable[int] = (), added: Iterable[Pod] = ()) -> Cluster:
+        """The cluster with some pods gone and others there.
+
+        Parameters
+        ----------
+        removed : iterable of int
+            Indices into ``pods``.
+        added : iterable of Pod
+            Pods that name their node; one with the name of a pod that is there takes its place.
+        """
+        gone = set(removed)
+        interner = PodInterner.continuing(self.pods.classes)
+        new = [interner.record(pod) for pod in added]
+        gone |= {self.pods.index.get((r.metadata.namespace, r.metadata.name), -1) for r in new}
+        records = [record for i, record in enumerate(self.pods.records) if i not in gone]
+        return Cluster(
+            self.nodes,
+            Pods((*records, *new), interner.classes, self.nodes),
+            self._objects,
+            server_version=self.server_version,
+            taken_at=self.taken_at,
+            warnings=self.warnings,
+        )
 
     @cached_property
     def namespace_labels(self) -> dict[str, Labels]:

@@ -6,7 +6,7 @@ A cluster of 150,000 pods has a few thousand classes. What a plugin asks of the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -16,6 +16,7 @@ import numpy as np
 from kschedctl.api.meta import Labels, ObjectMeta, OwnerReference
 from kschedctl.api.pod import Pod, PodSpec, PodStatus
 from kschedctl.cluster.labels import Int64, LabelColumns, Mask
+from kschedctl.cluster.nodes import Nodes
 
 #: Node rows of pods that are on no node, and of pods whose node is not in the snapshot.
 PENDING = -1
@@ -79,20 +80,23 @@ class Pods:
         The row of the pod's node; ``PENDING`` without one, ``LOST`` where the snapshot does not have it.
     """
 
-    def __init__(
-        self, records: Sequence[PodRecord], classes: Sequence[PodClass], node_row: dict[str, int], n_nodes: int
-    ) -> None:
+    def __init__(self, records: Sequence[PodRecord], classes: Sequence[PodClass], nodes: Nodes) -> None:
         self.records = tuple(records)
         self.classes = tuple(classes)
         self.class_id = np.array([record.class_id for record in self.records], dtype=np.int64)
         self.node_row = np.array(
-            [node_row.get(r.node_name, LOST) if r.node_name else PENDING for r in self.records], dtype=np.int64
+            [nodes.row.get(r.node_name, LOST) if r.node_name else PENDING for r in self.records], dtype=np.int64
         )
-        self._node_rows = node_row
-        self._n_nodes = n_nodes
+        self._node_rows = nodes.row
+        self._n_nodes = len(nodes)
 
     def __len__(self) -> int:
         return len(self.records)
+
+    def without(self, indices: Collection[int]) -> Pods:
+        """The same pods but those at some indices; the others move up."""
+        kept = [record for i, record in enumerate(self.records) if i not in indices]
+        return Pods(kept, self.classes, self._node_rows, self._n_nodes)
 
     def pod(self, index: int) -> Pod:
         """The pod at an index, defaulted, with its node's name."""

@@ -1,0 +1,196 @@
+"""Pods into records: what many share, spec and class, is kept once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+from msgspec.structs import replace
+
+from kschedctl.api.defaults import DEFAULT_NAMESPACE, default_pod_spec
+from kschedctl.api.meta import LabelSelector, ObjectMeta
+from kschedctl.api.pod import Affinity, Container, ContainerStatus, Pod, PodAffinityTerm, PodSpec, PodStatus
+from kschedctl.api.resources import RequestRules, pod_requests
+from kschedctl.api.selectors import SelectorError, parse_label_selector
+from kschedctl.cluster.pods import PodClass, PodRecord
+
+_RESIZE_CONDITIONS = frozenset({"PodResizePending"})
+_encode = msgspec.msgpack.Encoder().encode
+
+ClassKey = tuple[str, bytes, bytes, bool, bytes]
+
+
+class PodInterner:
+    """Makes records of pods.
+
+    Attributes
+    ----------
+    classes : list of PodClass
+        The distinct classes so far; records refer to them by index.
+    """
+
+    def __init__(self) -> None:
+        self.classes: list[PodClass] = []
+        self._specs: dict[bytes, tuple[PodSpec, bytes]] = {}
+        self._class_ids: dict[ClassKey, int] = {}
+
+    @classmethod
+    def continuing(cls, classes: Iterable[PodClass]) -> PodInterner:
+        """An interner that knows the classes of a cluster, so that more pods can be added to it."""
+        out = cls()
+        for pod_class in classes:
+            pod = pod_class.pod
+            key = _class_key(pod, _encode(pod.spec), pod_class.terminating)
+            out._class_ids[key] = len(out.classes)
+            out.classes.append(pod_class)
+        return out
+
+    def record(self, pod: Pod) -> PodRecord:
+        """The record of a pod.
+
+        Raises
+        ------
+        QuantityError, SelectorError
+            With the field's path, where a quantity or a selector is not one.
+        """
+        metadata = pod.metadata
+        node_name = pod.spec.node_name
+        encoded = _encode(replace(pod.spec, node_name="") if node_name else pod.spec)
+        known = self._specs.get(encoded)
+        if known is None:
+            known = self._specs[encoded] = _intern_spec(pod.spec)
+        spec, meaning = known
+        representative = Pod(
+            metadata=ObjectMeta(namespace=metadata.namespace or DEFAULT_NAMESPACE, labels=metadata.labels),
+            status=_reported_resources(pod.status),
+        )
+        terminating = metadata.deletion_timestamp is not None
+        key = _class_key(representative, meaning, terminating)
+        class_id = self._class_ids.get(key)
+        if class_id is None:
+            class_id = self._class_ids[key] = len(self.classes)
+            representative = replace(representative, spec=_meaning_to_others(spec))
+            # Every quantity is read here once, so that a wrong one is found where its place is known.
+            pod_requests(representative, RequestRules())
+            self.classes.append(PodClass(representative, terminating))
+        return PodRecord(
+            metadata=ObjectMeta(
+                name=metadata.name,
+                namespace=representative.metadata.namespace,
+                uid=metadata.uid,
+                labels=self.classes[class_id].labels,
+                creation_timestamp=metadata.creation_timestamp,
+                deletion_timestamp=metadata.deletion_timestamp,
+                owner_references=metadata.owner_references,
+            ),
+            class_id=class_id,
+            spec=spec,
+            node_name=node_name,
+            status=_kept_status(pod.status, pending=not node_name),
+        )
+
+
+def _class_key(pod: Pod, meaning: bytes, terminating: bool) -> ClassKey:
+    metadata = pod.metadata
+    return metadata.namespace, _encode(metadata.labels), meaning, terminating, _encode(pod.status)
+
+
+def _intern_spec(spec: PodSpec) -> tuple[PodSpec, bytes]:
+    """The defaulted spec without its node, and what of it matters to other pods, encoded."""
+    _check_pod_selectors(spec)
+    defaulted = default_pod_spec(replace(spec, node_name="") if spec.node_name else spec)
+    return defaulted, _encode(_meaning_to_others(defaulted))
+
+
+def _meaning_to_others(spec: PodSpec) -> PodSpec:
+    """The part of a spec that the scheduling of other pods reads: resources, ports, volumes and pod affinity."""
+
+    def bare(containers: tuple[Container, ...]) -> tuple[Container, ...]:
+        return tuple(
+            Container(
+                name=container.name,
+                resources=container.resources,
+                ports=tuple(port for port in container.ports if port.host_port),
+                restart_policy=container.restart_policy,
+            )
+            for container in containers
+        )
+
+    affinity = spec.affinity
+    if affinity is not None:
+        affinity = Affinity(pod_affinity=affinity.pod_affinity, pod_anti_affinity=affinity.pod_anti_affinity)
+    return PodSpec(
+        containers=bare(spec.containers),
+        init_containers=bare(spec.init_containers),
+        volumes=spec.volumes,
+        affinity=affinity,
+        overhead=spec.overhead,
+        resources=spec.resources,
+        resource_claims=spec.resource_claims,
+    )
+
+
+def _reported_resources(status: PodStatus) -> PodStatus:
+    """What the kubelet reports of a pod's resources; empty where it reports nothing that counts."""
+
+    def reported(statuses: tuple[ContainerStatus, ...]) -> tuple[ContainerStatus, ...]:
+        return tuple(status for status in statuses if status.resources is not None)
+
+    containers = reported(status.container_statuses)
+    init_containers = reported(status.init_container_statuses)
+    if not containers and not init_containers and status.resources is None:
+        return PodStatus()
+    return PodStatus(
+        container_statuses=containers,
+        init_container_statuses=init_containers,
+        resources=status.resources,
+        allocated_resources=status.allocated_resources,
+        conditions=tuple(
+            replace(c, message="", last_transition_time=None) for c in status.conditions if c.type in _RESIZE_CONDITIONS
+        ),
+    )
+
+
+def _kept_status(status: PodStatus, *, pending: bool) -> PodStatus:
+    """What of a pod's status is its own: not what its class has, and of a running pod's conditions only evictions."""
+    conditions = status.conditions if pending else tuple(c for c in status.conditions if c.type == "DisruptionTarget")
+    return PodStatus(
+        phase=status.phase,
+        nominated_node_name=status.nominated_node_name,
+        start_time=status.start_time,
+        conditions=conditions,
+        resource_claim_statuses=status.resource_claim_statuses,
+    )
+
+
+def _check_pod_selectors(spec: PodSpec) -> None:
+    for i, constraint in enumerate(spec.topology_spread_constraints):
+        _check_selector(constraint.label_selector, f"spec.topologySpreadConstraints[{i}].labelSelector")
+    affinity = spec.affinity
+    if affinity is None:
+        return
+    for field, terms in (("podAffinity", affinity.pod_affinity), ("podAntiAffinity", affinity.pod_anti_affinity)):
+        if terms is None:
+            continue
+        path = f"spec.affinity.{field}"
+        for i, term in enumerate(terms.required_during_scheduling_ignored_during_execution):
+            _check_term(term, f"{path}.requiredDuringSchedulingIgnoredDuringExecution[{i}]")
+        for i, weighted in enumerate(terms.preferred_during_scheduling_ignored_during_execution):
+            _check_term(
+                weighted.pod_affinity_term,
+                f"{path}.preferredDuringSchedulingIgnoredDuringExecution[{i}].podAffinityTerm",
+            )
+
+
+def _check_term(term: PodAffinityTerm, path: str) -> None:
+    _check_selector(term.label_selector, f"{path}.labelSelector")
+    _check_selector(term.namespace_selector, f"{path}.namespaceSelector")
+
+
+def _check_selector(selector: LabelSelector | None, path: str) -> None:
+    if selector is None:
+        return
+    try:
+        parse_label_selector(selector)
+    except SelectorError as error:
+        raise SelectorError(str(error), f"{path}.{error.path}") from None
