@@ -41,6 +41,10 @@ class Scheduler:
         self.configuration = configuration or default_configuration(release, self.registry.extension_points(release))
         self._frameworks: dict[str, Framework] = {}
 
+    def knows(self, pod: Pod) -> bool:
+        """Whether one of the profiles is responsible for a pod."""
+        return pod.spec.scheduler_name in self.configuration.profiles
+
     def framework(self, scheduler_name: str) -> Framework:
         """The framework of the profile that a pod's ``schedulerName`` names.
 

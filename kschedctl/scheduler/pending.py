@@ -1,0 +1,93 @@
+"""The pending pods of a snapshot, and which of them would evict a given pod."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kschedctl.api.classes import PriorityClass
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.pods import PENDING
+from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.scheduler import Scheduler
+
+
+def pending_pods(cluster: Cluster) -> list[int]:
+    """The pods without a node, highest priority first, then the oldest: indices into ``Cluster.pods``."""
+    pods = cluster.pods
+
+    def key(index: int) -> tuple[int, float]:
+        created = pods.records[index].metadata.creation_timestamp
+        return -int(pods.priority[index]), created.timestamp() if created is not None else float("inf")
+
+    return sorted(np.flatnonzero(pods.node_row == PENDING).tolist(), key=key)
+
+
+@dataclass(frozen=True, slots=True)
+class Taker:
+    """A pending pod that would evict a given pod.
+
+    Attributes
+    ----------
+    decision : Decision
+        The decision for the pending pod.
+    node : str
+        The node on which it would.
+    certain : bool
+        Whether chance has no say: every node that the pod can be nominated to has this victim.
+    """
+
+    decision: Decision
+    node: str
+    certain: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Threat:
+    """Who would evict a pod, and what would keep it safe.
+
+    Attributes
+    ----------
+    takers : tuple of Taker
+        The pending pods that would, highest priority first.
+    safe_priority : int or None
+        The priority from which on none of them would; ``None`` where none would now.
+    safe_class : str
+        The lowest PriorityClass that has it; empty where there is none.
+    """
+
+    takers: tuple[Taker, ...]
+    safe_priority: int | None
+    safe_class: str
+
+
+def threat(scheduler: Scheduler, victim: int) -> Threat:
+    """Which pending pods, each against the snapshot as it is, would take a pod as a victim.
+
+    Parameters
+    ----------
+    scheduler : Scheduler
+        The scheduler.
+    victim : int
+        Index into ``Cluster.pods``.
+    """
+    pods = scheduler.cluster.pods
+    takers = []
+    for index in pending_pods(scheduler.cluster):
+        pod = pods.pod(index)
+        if pods.priority[index] <= pods.priority[victim] or not scheduler.knows(pod):
+            continue
+        decision = scheduler.explain(pod)
+        if decision.preemption is None:
+            continue
+        chosen = [c for c in decision.preemption.candidates if not c.lost_at]
+        taking = [c for c in chosen if any(v.pod == victim for v in c.victims)]
+        if taking:
+            takers.append(Taker(decision, taking[0].node, len(taking) == len(chosen)))
+    if not takers:
+        return Threat((), None, "")
+    # A pod is evicted only for one of higher priority.
+    safe = max(taker.decision.pod.spec.priority or 0 for taker in takers)
+    classes = [c for c in scheduler.cluster.list(PriorityClass) if c.value >= safe]
+    return Threat(tuple(takers), safe, min(classes, key=lambda c: c.value).name if classes else "")
