@@ -1,0 +1,89 @@
+"""The Priority admission plugin by table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kschedctl.admission.priority import admit_priority
+from kschedctl.api.classes import PriorityClass
+from kschedctl.api.pod import Pod
+from kschedctl.errors import ManifestError
+from tests.builders import make_cluster, make_object
+
+LOW = make_object(PriorityClass, "low", value=10, globalDefault=True)
+LOWER = make_object(PriorityClass, "lower", value=5, globalDefault=True)
+POLITE = make_object(PriorityClass, "polite", value=1000, preemptionPolicy="Never")
+
+
+def pod(**spec: Any) -> Pod:
+    return make_object(Pod, "pod", namespace="default", spec=spec)
+
+
+@pytest.mark.parametrize(
+    ("spec", "classes", "expected"),
+    [
+        pytest.param({}, [], (0, "", "PreemptLowerPriority"), id="no class at all"),
+        pytest.param({}, [POLITE, LOW], (10, "low", "PreemptLowerPriority"), id="the global default"),
+        pytest.param({}, [LOW, LOWER], (5, "lower", "PreemptLowerPriority"), id="the lowest of two global defaults"),
+        pytest.param({"priorityClassName": "polite"}, [POLITE], (1000, "polite", "Never"), id="a class with a policy"),
+        pytest.param(
+            {"priorityClassName": "system-node-critical"},
+            [],
+            (2_000_001_000, "system-node-critical", "PreemptLowerPriority"),
+            id="a system class needs no object",
+        ),
+        pytest.param(
+            {"priorityClassName": "polite", "priority": 1000, "preemptionPolicy": "Never"},
+            [POLITE],
+            (1000, "polite", "Never"),
+            id="a pod that was admitted before",
+        ),
+    ],
+)
+def test_admitted(spec: dict[str, Any], classes: list[PriorityClass], expected: tuple[int, str, str]) -> None:
+    admitted, warnings = admit_priority(pod(**spec), make_cluster([], [], *classes))
+    assert (admitted.spec.priority, admitted.spec.priority_class_name, admitted.spec.preemption_policy) == expected
+    assert warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [
+        pytest.param(
+            {"priorityClassName": "gone"},
+            "pod.yaml: spec.priorityClassName: no PriorityClass with name gone was found\n  the snapshot has polite",
+            id="unknown class",
+        ),
+        pytest.param(
+            {"priorityClassName": "polite", "priority": 7},
+            "pod.yaml: spec.priority: the integer value of priority (7) must not be provided in pod spec\n"
+            "  PriorityClass polite gives 1000; name another class or leave priority out",
+            id="a priority that contradicts the class",
+        ),
+        pytest.param(
+            {"priority": 7},
+            "pod.yaml: spec.priority: the integer value of priority (7) must not be provided in pod spec\n"
+            "  a pod without a PriorityClass gives 0; name another class or leave priority out",
+            id="a priority without a class",
+        ),
+        pytest.param(
+            {"priorityClassName": "polite", "preemptionPolicy": "PreemptLowerPriority"},
+            "pod.yaml: spec.preemptionPolicy: the string value of PreemptionPolicy (PreemptLowerPriority) must not be "
+            "provided in pod spec\n"
+            "  PriorityClass polite gives Never; name another class or leave preemptionPolicy out",
+            id="a policy that contradicts the class",
+        ),
+    ],
+)
+def test_refused(spec: dict[str, Any], text: str) -> None:
+    with pytest.raises(ManifestError) as refused:
+        admit_priority(pod(**spec), make_cluster([], [], POLITE), where="pod.yaml")
+    assert str(refused.value) == text
+
+
+def test_without_any_class_in_the_snapshot_the_pod_is_taken_at_its_word() -> None:
+    admitted, warnings = admit_priority(pod(priorityClassName="shop-critical", priority=1000), make_cluster())
+    assert admitted.spec.priority == 1000
+    assert warnings == ("the snapshot has no PriorityClasses: shop-critical is taken to have priority 1000",)
