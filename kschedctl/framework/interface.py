@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from kschedctl.framework.verdicts import NodeStatuses
 
 MAX_NODE_SCORE: Final = 100
+#: No Permit plugin can let a pod wait for longer.
+MAX_PERMIT_SECONDS: Final = 15 * 60.0
 
 
 @dataclass(frozen=True, slots=True)

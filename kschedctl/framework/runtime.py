@@ -16,7 +16,6 @@ from kschedctl.framework.config.profile import Profile
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.interface import (
-    MAX_NODE_SCORE,
     FilterPlugin,
     Handle,
     Plugin,
@@ -26,8 +25,6 @@ from kschedctl.framework.interface import (
     PreEnqueuePlugin,
     PreFilterPlugin,
     PreFilterResult,
-    PreScorePlugin,
-    ScorePlugin,
 )
 from kschedctl.framework.release import Release
 from kschedctl.framework.status import Code, Rejections, Status
@@ -53,29 +50,6 @@ class PreFilterOutcome:
     status: Status
     node_names: frozenset[str] | None = None
     plugins: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Scores:
-    """What the Score plugins gave the feasible nodes.
-
-    Attributes
-    ----------
-    rows : ndarray of int64, shape (n_rows,)
-        The feasible nodes.
-    raw, normalized : mapping of str to ndarray of int64, shape (n_rows,)
-        Per plugin the score it returned, and the same brought into 0..100.
-    weights : mapping of str to int
-        The profile's weights.
-    total : ndarray of int64, shape (n_rows,)
-        The weighted sum.
-    """
-
-    rows: Int64
-    raw: Mapping[str, Int64]
-    normalized: Mapping[str, Int64]
-    weights: Mapping[str, int]
-    total: Int64
 
 
 class Framework:
@@ -269,40 +243,6 @@ class Framework:
             reasons += result.status.reasons
             rejector = rejector or plugin.name
         return PostFilterResult(Status(Code.UNSCHEDULABLE, tuple(reasons), rejector))
-
-    def run_score(self, state: CycleState, pod: Pod, rows: Int64) -> Scores:
-        """Score feasible nodes.
-
-        Raises
-        ------
-        PluginError
-            Where a plugin ends the cycle with an error.
-        """
-        for pre_scorer in self.plugins(ExtensionPoint.PRE_SCORE, PreScorePlugin):
-            status = pre_scorer.pre_score(state, pod, rows)
-            if status.code is Code.SKIP:
-                state.skip_score_plugins.add(pre_scorer.name)
-            elif status.code is not Code.SUCCESS:
-                raise PluginError(f'running PreScore plugin "{pre_scorer.name}": {status.message}')
-        raw: dict[str, Int64] = {}
-        normalized: dict[str, Int64] = {}
-        total = np.zeros(len(rows), dtype=np.int64)
-        for scorer in self.plugins(ExtensionPoint.SCORE, ScorePlugin):
-            if scorer.name in state.skip_score_plugins:
-                continue
-            try:
-                raw[scorer.name] = scorer.score(state, pod, rows)
-            except PluginError as error:
-                raise PluginError(f'running Score plugins: plugin "{scorer.name}" failed with: {error}') from None
-            scores = normalized[scorer.name] = scorer.normalize_score(state, pod, raw[scorer.name])
-            invalid = scores[(scores < 0) | (scores > MAX_NODE_SCORE)]
-            if len(invalid):
-                raise PluginError(
-                    f'applying score defaultWeights on Score plugins: plugin "{scorer.name}" returns an invalid score '
-                    f"{invalid[0]}, it should in the range of [0, {MAX_NODE_SCORE}] after normalizing"
-                )
-            total += scores * self.profile.weights[scorer.name]
-        return Scores(rows, raw, normalized, {name: self.profile.weights[name] for name in raw}, total)
 
 
 def _pre_filter(plugin: PreFilterPlugin, state: CycleState, pod: Pod) -> PreFilterResult:

@@ -11,7 +11,8 @@ from kschedctl.cluster.labels import Int64
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import PluginError
 from kschedctl.framework.message import fit_error
-from kschedctl.framework.runtime import Framework, PreFilterOutcome, Scores
+from kschedctl.framework.runtime import Framework, PreFilterOutcome
+from kschedctl.framework.scoring import Scores, run_score
 from kschedctl.framework.status import Code, Status
 from kschedctl.framework.verdicts import NodeStatuses
 from kschedctl.scheduler.decision import Decision
@@ -57,7 +58,7 @@ def schedule_pod(framework: Framework, pod: Pod) -> Decision:
         pass
     elif len(feasible) or fits_own:
         try:
-            scores = framework.run_score(state, pod, feasible)
+            scores = run_score(framework, state, pod, feasible)
         except PluginError as failure:
             # With a single node in question kube-scheduler does not score at all.
             if not fits_own and len(feasible) > 1:

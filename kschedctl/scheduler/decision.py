@@ -10,7 +10,8 @@ from kschedctl.cluster.labels import Int64
 from kschedctl.framework.cycle_state import CycleState, NotModelled
 from kschedctl.framework.interface import PostFilterResult
 from kschedctl.framework.release import Release
-from kschedctl.framework.runtime import Framework, PreFilterOutcome, Scores
+from kschedctl.framework.runtime import Framework, PreFilterOutcome
+from kschedctl.framework.scoring import Scores
 from kschedctl.framework.status import SUCCESS, Code, Reason, Status
 from kschedctl.framework.verdicts import NodeStatuses
 from kschedctl.preemption.evaluator import Preemption

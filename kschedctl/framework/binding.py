@@ -1,0 +1,89 @@
+"""The extension points that follow the choice of a node: Reserve, Permit, PreBind, Bind and PostBind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kschedctl.api.pod import Pod
+from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.extension_point import ExtensionPoint
+from kschedctl.framework.interface import (
+    MAX_PERMIT_SECONDS,
+    BindPlugin,
+    PermitPlugin,
+    Plugin,
+    PostBindPlugin,
+    PreBindPlugin,
+    ReservePlugin,
+)
+from kschedctl.framework.runtime import Framework
+from kschedctl.framework.status import Code, Status
+
+
+def run_reserve(framework: Framework, state: CycleState, pod: Pod, node_name: str) -> Status:
+    """Reserve what the pod needs on its node; where a plugin fails, all give back in reverse order."""
+    for plugin in framework.plugins(ExtensionPoint.RESERVE, ReservePlugin):
+        status = plugin.reserve(state, pod, node_name)
+        if status.code is not Code.SUCCESS:
+            run_unreserve(framework, state, pod, node_name)
+            return _failed("Reserve", plugin, status)
+    return Status()
+
+
+def run_unreserve(framework: Framework, state: CycleState, pod: Pod, node_name: str) -> None:
+    """Give back what was reserved, the last first."""
+    for plugin in reversed(framework.plugins(ExtensionPoint.RESERVE, ReservePlugin)):
+        plugin.unreserve(state, pod, node_name)
+
+
+def run_permit(framework: Framework, state: CycleState, pod: Pod, node_name: str) -> tuple[Status, Mapping[str, float]]:
+    """Ask whether the pod may go on.
+
+    Returns
+    -------
+    status : Status
+        Success, Wait, or the first refusal.
+    waits : mapping of str to float
+        Per plugin that lets the pod wait for how many seconds at the most.
+    """
+    waits: dict[str, float] = {}
+    for plugin in framework.plugins(ExtensionPoint.PERMIT, PermitPlugin):
+        status, seconds = plugin.permit(state, pod, node_name)
+        if status.code is Code.WAIT:
+            waits[plugin.name] = min(seconds, MAX_PERMIT_SECONDS)
+        elif status.code is not Code.SUCCESS:
+            return _failed("Permit", plugin, status), {}
+    if waits:
+        text = f'one or more plugins asked to wait and no plugin rejected pod "{pod.name}"'
+        return Status(Code.WAIT, (text,)), waits
+    return Status(), waits
+
+
+def run_pre_bind(framework: Framework, state: CycleState, pod: Pod, node_name: str) -> Status:
+    """Prepare the binding; the first failure ends it."""
+    for plugin in framework.plugins(ExtensionPoint.PRE_BIND, PreBindPlugin):
+        status = plugin.pre_bind(state, pod, node_name)
+        if status.code is not Code.SUCCESS:
+            return _failed("PreBind", plugin, status)
+    return Status()
+
+
+def run_bind(framework: Framework, state: CycleState, pod: Pod, node_name: str) -> Status:
+    """Bind with the first plugin that does not skip, and tell the PostBind plugins."""
+    for plugin in framework.plugins(ExtensionPoint.BIND, BindPlugin):
+        status = plugin.bind(state, pod, node_name)
+        if status.code is Code.SKIP:
+            continue
+        if status.code is not Code.SUCCESS:
+            return _failed("Bind", plugin, status)
+        for listener in framework.plugins(ExtensionPoint.POST_BIND, PostBindPlugin):
+            listener.post_bind(state, pod, node_name)
+        return Status()
+    return Status(Code.SKIP)
+
+
+def _failed(point: str, plugin: Plugin, status: Status) -> Status:
+    """A refusal as it is, with the plugin's name; anything else as an error of the extension point."""
+    if status.code.rejected:
+        return Status(status.code, status.reasons, plugin.name)
+    return Status(Code.ERROR, (f'running {point} plugin "{plugin.name}": {status.message}',), plugin.name)

@@ -1,0 +1,54 @@
+"""What follows the choice of a node: Reserve, Permit, PreBind and Bind, as far as it can be known offline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kschedctl.framework.binding import run_bind, run_permit, run_pre_bind, run_reserve, run_unreserve
+from kschedctl.framework.status import Code, Status
+from kschedctl.scheduler.decision import Decision
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """The outcome of the binding cycle on one node.
+
+    Attributes
+    ----------
+    node : str
+        The node.
+    status : Status
+        Success where the pod is bound, Wait where a Permit plugin holds it back, else why it is not.
+    waits : mapping of str to float
+        Per Permit plugin that lets the pod wait for how many seconds at the most.
+    """
+
+    node: str
+    status: Status
+    waits: Mapping[str, float] = field(default_factory=dict)
+
+
+def bind(decision: Decision, node: str) -> Binding:
+    """Go on from a decision to the binding on one of its best nodes.
+
+    Parameters
+    ----------
+    decision : Decision
+        A decision that found nodes.
+    node : str
+        One of ``decision.best``.
+    """
+    framework, state, pod = decision.framework, decision.state, decision.pod
+    status = run_reserve(framework, state, pod, node)
+    if status.code is not Code.SUCCESS:
+        return Binding(node, status)
+    status, waits = run_permit(framework, state, pod, node)
+    if status.code is Code.WAIT:
+        return Binding(node, status, waits)
+    for step in (run_pre_bind, run_bind):
+        if status.code is Code.SUCCESS:
+            status = step(framework, state, pod, node)
+    if status.code is not Code.SUCCESS:
+        run_unreserve(framework, state, pod, node)
+    return Binding(node, status)
