@@ -18,3 +18,18 @@ def round_half_away(values: NDArray[np.float64]) -> Int64:
     """
     whole = np.trunc(values)
     return (whole + np.copysign(np.abs(values - whole) >= 0.5, values)).astype(np.int64)
+
+
+def truncated_divide(dividend: Int64, divisor: Int64 | int) -> Int64:
+    """Divide, truncating toward zero as Go does, where NumPy floors.
+
+    Negative dividends come of int64 sums and products that overflow, which wrap around in Go as in NumPy.
+
+    Examples
+    --------
+    >>> truncated_divide(np.array([7, -7]), 2)
+    array([ 3, -3])
+    """
+    floored: Int64 = dividend // divisor
+    inexact = floored * divisor != dividend
+    return floored + (inexact & (floored < 0))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from kschedctl.cluster.arithmetic import round_half_away, truncated_divide
 from kschedctl.cluster.labels import Int64
 from kschedctl.framework.interface import MAX_NODE_SCORE
 from kschedctl.plugins.node_resources.allocation import Allocation
@@ -25,9 +26,8 @@ def least_allocated(requested: Int64, allocatable: Int64) -> Int64:
     >>> least_allocated(np.array([1000, 5000]), np.array([4000, 4000]))
     array([75,  0])
     """
-    free = np.maximum(allocatable - requested, 0)
-    scores: Int64 = free * MAX_NODE_SCORE // np.maximum(allocatable, 1)
-    return scores
+    free = np.where(requested > allocatable, 0, allocatable - requested)
+    return truncated_divide(free * MAX_NODE_SCORE, np.maximum(allocatable, 1))
 
 
 def most_allocated(requested: Int64, allocatable: Int64) -> Int64:
@@ -38,7 +38,8 @@ def most_allocated(requested: Int64, allocatable: Int64) -> Int64:
     >>> most_allocated(np.array([1000, 5000]), np.array([4000, 4000]))
     array([ 25, 100])
     """
-    return np.minimum(requested, allocatable) * MAX_NODE_SCORE // np.maximum(allocatable, 1)
+    used = np.minimum(requested, allocatable)
+    return truncated_divide(used * MAX_NODE_SCORE, np.maximum(allocatable, 1))
 
 
 def requested_to_capacity_ratio(shape: Sequence[tuple[int, int]]) -> Kernel:
@@ -58,12 +59,12 @@ def requested_to_capacity_ratio(shape: Sequence[tuple[int, int]]) -> Kernel:
         left = np.maximum(right - 1, 0)
         run = np.maximum(utilizations[right] - utilizations[left], 1)
         rise = (scores[right] - scores[left]) * (percent - utilizations[left])
-        between = scores[left] + np.sign(rise) * (np.abs(rise) // run)
+        between = scores[left] + truncated_divide(rise, run)
         return np.where((at == 0) | (at == len(shape)), scores[right], between)
 
     def kernel(requested: Int64, allocatable: Int64) -> Int64:
         over = (allocatable == 0) | (requested > allocatable)
-        percent = requested * MAX_NODE_SCORE // np.maximum(allocatable, 1)
+        percent = truncated_divide(requested * MAX_NODE_SCORE, np.maximum(allocatable, 1))
         return on_line(np.where(over, MAX_NODE_SCORE, percent))
 
     return kernel
@@ -98,5 +99,5 @@ def weighted_mean(
         weight_sum += np.where(counts, weight, 0)
     divisor = np.maximum(weight_sum, 1)
     if only_positive:
-        return np.floor(total / divisor + 0.5).astype(np.int64)
-    return total // divisor
+        return round_half_away(total / divisor)
+    return truncated_divide(total, divisor)
