@@ -1,7 +1,7 @@
 """A decision as a recorded answer: one JSON object per case, in the scheduler's own terms.
 
 ``filter`` has what kube-scheduler stops at, ``allFilters`` every failing plugin without nominated pods, ``scores``
-the raw and weighted scores per feasible node.
+the raw and weighted scores per feasible node. ``notModelled`` says what the answer leaves out.
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ def answer(case_id: str, decision: Decision) -> Answer:
         out["best"] = list(decision.best)
     if decision.message:
         out["message"] = decision.message
+    if decision.not_modelled:
+        out["notModelled"] = [str(notice) for notice in decision.not_modelled]
     if decision.post_filter is not None:
         out["preemption"] = _preemption(decision, decision.post_filter)
     return out
