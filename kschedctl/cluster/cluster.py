@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from functools import cached_property
 from typing import TypeVar, cast
@@ -66,17 +66,6 @@ class Cluster:
     def list(self, kind: type[T]) -> Iterable[T]:
         """All objects of a kind, in the order of the snapshot."""
         return cast("Iterable[T]", self._objects.get(kind, {}).values())
-
-    def without_pods(self, indices: Collection[int]) -> Cluster:
-        """The same cluster but for some pods, by index."""
-        return Cluster(
-            self.nodes,
-            self.pods.without(indices),
-            self._objects,
-            server_version=self.server_version,
-            taken_at=self.taken_at,
-            warnings=self.warnings,
-        )
 
     def overlay(self, rows: Int64 | None = None) -> Overlay:
         """An overlay without changes, of some nodes or of all."""

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from operator import attrgetter
 
 import msgspec
 from msgspec.structs import replace
 
 from kschedctl.api.defaults import DEFAULT_NAMESPACE, default_pod_spec
-from kschedctl.api.meta import LabelSelector, ObjectMeta
+from kschedctl.api.meta import Labels, LabelSelector, ObjectMeta
 from kschedctl.api.pod import Affinity, Container, ContainerStatus, Pod, PodAffinityTerm, PodSpec, PodStatus
 from kschedctl.api.resources import RequestRules, pod_requests
 from kschedctl.api.selectors import SelectorError, parse_label_selector
+from kschedctl.api.volume import Volume
 from kschedctl.cluster.pods import PodClass, PodRecord
 
 _RESIZE_CONDITIONS = frozenset({"PodResizePending"})
+_NOTHING_REPORTED = PodStatus()
 _encode = msgspec.msgpack.Encoder().encode
+
+_SOURCES = tuple(field for field in Volume.__struct_fields__ if field != "name")
+_NO_SOURCES = (None,) * len(_SOURCES)
+_sources = attrgetter(*_SOURCES)
 
 ClassKey = tuple[str, bytes, bytes, bool, bytes]
 
@@ -40,7 +47,8 @@ class PodInterner:
         out = cls()
         for pod_class in classes:
             pod = pod_class.pod
-            key = _class_key(pod, _encode(pod.spec), pod_class.terminating)
+            meaning = _encode(pod.spec)
+            key = _class_key(pod.namespace, pod_class.labels, meaning, pod.status, pod_class.terminating)
             out._class_ids[key] = len(out.classes)
             out.classes.append(pod_class)
         return out
@@ -55,28 +63,28 @@ class PodInterner:
         """
         metadata = pod.metadata
         node_name = pod.spec.node_name
-        encoded = _encode(replace(pod.spec, node_name="") if node_name else pod.spec)
+        written = replace(pod.spec, node_name="", volumes=_relevant(pod.spec.volumes))
+        encoded = _encode(written)
         known = self._specs.get(encoded)
         if known is None:
-            known = self._specs[encoded] = _intern_spec(pod.spec)
+            known = self._specs[encoded] = _intern_spec(written)
         spec, meaning = known
-        representative = Pod(
-            metadata=ObjectMeta(namespace=metadata.namespace or DEFAULT_NAMESPACE, labels=metadata.labels),
-            status=_reported_resources(pod.status),
-        )
+        namespace = metadata.namespace or DEFAULT_NAMESPACE
+        reported = _reported_resources(pod.status)
         terminating = metadata.deletion_timestamp is not None
-        key = _class_key(representative, meaning, terminating)
+        key = _class_key(namespace, metadata.labels, meaning, reported, terminating)
         class_id = self._class_ids.get(key)
         if class_id is None:
             class_id = self._class_ids[key] = len(self.classes)
-            representative = replace(representative, spec=_meaning_to_others(spec))
+            shared = ObjectMeta(namespace=namespace, labels=metadata.labels)
+            representative = Pod(metadata=shared, spec=_meaning_to_others(spec), status=reported)
             # Every quantity is read here once, so that a wrong one is found where its place is known.
             pod_requests(representative, RequestRules())
             self.classes.append(PodClass(representative, terminating))
         return PodRecord(
             metadata=ObjectMeta(
                 name=metadata.name,
-                namespace=representative.metadata.namespace,
+                namespace=namespace,
                 uid=metadata.uid,
                 labels=self.classes[class_id].labels,
                 creation_timestamp=metadata.creation_timestamp,
@@ -90,16 +98,24 @@ class PodInterner:
         )
 
 
-def _class_key(pod: Pod, meaning: bytes, terminating: bool) -> ClassKey:
-    metadata = pod.metadata
-    return metadata.namespace, _encode(metadata.labels), meaning, terminating, _encode(pod.status)
+def _class_key(namespace: str, labels: Labels, meaning: bytes, reported: PodStatus, terminating: bool) -> ClassKey:
+    status = b"" if reported is _NOTHING_REPORTED else _encode(reported)
+    return namespace, _encode(labels), meaning, terminating, status
 
 
 def _intern_spec(spec: PodSpec) -> tuple[PodSpec, bytes]:
-    """The defaulted spec without its node, and what of it matters to other pods, encoded."""
+    """The defaulted spec, and what of it matters to other pods, encoded."""
     _check_pod_selectors(spec)
-    defaulted = default_pod_spec(replace(spec, node_name="") if spec.node_name else spec)
+    defaulted = default_pod_spec(spec)
     return defaulted, _encode(_meaning_to_others(defaulted))
+
+
+def _relevant(volumes: tuple[Volume, ...]) -> tuple[Volume, ...]:
+    """The volumes whose source scheduling reads.
+
+    The others, such as a service account's token, have names of their own in every pod.
+    """
+    return tuple(volume for volume in volumes if _sources(volume) != _NO_SOURCES)
 
 
 def _meaning_to_others(spec: PodSpec) -> PodSpec:
@@ -139,7 +155,7 @@ def _reported_resources(status: PodStatus) -> PodStatus:
     containers = reported(status.container_statuses)
     init_containers = reported(status.init_container_statuses)
     if not containers and not init_containers and status.resources is None:
-        return PodStatus()
+        return _NOTHING_REPORTED
     return PodStatus(
         container_statuses=containers,
         init_container_statuses=init_containers,

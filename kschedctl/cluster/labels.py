@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedctl.api.selectors import Requirement, Selector
+from kschedctl.api.selectors import IN, Requirement, Selector
 
 Mask = NDArray[np.bool_]
 Int64 = NDArray[np.int64]
@@ -24,12 +24,13 @@ class LabelColumn:
         The distinct values, in order of first appearance.
     """
 
-    __slots__ = ("_masks", "codes", "values")
+    __slots__ = ("_code_of", "_masks", "codes", "values")
 
     def __init__(self, codes: Int64, values: tuple[str, ...]) -> None:
         self.codes = codes
         self.values = values
         self._masks: dict[Requirement, Mask] = {}
+        self._code_of = {value: code for code, value in enumerate(values)}
 
     @classmethod
     def of(cls, values: Sequence[str | None]) -> LabelColumn:
@@ -52,9 +53,13 @@ class LabelColumn:
         mask = self._masks.get(requirement)
         if mask is None:
             # One entry per distinct value, and a last one, which code -1 picks, for rows without the label.
-            by_code = [requirement.holds(value) for value in self.values]
-            by_code.append(requirement.holds(None))
-            mask = self._masks[requirement] = np.array(by_code, dtype=np.bool_)[self.codes]
+            if requirement.operator == IN:
+                by_code = np.zeros(len(self.values) + 1, dtype=np.bool_)
+                by_code[[self._code_of[value] for value in requirement.values if value in self._code_of]] = True
+            else:
+                held = [requirement.holds(value) for value in self.values]
+                by_code = np.array([*held, requirement.holds(None)], dtype=np.bool_)
+            mask = self._masks[requirement] = by_code[self.codes]
         return mask
 
 

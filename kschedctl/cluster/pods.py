@@ -6,7 +6,7 @@ A cluster of 150,000 pods has a few thousand classes. What a plugin asks of the 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -92,11 +92,6 @@ class Pods:
 
     def __len__(self) -> int:
         return len(self.records)
-
-    def without(self, indices: Collection[int]) -> Pods:
-        """The same pods but those at some indices; the others move up."""
-        kept = [record for i, record in enumerate(self.records) if i not in indices]
-        return Pods(kept, self.classes, self._node_rows, self._n_nodes)
 
     def pod(self, index: int) -> Pod:
         """The pod at an index, defaulted, with its node's name."""
