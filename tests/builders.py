@@ -14,6 +14,8 @@ from kschedctl.api.core import Namespace, Node
 from kschedctl.api.defaults import default_pod
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
+from kschedctl.api.storage import CSINode, StorageClass
+from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.config.load import load_configuration
@@ -164,6 +166,137 @@ def make_object(kind: type[T], name: str, *, namespace: str = "", labels: Any = 
     return msgspec.convert({"metadata": metadata, **fields}, kind)
 
 
+def make_storage_class(
+    name: str = "late",
+    *,
+    waits: bool = True,
+    provisioner: str = "csi.example.com",
+    default: bool = False,
+    **fields: Any,
+) -> StorageClass:
+    """A class that waits for the first consumer."""
+    annotations = {"storageclass.kubernetes.io/is-default-class": "true"} if default else {}
+    mode = "WaitForFirstConsumer" if waits else "Immediate"
+    data = {"metadata": {"name": name, "annotations": annotations}, "volumeBindingMode": mode}
+    return msgspec.convert({**data, "provisioner": provisioner, **fields}, StorageClass)
+
+
+def make_claim(
+    name: str = "data",
+    *,
+    namespace: str = "default",
+    size: str = "1Gi",
+    modes: Iterable[str] = ("ReadWriteOnce",),
+    storage_class: str | None = "late",
+    bound: str = "",
+    annotations: Mapping[str, str] | None = None,
+    owner: str = "",
+    **spec: Any,
+) -> PersistentVolumeClaim:
+    """A claim of 1Gi.
+
+    Parameters
+    ----------
+    name, namespace : str
+        Its name.
+    size : str
+        What it requests.
+    modes : iterable of str
+        Its access modes.
+    storage_class : str or None
+        Its class; ``None`` where it does not say.
+    bound : str
+        The volume it is bound to, for good.
+    annotations : mapping
+        Its annotations.
+    owner : str
+        The pod it was made for.
+    **spec
+        Further fields of the spec.
+    """
+    completed = {"pv.kubernetes.io/bind-completed": "yes"} if bound else {}
+    metadata: dict[str, Any] = {"name": name, "namespace": namespace, "uid": f"uid-{namespace}-{name}"}
+    metadata["annotations"] = {**completed, **(annotations or {})}
+    if owner:
+        metadata["ownerReferences"] = [
+            {"kind": "Pod", "name": owner, "uid": f"uid-{namespace}-{owner}", "controller": True}
+        ]
+    own = {"accessModes": list(modes), "resources": {"requests": {"storage": size}}, "storageClassName": storage_class}
+    status = {"phase": "Bound" if bound else "Pending"}
+    data = {"metadata": metadata, "spec": {**own, "volumeName": bound, **spec}, "status": status}
+    return msgspec.convert(data, PersistentVolumeClaim)
+
+
+def make_volume(
+    name: str = "pv",
+    *,
+    size: str = "1Gi",
+    modes: Iterable[str] = ("ReadWriteOnce",),
+    storage_class: str = "late",
+    claim: str = "",
+    phase: str = "",
+    affinity: Mapping[str, Iterable[str]] | None = None,
+    labels: Mapping[str, str] | None = None,
+    annotations: Mapping[str, str] | None = None,
+    deleting: bool = False,
+    source: Mapping[str, Any] | None = None,
+    **spec: Any,
+) -> PersistentVolume:
+    """A CSI volume of 1Gi that is available.
+
+    Parameters
+    ----------
+    name : str
+        Its name; its handle is ``handle-`` and the name.
+    size : str
+        Its capacity.
+    modes : iterable of str
+        Its access modes.
+    storage_class : str
+        Its class.
+    claim : str
+        ``namespace/name`` of the claim it is bound to.
+    phase : str
+        Its phase, by default that of its claim.
+    affinity : mapping of str to iterable of str
+        Node labels and the values that it can be reached from.
+    labels, annotations : mapping
+        Its labels and annotations.
+    deleting : bool
+        Whether it is being deleted.
+    source : mapping
+        Another source than CSI.
+    **spec
+        Further fields of the spec.
+    """
+    own: dict[str, Any] = {"capacity": {"storage": size}, "accessModes": list(modes), "storageClassName": storage_class}
+    own |= source or {"csi": {"driver": "csi.example.com", "volumeHandle": f"handle-{name}"}}
+    if claim:
+        namespace, claim_name = claim.split("/")
+        own["claimRef"] = {"namespace": namespace, "name": claim_name, "uid": f"uid-{namespace}-{claim_name}"}
+    if affinity is not None:
+        expressions = [{"key": key, "operator": "In", "values": list(values)} for key, values in affinity.items()]
+        own["nodeAffinity"] = {"required": {"nodeSelectorTerms": [{"matchExpressions": expressions}]}}
+    metadata: dict[str, Any] = {"name": name, "labels": dict(labels or {}), "annotations": dict(annotations or {})}
+    if deleting:
+        metadata["deletionTimestamp"] = LONG_AGO
+    status = {"phase": phase or ("Bound" if claim else "Available")}
+    return msgspec.convert({"metadata": metadata, "spec": {**own, **spec}, "status": status}, PersistentVolume)
+
+
+def make_csi_node(name: str = "node", *, limits: Mapping[str, int | None], migrated: str = "") -> CSINode:
+    """A CSINode with drivers and how many volumes of each it takes; ``migrated`` has plugins separated by commas."""
+    drivers = [{"name": d, "allocatable": None if n is None else {"count": n}} for d, n in limits.items()]
+    annotations = {"storage.alpha.kubernetes.io/migrated-plugins": migrated} if migrated else {}
+    data = {"metadata": {"name": name, "annotations": annotations}, "spec": {"drivers": drivers}}
+    return msgspec.convert(data, CSINode)
+
+
+def mount(*claims: str) -> list[dict[str, Any]]:
+    """A pod's volumes, one per claim, in manifest form."""
+    return [{"name": f"v{i}", "persistentVolumeClaim": {"claimName": claim}} for i, claim in enumerate(claims)]
+
+
 def make_namespace(name: str, **labels: str) -> Namespace:
     """A namespace with labels."""
     return make_object(Namespace, name, labels=labels)
@@ -260,4 +393,5 @@ def _by_node(decision: Decision, values: Any) -> dict[str, int] | None:
     assert decision.scores is not None
     if values is None:
         return None
-    return {decision.cluster.nodes.names[row]: int(value) for row, value in zip(decision.scores.rows, values, strict=True)}
+    names = decision.cluster.nodes.names
+    return {names[row]: int(value) for row, value in zip(decision.scores.rows, values, strict=True)}

@@ -1,4 +1,4 @@
-"""Nodes, namespaces, services and replication controllers (core/v1); pods are in ``pod``, volumes in ``volume``."""
+"""Nodes, namespaces and services (core/v1); pods are in ``pod``, volumes in ``volume``, controllers in ``workload``."""
 
 from __future__ import annotations
 
@@ -67,15 +67,11 @@ class Namespace(ApiObject, frozen=True, kw_only=True):
     pass
 
 
-class MapSelectorSpec(ApiStruct, frozen=True):
-    """The spec of a kind whose selector is a plain map of labels."""
+class ServiceSpec(ApiStruct, frozen=True):
+    """The selector is a plain map of labels."""
 
     selector: Labels = {}
 
 
 class Service(ApiObject, frozen=True, kw_only=True):
-    spec: MapSelectorSpec = MapSelectorSpec()
-
-
-class ReplicationController(ApiObject, frozen=True, kw_only=True):
-    spec: MapSelectorSpec = MapSelectorSpec()
+    spec: ServiceSpec = ServiceSpec()

@@ -7,8 +7,9 @@ from typing import Final, TypeVar, cast
 
 from msgspec.structs import replace
 
-from kschedctl.api.core import Namespace, QuantityText, ReplicationController, Service
+from kschedctl.api.core import Namespace, QuantityText, Service
 from kschedctl.api.device import ResourceClaim
+from kschedctl.api.limits import LimitRange, LimitRangeItem, LimitRangeSpec, ResourceQuota
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Container, Pod, PodSpec, ResourceRequirements
 from kschedctl.api.quantity import NANO
@@ -21,7 +22,17 @@ from kschedctl.api.resources import (
 )
 from kschedctl.api.storage import CSIStorageCapacity, StorageClass
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim, Volume
-from kschedctl.api.workload import PodDisruptionBudget, ReplicaSet, StatefulSet
+from kschedctl.api.workload import (
+    CronJob,
+    DaemonSet,
+    Deployment,
+    Job,
+    PodDisruptionBudget,
+    PodTemplate,
+    ReplicaSet,
+    ReplicationController,
+    StatefulSet,
+)
 
 DEFAULT_NAMESPACE: Final = "default"
 DEFAULT_SCHEDULER_NAME: Final = "default-scheduler"
@@ -62,7 +73,7 @@ def default_pod(pod: Pod) -> Pod:
 
 def default_object(obj: T) -> T:
     """An object of any kind but Pod as an API server stores it."""
-    if type(obj) in _NAMESPACED and not obj.namespace:
+    if type(obj) in NAMESPACED and not obj.namespace:
         obj = replace(obj, metadata=replace(obj.metadata, namespace=DEFAULT_NAMESPACE))
     default = _DEFAULTS.get(type(obj))
     return obj if default is None else cast("T", default(obj))
@@ -141,12 +152,30 @@ def _default_storage_class(obj: StorageClass) -> StorageClass:
     return replace(obj, volume_binding_mode=obj.volume_binding_mode or "Immediate")
 
 
-_NAMESPACED: Final = frozenset(
+def _default_limit_range(obj: LimitRange) -> LimitRange:
+    return replace(obj, spec=LimitRangeSpec(limits=tuple(map(_default_limit_range_item, obj.spec.limits))))
+
+
+def _default_limit_range_item(item: LimitRangeItem) -> LimitRangeItem:
+    if item.type != "Container":
+        return item
+    limits = {**item.max, **item.default}
+    return replace(item, default=limits, default_request={**item.min, **limits, **item.default_request})
+
+
+NAMESPACED: Final = frozenset(
     {
         Service,
+        LimitRange,
+        ResourceQuota,
         ReplicationController,
+        PodTemplate,
+        Deployment,
         ReplicaSet,
         StatefulSet,
+        DaemonSet,
+        Job,
+        CronJob,
         PodDisruptionBudget,
         PersistentVolumeClaim,
         CSIStorageCapacity,
@@ -155,6 +184,7 @@ _NAMESPACED: Final = frozenset(
 )
 _DEFAULTS: Final[Mapping[type, Callable[..., ApiObject]]] = {
     Namespace: _default_namespace,
+    LimitRange: _default_limit_range,
     PersistentVolumeClaim: _default_claim,
     PersistentVolume: _default_volume,
     StorageClass: _default_storage_class,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from kschedctl.api.classes import PriorityClass, RuntimeClass
-from kschedctl.api.core import Namespace, Node, ReplicationController, Service
+from kschedctl.api.core import Namespace, Node, Service
 from kschedctl.api.device import DeviceClass, ResourceClaim, ResourceSlice
+from kschedctl.api.limits import LimitRange, ResourceQuota
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.storage import (
@@ -18,7 +19,17 @@ from kschedctl.api.storage import (
     VolumeAttributesClass,
 )
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
-from kschedctl.api.workload import PodDisruptionBudget, ReplicaSet, StatefulSet
+from kschedctl.api.workload import (
+    CronJob,
+    DaemonSet,
+    Deployment,
+    Job,
+    PodDisruptionBudget,
+    PodTemplate,
+    ReplicaSet,
+    ReplicationController,
+    StatefulSet,
+)
 
 #: API group (empty for core) and kind -> type. Versions of a group are read alike.
 KINDS: Final[dict[tuple[str, str], type[ApiObject]]] = {
@@ -27,10 +38,17 @@ KINDS: Final[dict[tuple[str, str], type[ApiObject]]] = {
     ("", "Namespace"): Namespace,
     ("", "Service"): Service,
     ("", "ReplicationController"): ReplicationController,
+    ("", "PodTemplate"): PodTemplate,
+    ("", "LimitRange"): LimitRange,
+    ("", "ResourceQuota"): ResourceQuota,
     ("", "PersistentVolume"): PersistentVolume,
     ("", "PersistentVolumeClaim"): PersistentVolumeClaim,
+    ("apps", "Deployment"): Deployment,
     ("apps", "ReplicaSet"): ReplicaSet,
     ("apps", "StatefulSet"): StatefulSet,
+    ("apps", "DaemonSet"): DaemonSet,
+    ("batch", "Job"): Job,
+    ("batch", "CronJob"): CronJob,
     ("policy", "PodDisruptionBudget"): PodDisruptionBudget,
     ("scheduling.k8s.io", "PriorityClass"): PriorityClass,
     ("node.k8s.io", "RuntimeClass"): RuntimeClass,

@@ -120,6 +120,7 @@ class PodSpec(ApiStruct, frozen=True):
     host_network: bool = False
     host_users: bool | None = None
     termination_grace_period_seconds: int | None = None
+    active_deadline_seconds: int | None = None
 
 
 class ContainerStatus(ApiStruct, frozen=True):

@@ -12,6 +12,8 @@ from typing import Final
 from kschedctl.api.core import QuantityText
 
 NANO: Final = 10**9
+#: What to tell somebody whose text is none.
+QUANTITY_HINT: Final = "a number with an optional suffix is expected, such as 2, 500m or 1.5Gi"
 _MILLI: Final = 10**6
 _MAX_INT64: Final = 2**63 - 1
 

@@ -1,8 +1,31 @@
-"""The controllers of pods (apps/v1) and disruption budgets (policy/v1), as far as scheduling reads them."""
+"""Everything that makes pods (apps/v1, batch/v1, core/v1) and disruption budgets, as far as scheduling reads them."""
 
 from __future__ import annotations
 
-from kschedctl.api.meta import ApiObject, ApiStruct, LabelSelector, Time
+from kschedctl.api.meta import ApiObject, ApiStruct, Labels, LabelSelector, ObjectMeta, Time
+from kschedctl.api.pod import PodSpec
+from kschedctl.api.volume import PersistentVolumeClaim
+
+
+class PodTemplateSpec(ApiStruct, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: PodSpec = PodSpec()
+
+
+class PodTemplate(ApiObject, frozen=True, kw_only=True):
+    template: PodTemplateSpec | None = None
+
+
+class ReplicationControllerSpec(ApiStruct, frozen=True):
+    """The selector is a plain map of labels."""
+
+    selector: Labels = {}
+    replicas: int | None = None
+    template: PodTemplateSpec | None = None
+
+
+class ReplicationController(ApiObject, frozen=True, kw_only=True):
+    spec: ReplicationControllerSpec = ReplicationControllerSpec()
 
 
 class SelectorSpec(ApiStruct, frozen=True):
@@ -11,12 +34,77 @@ class SelectorSpec(ApiStruct, frozen=True):
     selector: LabelSelector | None = None
 
 
+class ReplicasSpec(SelectorSpec, frozen=True):
+    """The spec of a kind that keeps a number of pods; 1 where none is given."""
+
+    replicas: int | None = None
+    template: PodTemplateSpec | None = None
+
+
 class ReplicaSet(ApiObject, frozen=True, kw_only=True):
-    spec: SelectorSpec = SelectorSpec()
+    spec: ReplicasSpec = ReplicasSpec()
+
+
+class Deployment(ApiObject, frozen=True, kw_only=True):
+    spec: ReplicasSpec = ReplicasSpec()
+
+
+class StatefulSetOrdinals(ApiStruct, frozen=True):
+    start: int = 0
+
+
+class StatefulSetSpec(ReplicasSpec, frozen=True):
+    volume_claim_templates: tuple[PersistentVolumeClaim, ...] = ()
+    ordinals: StatefulSetOrdinals = StatefulSetOrdinals()
+
+
+class StatefulSetStatus(ApiStruct, frozen=True):
+    update_revision: str = ""
 
 
 class StatefulSet(ApiObject, frozen=True, kw_only=True):
-    spec: SelectorSpec = SelectorSpec()
+    spec: StatefulSetSpec = StatefulSetSpec()
+    status: StatefulSetStatus = StatefulSetStatus()
+
+
+class DaemonSetSpec(SelectorSpec, frozen=True):
+    template: PodTemplateSpec | None = None
+
+
+class DaemonSet(ApiObject, frozen=True, kw_only=True):
+    spec: DaemonSetSpec = DaemonSetSpec()
+
+
+class JobSpec(SelectorSpec, frozen=True):
+    parallelism: int | None = None
+    completions: int | None = None
+    completion_mode: str = ""
+    manual_selector: bool = False
+    suspend: bool = False
+    template: PodTemplateSpec | None = None
+
+
+class JobStatus(ApiStruct, frozen=True):
+    succeeded: int = 0
+
+
+class Job(ApiObject, frozen=True, kw_only=True):
+    spec: JobSpec = JobSpec()
+    status: JobStatus = JobStatus()
+
+
+class JobTemplateSpec(ApiStruct, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: JobSpec = JobSpec()
+
+
+class CronJobSpec(ApiStruct, frozen=True):
+    suspend: bool = False
+    job_template: JobTemplateSpec = JobTemplateSpec()
+
+
+class CronJob(ApiObject, frozen=True, kw_only=True):
+    spec: CronJobSpec = CronJobSpec()
 
 
 class PodDisruptionBudgetStatus(ApiStruct, frozen=True):

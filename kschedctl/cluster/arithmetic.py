@@ -32,4 +32,5 @@ def truncated_divide(dividend: Int64, divisor: Int64 | int) -> Int64:
     """
     floored: Int64 = dividend // divisor
     inexact = floored * divisor != dividend
-    return floored + (inexact & (floored < 0))
+    truncated: Int64 = floored + (inexact & (floored < 0))
+    return truncated

@@ -12,7 +12,7 @@ from kschedctl.api.core import Node
 from kschedctl.api.defaults import DEFAULT_NAMESPACE, default_object
 from kschedctl.api.meta import ApiObject, LabelSelector
 from kschedctl.api.pod import Pod
-from kschedctl.api.quantity import QuantityError
+from kschedctl.api.quantity import QUANTITY_HINT, QuantityError
 from kschedctl.api.resources import parse_resources
 from kschedctl.api.selectors import SelectorError, parse_label_selector
 from kschedctl.cluster.cluster import Cluster
@@ -110,10 +110,9 @@ def _errors_at(place: object, obj: ApiObject) -> Iterator[None]:
     except (QuantityError, SelectorError) as error:
         name = f"{obj.namespace}/{obj.name}" if obj.namespace else obj.name
         what = f"{type(obj).__name__} {name}"
-        hint = "a number with an optional suffix is expected, such as 2, 500m or 1.5Gi"
         raise SnapshotError(
             str(error),
             where=f"{place} ({what})" if place != "" else what,
             path=error.path,
-            hint=hint if isinstance(error, QuantityError) else "",
+            hint=QUANTITY_HINT if isinstance(error, QuantityError) else "",
         ) from None

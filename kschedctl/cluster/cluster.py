@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TypeVar, cast
 
-from kschedctl.api.core import Namespace
+from kschedctl.api.core import Namespace, Node
 from kschedctl.api.meta import ApiObject, Labels
 from kschedctl.api.pod import Pod
 from kschedctl.api.resources import RequestRules
@@ -93,14 +93,34 @@ class Cluster:
         new = [interner.record(pod) for pod in added]
         gone |= {self.pods.index.get((r.metadata.namespace, r.metadata.name), -1) for r in new}
         records = [record for i, record in enumerate(self.pods.records) if i not in gone]
+        return self._with(pods=Pods((*records, *new), interner.classes, self.nodes))
+
+    def with_nodes(self, nodes: Iterable[Node]) -> Cluster:
+        """The cluster with other nodes; pods on a node that is gone are lost."""
+        rows = Nodes(tuple(nodes))
+        return self._with(nodes=rows, pods=Pods(self.pods.records, self.pods.classes, rows))
+
+    def with_objects(self, kind: type[T], objects: Iterable[T]) -> Cluster:
+        """The cluster with other objects of a kind that is neither Node nor Pod."""
+        by_name = {(obj.namespace, obj.name): obj for obj in objects}
+        return self._with(objects={**self._objects, kind: by_name})
+
+    def _with(
+        self, *, nodes: Nodes | None = None, pods: Pods | None = None, objects: ObjectMap | None = None
+    ) -> Cluster:
         return Cluster(
-            self.nodes,
-            Pods((*records, *new), interner.classes, self.nodes),
-            self._objects,
+            nodes if nodes is not None else self.nodes,
+            pods if pods is not None else self.pods,
+            objects if objects is not None else self._objects,
             server_version=self.server_version,
             taken_at=self.taken_at,
             warnings=self.warnings,
         )
+
+    @property
+    def kinds(self) -> tuple[type[ApiObject], ...]:
+        """The kinds of objects besides nodes and pods."""
+        return tuple(self._objects)
 
     @cached_property
     def namespace_labels(self) -> dict[str, Labels]:

@@ -18,11 +18,14 @@ from kschedctl.plugins.node_ports import NodePorts
 from kschedctl.plugins.node_resources.balanced_allocation import NodeResourcesBalancedAllocation
 from kschedctl.plugins.node_resources.fit import NodeResourcesFit
 from kschedctl.plugins.node_unschedulable import NodeUnschedulable
-from kschedctl.plugins.not_modelled import NodeVolumeLimits, VolumeBinding, VolumeRestrictions, VolumeZone
+from kschedctl.plugins.node_volume_limits import NodeVolumeLimits
 from kschedctl.plugins.pod_topology_spread.plugin import PodTopologySpread
 from kschedctl.plugins.priority_sort import PrioritySort
 from kschedctl.plugins.scheduling_gates import SchedulingGates
 from kschedctl.plugins.taint_toleration import TaintToleration
+from kschedctl.plugins.volume_binding import VolumeBinding
+from kschedctl.plugins.volume_restrictions import VolumeRestrictions
+from kschedctl.plugins.volume_zone import VolumeZone
 
 #: Every in-tree plugin by the name that configurations use.
 IN_TREE_PLUGINS: Final[Mapping[str, type[Plugin]]] = {

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kschedctl.api.core import ReplicationController, Service
+from kschedctl.api.core import Service
 from kschedctl.api.meta import LabelSelector
 from kschedctl.api.pod import Pod
 from kschedctl.api.selectors import Selector, SelectorError, label_map_selector, matches, parse_label_selector
-from kschedctl.api.workload import ReplicaSet, StatefulSet
+from kschedctl.api.workload import ReplicaSet, ReplicationController, StatefulSet
 from kschedctl.cluster.cluster import Cluster
 
 

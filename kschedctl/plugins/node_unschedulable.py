@@ -8,11 +8,11 @@ import numpy as np
 
 from kschedctl.api.core import Taint
 from kschedctl.api.pod import Pod
+from kschedctl.api.tolerations import NO_SCHEDULE, tolerated
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import FilterPlugin
 from kschedctl.framework.status import Code, Reason, Rejections
-from kschedctl.plugins.tolerations import NO_SCHEDULE, tolerated
 
 REASON: Final = "node(s) were unschedulable"
 _TAINT: Final = Taint(key="node.kubernetes.io/unschedulable", effect=NO_SCHEDULE)

@@ -12,12 +12,12 @@ import numpy as np
 
 from kschedctl.api.core import Taint
 from kschedctl.api.pod import Pod, Toleration
+from kschedctl.api.tolerations import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE, tolerated
 from kschedctl.cluster.labels import Int64
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import FilterPlugin, PreScorePlugin, ScorePlugin, default_normalize_score
 from kschedctl.framework.status import SUCCESS, Code, Reason, Rejections, Status
-from kschedctl.plugins.tolerations import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE, tolerated
 
 REASON: Final = "node(s) had untolerated taint(s)"
 

@@ -1,4 +1,4 @@
-"""Which tolerations tolerate which taint (core/v1 ``Toleration``); shared by the plugins that judge taints."""
+"""Which tolerations tolerate which taint (core/v1 ``Toleration``)."""
 
 from __future__ import annotations
 

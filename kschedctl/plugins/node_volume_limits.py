@@ -1,0 +1,157 @@
+"""NodeVolumeLimits: a node takes so many volumes of a CSI driver as its CSINode says.
+
+Per driver: volumes of the pods there and attached volumes, each once, + those that the pod adds <= limit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+
+from kschedctl.api.pod import Pod
+from kschedctl.cluster.labels import Int64, Mask
+from kschedctl.cluster.overlay import Overlay
+from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.interface import FilterPlugin, PreFilterPlugin, PreFilterResult
+from kschedctl.framework.status import SKIP, Code, Reason, Rejections, Status
+from kschedctl.volumes.attachable import Attachable, Needs, Unattachable, attachable_volumes, counts_volumes
+from kschedctl.volumes.attachments import Attachments, share
+
+REASON: Final = "node(s) exceed max volume count"
+_EXCEEDED: Final = Status(Code.UNSCHEDULABLE, (REASON,))
+
+
+@dataclass(frozen=True, slots=True)
+class DriverCounts:
+    """The volumes of the drivers that a pod needs, per driver and world.
+
+    Attributes
+    ----------
+    drivers : tuple of str
+        The drivers.
+    limit : ndarray of int64, shape (n_drivers, n_worlds)
+        How many the node takes; -1 without a limit.
+    attached : ndarray of int64, shape (n_drivers, n_worlds)
+        How many there are.
+    added : ndarray of int64, shape (n_drivers, n_worlds)
+        How many the pod adds.
+    """
+
+    drivers: tuple[str, ...]
+    limit: Int64
+    attached: Int64
+    added: Int64
+
+    @property
+    def exceeded(self) -> Mask:
+        """Which limits the pod would break: bool, shape (n_drivers, n_worlds)."""
+        mask: Mask = (self.limit >= 0) & (self.added > 0) & (self.attached + self.added > self.limit)
+        return mask
+
+
+class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
+    """Upstream: plugins/nodevolumelimits."""
+
+    name = "NodeVolumeLimits"
+
+    @cached_property
+    def _attachments(self) -> Attachments:
+        release = self.handle.release
+        return Attachments(self.handle.cluster, portworx_needs_annotation=release.portworx_needs_annotation)
+
+    def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
+        """Skip pods without claims and without disks that are migrated to CSI."""
+        return PreFilterResult() if counts_volumes(pod) else PreFilterResult(SKIP)
+
+    def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
+        """Turn away nodes that would have more volumes of a driver than they take."""
+        attachments = self._attachments
+        volumes = attachable_volumes(self.handle.cluster, pod, new=True)
+        level = attachments.level[nodes.rows]
+        which = np.full(len(nodes), -1, dtype=np.int64)
+        statuses = [_EXCEEDED]
+        for volume in volumes:
+            if isinstance(volume, Unattachable):
+                which[(which < 0) & (level >= volume.needs)] = len(statuses)
+                statuses.append(_refusal(volume))
+        new = _distinct(volumes)
+        # Without a limit, and without a volume of the pod that counts there, the pods of a node are not looked at.
+        undecided = (which < 0) & attachments.any_limit[nodes.rows]
+        undecided &= level >= min((volume.needs for volume in new), default=len(Needs))
+        if not undecided.any():
+            return Rejections.choose(which, tuple(statuses))
+        problem = attachments.problem_in_worlds(nodes)
+        broken = undecided & (problem >= 0)
+        for number in np.unique(problem[broken]):
+            which[broken & (problem == number)] = len(statuses)
+            statuses.append(Status(Code.ERROR, (attachments.problems[number],)))
+        counts = count_volumes(attachments, new, nodes)
+        which[undecided & ~broken & counts.exceeded.any(axis=0)] = 0
+
+        def details(position: int) -> tuple[Reason, ...]:
+            status = statuses[which[position]]
+            if status is not _EXCEEDED:
+                return tuple(Reason(text) for text in status.reasons)
+            return tuple(_reason(counts, int(i), position) for i in np.flatnonzero(counts.exceeded[:, position]))
+
+        return Rejections.choose(which, tuple(statuses), details)
+
+
+def _distinct(volumes: list[Attachable | Unattachable]) -> tuple[Attachable, ...]:
+    """Each volume once; of two ways to use it the one that needs less of the node."""
+    found: dict[tuple[str, str], Attachable] = {}
+    for volume in volumes:
+        if isinstance(volume, Attachable):
+            known = found.setdefault(volume.identity, volume)
+            if volume.needs < known.needs:
+                found[volume.identity] = volume
+    return tuple(found.values())
+
+
+def count_volumes(attachments: Attachments, new: tuple[Attachable, ...], nodes: Overlay) -> DriverCounts:
+    """Count volumes of the drivers that a pod needs.
+
+    Parameters
+    ----------
+    attachments : Attachments
+        What is attached.
+    new : tuple of Attachable
+        The pod's volumes, each once.
+    nodes : Overlay
+        The worlds.
+    """
+    drivers = tuple(dict.fromkeys(volume.driver for volume in new))
+    group_of = {driver: i for i, driver in enumerate(drivers)}
+    numbers, group = attachments.of_drivers(drivers)
+    used = attachments.by_pods(nodes, numbers)
+    attached = np.union1d(used, attachments.attached(nodes, numbers))
+    level = attachments.level[nodes.rows]
+    added = np.zeros((len(drivers), len(nodes)), dtype=np.int64)
+    for volume in new:
+        counts = level >= volume.needs
+        number = attachments.number.get(volume.identity)
+        if number is not None:
+            at = int(np.searchsorted(numbers, number))
+            counts &= ~np.isin(np.arange(len(nodes)) * len(numbers) + at, used)
+        added[group_of[volume.driver]] += counts
+    limit = np.array([attachments.limit(driver)[nodes.rows] for driver in drivers], dtype=np.int64)
+    return DriverCounts(
+        drivers,
+        limit.reshape(len(drivers), len(nodes)),
+        share(attached, len(numbers), group, len(nodes), len(drivers)),
+        added,
+    )
+
+
+def _refusal(volume: Unattachable) -> Status:
+    return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE if volume.missing else Code.ERROR, (volume.problem,))
+
+
+def _reason(counts: DriverCounts, driver: int, position: int) -> Reason:
+    limit, attached, added = (int(c[driver, position]) for c in (counts.limit, counts.attached, counts.added))
+    name = counts.drivers[driver]
+    detail = f"{name}: adds {added} to {attached} attached, the node takes {limit}"
+    return Reason(REASON, detail, {"driver": name, "added": added, "attached": attached, "limit": limit})

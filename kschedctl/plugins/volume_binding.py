@@ -1,0 +1,141 @@
+"""VolumeBinding: a pod's claims are bound to volumes that its node can reach, or can be there.
+
+Claims that are not bound and do not wait for a pod end the matter before any node is looked at. Upstream has a score
+by capacity only with the gate StorageCapacityScoring, which no release turns on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+
+from kschedctl.api.pod import Pod
+from kschedctl.api.selectors import SelectorError
+from kschedctl.cluster.labels import Int64
+from kschedctl.cluster.overlay import Overlay
+from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.interface import (
+    FilterPlugin,
+    PluginError,
+    PreBindPlugin,
+    PreFilterPlugin,
+    PreFilterResult,
+    PreScorePlugin,
+    ReservePlugin,
+    ScorePlugin,
+)
+from kschedctl.framework.status import SKIP, SUCCESS, Code, Reason, Rejections, Status
+from kschedctl.volumes.binder import Binder, PodVolumes
+from kschedctl.volumes.claims import claim_uses, claims_problem, group_claims, pod_claims
+from kschedctl.volumes.explain import Explanation, explain_bound, explain_space, explain_unbound, failing_provision
+
+REASON_IMMEDIATE: Final = "pod has unbound immediate PersistentVolumeClaims"
+REASON_NODE_CONFLICT: Final = "node(s) didn't match PersistentVolume's node affinity"
+REASON_BIND_CONFLICT: Final = "node(s) didn't find available persistent volumes to bind"
+REASON_NOT_ENOUGH_SPACE: Final = "node(s) did not have enough free storage"
+REASON_MISSING_VOLUME: Final = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
+#: In the order in which they are given; bit i of a reason number stands for the i-th.
+_REASONS: Final = (REASON_NODE_CONFLICT, REASON_BIND_CONFLICT, REASON_NOT_ENOUGH_SPACE, REASON_MISSING_VOLUME)
+_ERRORS_FROM: Final = 1 << len(_REASONS)
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    volumes: PodVolumes
+
+
+class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin, PreScorePlugin, ScorePlugin):
+    """Upstream: plugins/volumebinding."""
+
+    name = "VolumeBinding"
+
+    @cached_property
+    def binder(self) -> Binder:
+        """The binder over the plugin's cluster."""
+        return Binder(self.handle.cluster)
+
+    def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
+        """Turn away pods whose claims cannot be used; skip pods without claims."""
+        cluster = self.handle.cluster
+        problem = claims_problem(cluster, pod)
+        if problem:
+            return PreFilterResult(Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (problem,)))
+        if next(claim_uses(pod), None) is None:
+            return PreFilterResult(SKIP)
+        claims = group_claims(cluster, pod_claims(cluster, pod))
+        if claims.immediate:
+            return PreFilterResult(Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (REASON_IMMEDIATE,)))
+        try:
+            state.write(_State(self.binder.find_pod_volumes(claims)))
+        except SelectorError as error:
+            raise PluginError(str(error)) from None
+        return PreFilterResult()
+
+    def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
+        """Turn away nodes on which some claim has no volume. Other pods play no part."""
+        found = state.read(_State)
+        if found is None:
+            raise PluginError('reading "VolumeBinding" from cycleState: not found')
+        volumes = found.volumes
+        number = _reason_numbers(volumes)[nodes.rows]
+        code = np.where(number >= _ERRORS_FROM, Code.ERROR, Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
+        code[number == 0] = Code.SUCCESS
+
+        def texts(number: int) -> tuple[str, ...]:
+            if number >= _ERRORS_FROM:
+                return (volumes.errors[number - _ERRORS_FROM],)
+            return tuple(text for i, text in enumerate(_REASONS) if number >> i & 1)
+
+        def details(position: int) -> tuple[Reason, ...]:
+            said = texts(int(number[position]))
+            row = int(nodes.rows[position])
+            return tuple(Reason(text, *self._explain(text, volumes, row)) for text in said)
+
+        return Rejections(code.astype(np.int8), number, texts, details)
+
+    def _explain(self, text: str, volumes: PodVolumes, row: int) -> Explanation:
+        """Our own words for one of the scheduler's reasons, and the names in them."""
+        node = self.handle.cluster.nodes.objects[row]
+
+        def bound() -> Explanation:
+            failing = next(check for check in volumes.bound if not check.reachable[row])
+            return explain_bound(self.binder, failing, node, row)
+
+        explain: dict[str, Callable[[], Explanation]] = {
+            REASON_NODE_CONFLICT: bound,
+            REASON_MISSING_VOLUME: bound,
+            REASON_BIND_CONFLICT: lambda: explain_unbound(volumes, node, row),
+            REASON_NOT_ENOUGH_SPACE: lambda: explain_space(
+                self.handle.cluster, self.binder, failing_provision(volumes, row), row
+            ),
+        }
+        return explain[text]() if text in explain else ("", {})
+
+    def pre_score(self, state: CycleState, pod: Pod, rows: Int64) -> Status:
+        """Skip: nothing is scored."""
+        return SKIP
+
+    def score(self, state: CycleState, pod: Pod, rows: Int64) -> Int64:
+        """0 for every node."""
+        return np.zeros(len(rows), dtype=np.int64)
+
+    def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+        """Accept: what the filter found is still there."""
+        return SUCCESS
+
+    def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+        """Accept: offline there is nothing to wait for."""
+        return SUCCESS
+
+
+def _reason_numbers(volumes: PodVolumes) -> Int64:
+    """Which reasons hold per node, as bits, or the number of an error: int64, shape (n_nodes,)."""
+    masks = (volumes.node_conflict, volumes.bind_conflict, volumes.not_enough_space, volumes.missing_volume)
+    bits = np.zeros(len(volumes.error), dtype=np.int64)
+    for i, mask in enumerate(masks):
+        bits |= mask.astype(np.int64) << i
+    return np.where(volumes.error >= 0, _ERRORS_FROM + volumes.error, bits)

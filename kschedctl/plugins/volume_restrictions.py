@@ -1,0 +1,179 @@
+"""VolumeRestrictions: a disk that pods name directly is used once per node, a ReadWriteOncePod claim once at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from kschedctl.api.pod import Pod
+from kschedctl.api.volume import PersistentVolumeClaim, Volume
+from kschedctl.cluster.labels import Int64
+from kschedctl.cluster.overlay import Overlay
+from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.interface import FilterPlugin, PluginError, PreFilterPlugin, PreFilterResult
+from kschedctl.framework.status import SKIP, Code, Reason, Rejections, Status
+from kschedctl.volumes.claims import READ_WRITE_ONCE_POD, claim_not_found
+
+REASON_DISK: Final = "node(s) had no available disk"
+REASON_READ_WRITE_ONCE_POD: Final = (
+    "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
+)
+_STATUSES: Final = (
+    Status(Code.UNSCHEDULABLE, (REASON_DISK,)),
+    Status(Code.UNSCHEDULABLE, (REASON_READ_WRITE_ONCE_POD,)),
+)
+_DISK, _ONCE = range(2)
+
+
+def is_restricted(volume: Volume) -> bool:
+    """Whether the volume is a disk that two pods on a node may not always share."""
+    return (
+        volume.gce_persistent_disk is not None
+        or volume.aws_elastic_block_store is not None
+        or volume.iscsi is not None
+        or volume.rbd is not None
+    )
+
+
+def disks_conflict(one: Volume, other: Volume) -> bool:
+    """Whether two pods on one node cannot use these disks: the same, and not both for reading only.
+
+    The same AWS disk always conflicts.
+    """
+    gce, other_gce = one.gce_persistent_disk, other.gce_persistent_disk
+    if gce is not None and other_gce is not None and gce.pd_name == other_gce.pd_name:
+        return not (gce.read_only and other_gce.read_only)
+    ebs, other_ebs = one.aws_elastic_block_store, other.aws_elastic_block_store
+    if ebs is not None and other_ebs is not None and ebs.volume_id == other_ebs.volume_id:
+        return True
+    iscsi, other_iscsi = one.iscsi, other.iscsi
+    if iscsi is not None and other_iscsi is not None and iscsi.iqn == other_iscsi.iqn:
+        return not (iscsi.read_only and other_iscsi.read_only)
+    rbd, other_rbd = one.rbd, other.rbd
+    if rbd is None or other_rbd is None or (rbd.pool, rbd.image) != (other_rbd.pool, other_rbd.image):
+        return False
+    return not (rbd.read_only and other_rbd.read_only) and not set(rbd.monitors).isdisjoint(other_rbd.monitors)
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What the pod needs for itself.
+
+    Attributes
+    ----------
+    disks : tuple of Volume
+        Its restricted disks.
+    disk_users : ndarray of int64, shape (n_classes,)
+        1 for pod classes with a disk that conflicts with one of them.
+    claims : frozenset of str
+        Its ReadWriteOncePod claims.
+    claim_users : ndarray of int64, shape (n_classes,)
+        How often pods of a class mount a claim of one of these names.
+    in_use : int
+        How many of the claims are in use.
+    """
+
+    disks: tuple[Volume, ...]
+    disk_users: Int64
+    claims: frozenset[str]
+    claim_users: Int64
+    in_use: int
+
+
+class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
+    """Upstream: plugins/volumerestrictions."""
+
+    name = "VolumeRestrictions"
+
+    def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
+        """Count who uses the pod's disks and claims; skip where nobody can be in its way."""
+        cluster = self.handle.cluster
+        claims = set()
+        for name in _mounted_claims(pod):
+            claim = cluster.get(PersistentVolumeClaim, name, pod.namespace)
+            if claim is None:
+                return PreFilterResult(Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (claim_not_found(name),)))
+            if READ_WRITE_ONCE_POD in claim.spec.access_modes:
+                claims.add(name)
+        disks = tuple(volume for volume in pod.spec.volumes if is_restricted(volume))
+        in_use = self._claims_in_use(pod.namespace, claims)
+        if not disks and not in_use:
+            return PreFilterResult(SKIP)
+        classes = [pod_class.pod for pod_class in cluster.pods.classes]
+        disk_users = [
+            any(disks_conflict(disk, used) for used in other.spec.volumes for disk in disks) for other in classes
+        ]
+        # The namespace is not looked at here, upstream's counting of added and removed pods does not either.
+        claim_users = [sum(name in claims for name in _mounted_claims(other)) for other in classes]
+        state.write(
+            _State(
+                disks,
+                np.array(disk_users, dtype=np.int64),
+                frozenset(claims),
+                np.array(claim_users, dtype=np.int64),
+                in_use,
+            )
+        )
+        return PreFilterResult()
+
+    def _claims_in_use(self, namespace: str, claims: set[str]) -> int:
+        """How many of the claims a pod on some node mounts."""
+        pods = self.handle.cluster.pods
+        if not claims:
+            return 0
+        mounted = [
+            claims.intersection(_mounted_claims(c.pod)) if c.namespace == namespace else set() for c in pods.classes
+        ]
+        users = np.array([i for i, names in enumerate(mounted) if names], dtype=np.int64)
+        on_nodes = np.unique(pods.cells(users)[0]) if len(users) else users
+        return len({name for i in on_nodes for name in mounted[i]})
+
+    def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
+        """Turn away nodes with a conflicting disk, and every node while a ReadWriteOncePod claim is in use."""
+        found = state.read(_State)
+        if found is None:
+            raise PluginError('cannot read "PreFilterVolumeRestrictions" from cycleState')
+        users = self.handle.cluster.pods.sum_per_node(found.disk_users)[nodes.rows]
+        users = users + nodes.delta((self.name, "disk"), found.disk_users)
+        in_use = found.in_use + nodes.delta((self.name, "claim"), found.claim_users)
+        which = np.where(in_use > 0, _ONCE, -1) + np.zeros(len(nodes), dtype=np.int64)
+        which[users > 0] = _DISK
+
+        def details(position: int) -> tuple[Reason, ...]:
+            if which[position] == _ONCE:
+                return (self._claim_reason(pod, found),)
+            return (self._disk_reason(found, int(nodes.rows[position])),)
+
+        return Rejections.choose(which, _STATUSES, details)
+
+    def _claim_reason(self, pod: Pod, found: _State) -> Reason:
+        pods = self.handle.cluster.pods
+        for index in pods.assigned[found.claim_users[pods.class_id[pods.assigned]] > 0]:
+            other = pods.classes[pods.class_id[index]].pod
+            if other.namespace == pod.namespace:
+                claim = next(name for name in _mounted_claims(other) if name in found.claims)
+                key = pods.key(int(index))
+                data = {"claim": claim, "pod": key}
+                return Reason(REASON_READ_WRITE_ONCE_POD, f"claim {claim} is used by {key}", data)
+        return Reason(REASON_READ_WRITE_ONCE_POD, "the claim is used by a pod nominated to the node")
+
+    def _disk_reason(self, found: _State, row: int) -> Reason:
+        pods = self.handle.cluster.pods
+        for index in pods.on_node(row):
+            if found.disk_users[pods.class_id[index]]:
+                used = pods.classes[pods.class_id[index]].pod.spec.volumes
+                disk = next(disk for disk in found.disks if any(disks_conflict(disk, volume) for volume in used))
+                key = pods.key(int(index))
+                return Reason(REASON_DISK, f"the disk of volume {disk.name} is used by {key}", {"pod": key})
+        return Reason(REASON_DISK, "the disk is used by a pod nominated to the node")
+
+
+def _mounted_claims(pod: Pod) -> list[str]:
+    """The claims that a pod names; those of its ephemeral volumes are its own anyway."""
+    return [
+        volume.persistent_volume_claim.claim_name
+        for volume in pod.spec.volumes
+        if volume.persistent_volume_claim is not None
+    ]

@@ -1,0 +1,113 @@
+"""VolumeZone: a bound volume's zone and region labels must match its node's, where the node has any such label."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from kschedctl.api.pod import Pod
+from kschedctl.api.storage import StorageClass
+from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.nodes import Nodes
+from kschedctl.cluster.overlay import Overlay
+from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.interface import FilterPlugin, PluginError, PreFilterPlugin, PreFilterResult
+from kschedctl.framework.status import SKIP, Code, Reason, Rejections, Status
+from kschedctl.volumes.claims import WAIT_FOR_FIRST_CONSUMER, claim_class, claim_not_found
+from kschedctl.volumes.zones import VolumeLabel, volume_labels, zoned_nodes
+
+REASON: Final = "node(s) had no available volume zone"
+
+
+class _UnusableClaimError(Exception):
+    """A claim without a volume whose zone could be looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """The labels of the pod's volumes, each with its claim."""
+
+    labels: tuple[tuple[str, VolumeLabel], ...]
+
+
+class VolumeZone(PreFilterPlugin, FilterPlugin):
+    """Upstream: plugins/volumezone."""
+
+    name = "VolumeZone"
+
+    def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
+        """Collect the labels of the pod's volumes; skip where there are none. Ephemeral volumes are not looked at."""
+        labels: list[tuple[str, VolumeLabel]] = []
+        try:
+            for volume in pod.spec.volumes:
+                if volume.persistent_volume_claim is not None:
+                    claim = volume.persistent_volume_claim.claim_name
+                    found = _bound_volume(self.handle.cluster, pod.namespace, claim)
+                    if found is not None:
+                        labels += [(claim, label) for label in volume_labels(found)]
+        except _UnusableClaimError as error:
+            return PreFilterResult(Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (str(error),)))
+        if not labels:
+            return PreFilterResult(SKIP)
+        state.write(_State(tuple(labels)))
+        return PreFilterResult()
+
+    def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
+        """Turn away nodes in other zones or regions. Other pods play no part."""
+        found = state.read(_State)
+        if found is None:
+            raise PluginError('reading "PreFilterVolumeZone" from cycleState: not found')
+        table = self.handle.cluster.nodes
+        conflict = np.zeros(len(table), dtype=np.bool_)
+        for _, label in found.labels:
+            conflict |= ~label.matches(table)
+        # A node without any such label is taken to be in a cluster without zones.
+        conflict &= zoned_nodes(table)
+
+        def details(position: int) -> tuple[Reason, ...]:
+            return (_reason(table, found.labels, int(nodes.rows[position])),)
+
+        return Rejections.where(conflict[nodes.rows], Code.UNSCHEDULABLE_AND_UNRESOLVABLE, REASON, details)
+
+
+def _bound_volume(cluster: Cluster, namespace: str, name: str) -> PersistentVolume | None:
+    """The volume of a claim; ``None`` for a claim that waits for its first pod."""
+    if not name:
+        raise _UnusableClaimError("PersistentVolumeClaim had no name")
+    claim = cluster.get(PersistentVolumeClaim, name, namespace)
+    if claim is None:
+        raise _UnusableClaimError(claim_not_found(name))
+    if claim.spec.volume_name:
+        volume = cluster.get(PersistentVolume, claim.spec.volume_name)
+        if volume is None:
+            raise _UnusableClaimError(f'persistentvolume "{claim.spec.volume_name}" not found')
+        return volume
+    class_name = claim_class(claim)
+    if not class_name:
+        raise _UnusableClaimError("PersistentVolumeClaim had no pv name and storageClass name")
+    storage_class = cluster.get(StorageClass, class_name)
+    if storage_class is None:
+        raise _UnusableClaimError(f'storageclass.storage.k8s.io "{class_name}" not found')
+    if storage_class.volume_binding_mode != WAIT_FOR_FIRST_CONSUMER:
+        raise _UnusableClaimError("PersistentVolume had no name")
+    return None
+
+
+def _reason(nodes: Nodes, labels: tuple[tuple[str, VolumeLabel], ...], row: int) -> Reason:
+    claim, label = next((claim, label) for claim, label in labels if not label.matches(nodes)[row])
+    has = label.value_on(nodes, row)
+    where = f"in {label.kind} {has}" if has is not None else f"in no {label.kind}"
+    detail = (
+        f"claim {claim} is on volume {label.volume} in {label.kind} {' or '.join(label.values)}, the node is {where}"
+    )
+    data = {
+        "claim": claim,
+        "volume": label.volume,
+        "label": label.key,
+        "volumeValues": list(label.values),
+        "nodeValue": has,
+    }
+    return Reason(REASON, detail, data)

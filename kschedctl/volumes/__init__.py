@@ -1,0 +1,1 @@
+"""Volumes: the scheduler's binder, the PersistentVolume controller's matching, and what is attached to nodes."""

@@ -1,0 +1,159 @@
+"""The CSI volumes that pods attach to their nodes, as NodeVolumeLimits counts them (``filterAttachableVolumes``)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+from kschedctl.api.pod import Pod
+from kschedctl.api.storage import StorageClass
+from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim, Volume
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.volumes.claims import claim_class, claim_key, claim_not_found, not_owned
+from kschedctl.volumes.migration import (
+    PLUGINS_BY_NAME,
+    PORTWORX,
+    InTreePlugin,
+    MigrationError,
+    in_tree_plugin,
+    inline_handle,
+    volume_handle,
+)
+
+
+class Needs(IntEnum):
+    """What a node must have for a volume to count there; each includes those before it."""
+
+    NOTHING = 0
+    CSI_NODE = 1
+    MIGRATED_PORTWORX = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Attachable:
+    """A CSI volume.
+
+    Attributes
+    ----------
+    driver, handle : str
+        What it is attached by, and its name there; of a claim without a volume a name of its own.
+    needs : Needs
+        On which nodes it counts.
+    claim : str
+        ``namespace/name`` of the claim; empty for a disk that the pod names directly.
+    """
+
+    driver: str
+    handle: str
+    needs: Needs
+    claim: str = ""
+
+    @property
+    def identity(self) -> tuple[str, str]:
+        """Driver and handle: what tells volumes apart."""
+        return self.driver, self.handle
+
+
+@dataclass(frozen=True, slots=True)
+class Unattachable:
+    """A volume that cannot be counted.
+
+    Attributes
+    ----------
+    problem : str
+        Why.
+    needs : Needs
+        On which nodes that matters.
+    missing : bool
+        Whether the claim does not exist, which turns a pod away; everything else is an error.
+    """
+
+    problem: str
+    needs: Needs
+    missing: bool = False
+
+
+def counts_volumes(pod: Pod) -> bool:
+    """Whether a pod has any volume that could be attached by a CSI driver."""
+    return any(
+        volume.persistent_volume_claim is not None or volume.ephemeral is not None or in_tree_plugin(volume) is not None
+        for volume in pod.spec.volumes
+    )
+
+
+def attachable_volumes(cluster: Cluster, pod: Pod, *, new: bool) -> list[Attachable | Unattachable]:
+    """The volumes of a pod that count, in the pod's order.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The cluster.
+    pod : Pod
+        A pod with its name and uid, if it has ephemeral volumes.
+    new : bool
+        Whether the pod is the one to be placed; of others, claims that do not exist are not counted.
+    """
+    found = (_attachable(cluster, pod, volume, new=new) for volume in pod.spec.volumes)
+    return [volume for volume in found if volume is not None]
+
+
+def _attachable(cluster: Cluster, pod: Pod, volume: Volume, *, new: bool) -> Attachable | Unattachable | None:
+    if volume.persistent_volume_claim is not None:
+        name = volume.persistent_volume_claim.claim_name
+    elif volume.ephemeral is not None:
+        name = f"{pod.name}-{volume.name}"
+    else:
+        return _inline(volume)
+    if not name:
+        return Unattachable("PersistentVolumeClaim had no name", Needs.NOTHING)
+    claim = cluster.get(PersistentVolumeClaim, name, pod.namespace)
+    if claim is None:
+        problem = f"looking up PVC {pod.namespace}/{name}: {claim_not_found(name)}"
+        return Unattachable(problem, Needs.NOTHING, missing=True) if new else None
+    if volume.ephemeral is not None:
+        problem = not_owned(claim, pod)
+        if problem:
+            return Unattachable(problem, Needs.NOTHING)
+    return _of_claim(cluster, claim)
+
+
+def _inline(volume: Volume) -> Attachable | Unattachable | None:
+    plugin = in_tree_plugin(volume)
+    if plugin is None or not plugin.translated:
+        return None
+    try:
+        return Attachable(plugin.driver, inline_handle(volume), _needs(plugin))
+    except MigrationError as error:
+        return Unattachable(f"converting volume({volume.name}) from inline to csi: {error}", _needs(plugin))
+
+
+def _of_claim(cluster: Cluster, claim: PersistentVolumeClaim) -> Attachable | None:
+    """The volume of a claim; without one, whatever its class's provisioner will make."""
+    volume = cluster.get(PersistentVolume, claim.spec.volume_name) if claim.spec.volume_name else None
+    key = claim_key(claim)
+    if volume is None:
+        storage_class = cluster.get(StorageClass, claim_class(claim))
+        if storage_class is None or not storage_class.provisioner:
+            return None
+        plugin = PLUGINS_BY_NAME.get(storage_class.provisioner)
+        # No volume has this handle: neither a claim's name nor a driver's handle begins with a line break.
+        handle = f"\n{key}"
+        if plugin is None:
+            return Attachable(storage_class.provisioner, handle, Needs.NOTHING, key)
+        return Attachable(plugin.driver, handle, _needs(plugin), key) if plugin.translated else None
+    csi = volume.spec.csi
+    if csi is not None:
+        named = csi.driver and csi.volume_handle
+        return Attachable(csi.driver, csi.volume_handle, Needs.NOTHING, key) if named else None
+    plugin = in_tree_plugin(volume.spec)
+    if plugin is None or not plugin.translated:
+        return None
+    try:
+        handle = volume_handle(volume)
+    except MigrationError:
+        return None
+    return Attachable(plugin.driver, handle, _needs(plugin), key) if handle else None
+
+
+def _needs(plugin: InTreePlugin) -> Needs:
+    return Needs.MIGRATED_PORTWORX if plugin is PORTWORX else Needs.CSI_NODE

@@ -1,0 +1,296 @@
+"""What the PersistentVolume controller does with a claim when it next looks at it, before any pod does.
+
+Source: pkg/controller/volume/persistentvolume ``syncClaim``. The messages are those of the events on the claim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import groupby
+from typing import Final
+
+import numpy as np
+from msgspec.structs import replace
+
+from kschedctl.api.selectors import Selector, SelectorError
+from kschedctl.api.storage import StorageClass
+from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.pods import PENDING
+from kschedctl.volumes.claims import (
+    BIND_COMPLETED,
+    SELECTED_NODE,
+    claim_class,
+    claim_uses,
+    default_storage_class,
+    has_class,
+    is_bound_to,
+    is_delayed,
+    storage_capacity,
+)
+from kschedctl.volumes.matching import (
+    Mismatch,
+    access_modes_mismatch,
+    claim_selector,
+    mismatches,
+    serves_access_modes,
+)
+from kschedctl.volumes.migration import PLUGINS_BY_NAME
+
+_IN_TREE_PREFIX: Final = "kubernetes.io/"
+_MODES: Final = ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")
+
+
+class Action(StrEnum):
+    """What becomes of a claim."""
+
+    #: It is bound, and stays so.
+    KEEP = "Bound"
+    #: It is bound to a volume that exists.
+    BIND = "Bind"
+    #: Its provisioner is asked for a volume.
+    PROVISION = "Provision"
+    #: It waits for a pod that uses it.
+    WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
+    #: It waits for the pods that use it to be scheduled.
+    WAIT_FOR_POD = "WaitForPodScheduled"
+    #: The volume that it names does not exist yet.
+    WAIT_FOR_VOLUME = "WaitForVolume"
+    #: No volume suits it, or the one it names is another claim's.
+    FAILED_BINDING = "FailedBinding"
+    #: The volume that it names does not satisfy it.
+    VOLUME_MISMATCH = "VolumeMismatch"
+    #: Its class does not exist or cannot provision.
+    PROVISIONING_FAILED = "ProvisioningFailed"
+    #: It was bound to a volume that is gone, or is another claim's.
+    LOST = "Lost"
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A volume that is not for the claim.
+
+    Attributes
+    ----------
+    volume : str
+        Its name.
+    mismatches : tuple of Mismatch
+        Every reason; empty where the volume would do but another goes first.
+    """
+
+    volume: str
+    mismatches: tuple[Mismatch, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimOutcome:
+    """What the controller does with one claim.
+
+    Attributes
+    ----------
+    claim : PersistentVolumeClaim
+        The claim, with the default class where it is given one.
+    action : Action
+        What it does.
+    message : str
+        The event on the claim; empty where there is none.
+    volume : str
+        The volume concerned; empty where there is none.
+    provisioner : str
+        Whom it asks for a volume; empty where it asks nobody.
+    default_class : str
+        The default class that the claim is given; empty where it is given none.
+    rejected : tuple of Rejected
+        Why each other volume is not taken, in the order of the snapshot; empty for a claim that is bound.
+    """
+
+    claim: PersistentVolumeClaim
+    action: Action
+    message: str = ""
+    volume: str = ""
+    provisioner: str = ""
+    default_class: str = ""
+    rejected: tuple[Rejected, ...] = ()
+
+
+def sync_claim(cluster: Cluster, claim: PersistentVolumeClaim) -> ClaimOutcome:
+    """Decide about one claim.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        Its cluster.
+    claim : PersistentVolumeClaim
+        The claim.
+
+    Raises
+    ------
+    SnapshotError
+        Where a size is not a quantity.
+    """
+    if BIND_COMPLETED in claim.metadata.annotations:
+        return _sync_bound(cluster, claim)
+    if claim.spec.volume_name:
+        return _sync_named(cluster, claim)
+    try:
+        selector = claim_selector(claim)
+    except SelectorError as error:
+        return ClaimOutcome(claim, Action.FAILED_BINDING, str(error))
+    return _sync_unbound(cluster, claim, selector)
+
+
+def _sync_bound(cluster: Cluster, claim: PersistentVolumeClaim) -> ClaimOutcome:
+    name = claim.spec.volume_name
+    if not name:
+        message = "Bound claim has lost reference to PersistentVolume. Data on the volume is lost!"
+        return ClaimOutcome(claim, Action.LOST, message)
+    volume = cluster.get(PersistentVolume, name)
+    if volume is None:
+        message = "Bound claim has lost its PersistentVolume. Data on the volume is lost!"
+        return ClaimOutcome(claim, Action.LOST, message, name)
+    reference = volume.spec.claim_ref
+    if reference is None:
+        return ClaimOutcome(claim, Action.BIND, volume=name)
+    if reference.uid == claim.metadata.uid:
+        return ClaimOutcome(claim, Action.KEEP, volume=name)
+    message = "Two claims are bound to the same volume, this one is bound incorrectly"
+    return ClaimOutcome(claim, Action.LOST, message, name)
+
+
+def _sync_named(cluster: Cluster, claim: PersistentVolumeClaim) -> ClaimOutcome:
+    """A claim that names its volume gets that or none."""
+    name = claim.spec.volume_name
+    volume = cluster.get(PersistentVolume, name)
+    if volume is None:
+        return ClaimOutcome(claim, Action.WAIT_FOR_VOLUME, volume=name)
+    if is_bound_to(volume, claim):
+        return ClaimOutcome(claim, Action.BIND, volume=name)
+    if volume.spec.claim_ref is not None:
+        message = f'volume "{name}" already bound to a different claim.'
+        rejected = Rejected(name, tuple(m for m in mismatches(claim, volume, None) if m.field == "claimRef"))
+        return ClaimOutcome(claim, Action.FAILED_BINDING, message, name, rejected=(rejected,))
+    # The volume's phase and labels are not asked where the claim names it.
+    found = {m.field: m for m in mismatches(claim, volume, None) if m.field in _NAMED_PROBLEMS}
+    first = next((text for field, text in _NAMED_PROBLEMS.items() if field in found), None)
+    if first is None:
+        return ClaimOutcome(claim, Action.BIND, volume=name)
+    message = f'Cannot bind to requested volume "{name}": {first.format(volume=name)}'
+    rejected = Rejected(name, tuple(found.values()))
+    return ClaimOutcome(claim, Action.VOLUME_MISMATCH, message, name, rejected=(rejected,))
+
+
+#: What is checked of a volume that a claim names, in this order, and the controller's words for it.
+_NAMED_PROBLEMS: Final = {
+    "deletionTimestamp": 'the volume is marked for deletion "{volume}"',
+    "capacity": "requested PV is too small",
+    "storageClassName": "storageClassName does not match",
+    "volumeAttributesClassName": "volumeAttributesClassName does not match",
+    "volumeMode": "incompatible volumeMode",
+    "accessModes": "incompatible accessMode",
+}
+
+
+def _sync_unbound(cluster: Cluster, claim: PersistentVolumeClaim, selector: Selector | None) -> ClaimOutcome:
+    delayed = is_delayed(cluster, claim)
+    volume = find_best_match(cluster, claim, selector, delayed=delayed)
+    chosen = volume.name if volume is not None else ""
+    rejected = _rejected(cluster, claim, selector, chosen)
+    if volume is not None:
+        return ClaimOutcome(claim, Action.BIND, volume=chosen, rejected=rejected)
+    if not has_class(claim):
+        default = default_storage_class(cluster)
+        if default is not None:
+            # The controller writes the class down and begins again.
+            given = replace(claim, spec=replace(claim.spec, storage_class_name=default.name))
+            return _with_default_class(_sync_unbound(cluster, given, selector), default.name)
+    if delayed and SELECTED_NODE not in claim.metadata.annotations:
+        action, message = _waiting(cluster, claim)
+        return ClaimOutcome(claim, action, message, rejected=rejected)
+    if claim_class(claim):
+        action, message, provisioner = _provision(cluster, claim)
+        return ClaimOutcome(claim, action, message, provisioner=provisioner, rejected=rejected)
+    message = "no persistent volumes available for this claim and no storage class is set"
+    return ClaimOutcome(claim, Action.FAILED_BINDING, message, rejected=rejected)
+
+
+def _with_default_class(outcome: ClaimOutcome, name: str) -> ClaimOutcome:
+    return ClaimOutcome(
+        outcome.claim, outcome.action, outcome.message, outcome.volume, outcome.provisioner, name, outcome.rejected
+    )
+
+
+def find_best_match(
+    cluster: Cluster, claim: PersistentVolumeClaim, selector: Selector | None, *, delayed: bool
+) -> PersistentVolume | None:
+    """The volume that the controller binds a claim to.
+
+    Volumes with fewer access modes go first; among these one that names the claim, then the smallest. Of a class that
+    waits for the first pod, only a volume that names the claim is taken.
+    """
+
+    def modes(volume: PersistentVolume) -> tuple[int, list[int]]:
+        indices = sorted({_MODES.index(mode) for mode in volume.spec.access_modes if mode in _MODES})
+        return len(indices), indices
+
+    serving = [v for v in cluster.list(PersistentVolume) if serves_access_modes(claim, v)]
+    for _, group in groupby(sorted(serving, key=modes), key=modes):
+        fitting = [volume for volume in group if next(mismatches(claim, volume, selector), None) is None]
+        named = next((volume for volume in fitting if is_bound_to(volume, claim)), None)
+        if named is not None:
+            return named
+        if fitting and not delayed:
+            return min(fitting, key=storage_capacity)
+    return None
+
+
+def _rejected(
+    cluster: Cluster, claim: PersistentVolumeClaim, selector: Selector | None, chosen: str
+) -> tuple[Rejected, ...]:
+    out = []
+    for volume in cluster.list(PersistentVolume):
+        if volume.name != chosen:
+            found = tuple(mismatches(claim, volume, selector))
+            if is_bound_to(volume, claim) and not serves_access_modes(claim, volume):
+                found = (*found, access_modes_mismatch(claim, volume))
+            out.append(Rejected(volume.name, found))
+    return tuple(out)
+
+
+def _waiting(cluster: Cluster, claim: PersistentVolumeClaim) -> tuple[Action, str]:
+    consumers = pending_consumers(cluster, claim)
+    if not consumers:
+        message = "waiting for first consumer to be created before binding"
+        return Action.WAIT_FOR_FIRST_CONSUMER, message
+    noun = "pod" if len(consumers) == 1 else "pods"
+    return Action.WAIT_FOR_POD, f"waiting for {noun} {','.join(consumers)} to be scheduled"
+
+
+def pending_consumers(cluster: Cluster, claim: PersistentVolumeClaim) -> Sequence[str]:
+    """The names of the pods without a node that use a claim."""
+    pods = cluster.pods
+    return [
+        pods.records[index].metadata.name
+        for index in np.flatnonzero(pods.node_row == PENDING).tolist()
+        if pods.records[index].metadata.namespace == claim.namespace
+        and any(use.claim == claim.name for use in claim_uses(pods.pod(index)))
+    ]
+
+
+def _provision(cluster: Cluster, claim: PersistentVolumeClaim) -> tuple[Action, str, str]:
+    name = claim_class(claim)
+    storage_class = cluster.get(StorageClass, name)
+    if storage_class is None:
+        return Action.PROVISIONING_FAILED, f'storageclass.storage.k8s.io "{name}" not found', ""
+    provisioner = storage_class.provisioner
+    plugin = PLUGINS_BY_NAME.get(provisioner)
+    if plugin is None and provisioner.startswith(_IN_TREE_PREFIX):
+        return Action.PROVISIONING_FAILED, f"no volume plugin matched name: {provisioner}", ""
+    driver = plugin.driver if plugin is not None else provisioner
+    message = (
+        f"Waiting for a volume to be created either by the external provisioner '{driver}' or manually by the system "
+        "administrator. If volume creation is delayed, please verify that the provisioner is running and correctly "
+        "registered."
+    )
+    return Action.PROVISION, message, driver

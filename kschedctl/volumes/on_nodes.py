@@ -1,0 +1,164 @@
+"""What becomes of claims if their pod goes to a node, for every node."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kschedctl.api.core import Node
+from kschedctl.api.volume import PersistentVolumeClaim
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.labels import Mask
+from kschedctl.volumes.binder import Binder, BoundCheck, PodVolumes, ProvisionCheck
+from kschedctl.volumes.claims import SELECTED_NODE, claim_key, group_claims
+from kschedctl.volumes.explain import explain_bound, explain_space, shown_topologies
+from kschedctl.volumes.zones import in_zone
+
+
+class Verdict(StrEnum):
+    """What becomes of one claim if its pod goes to one node."""
+
+    #: Its volume can be reached.
+    BOUND = "bound"
+    #: Its volume cannot be reached.
+    UNREACHABLE = "unreachable"
+    #: Its volume is of another zone or region than the node.
+    OTHER_ZONE = "otherZone"
+    #: Its volume does not exist.
+    MISSING = "missing"
+    #: It takes an existing volume.
+    TAKES = "takes"
+    #: A volume is made for it.
+    PROVISIONED = "provisioned"
+    #: A volume is being made for it, for another node.
+    ELSEWHERE = "elsewhere"
+    #: No volume suits it, and none can be made.
+    NONE = "none"
+    #: A volume could be made, but there is too little space.
+    NO_SPACE = "noSpace"
+    #: It is the controller's to bind, not the scheduler's.
+    IMMEDIATE = "immediate"
+
+    @property
+    def usable(self) -> bool:
+        """Whether the pod could run there, as far as this claim goes."""
+        return self in (Verdict.BOUND, Verdict.TAKES, Verdict.PROVISIONED)
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimOnNode:
+    """What becomes of a claim on a node.
+
+    Attributes
+    ----------
+    claim : str
+        ``namespace/name``.
+    verdict : Verdict
+        What becomes of it.
+    volume : str
+        The volume it has or takes; empty where there is none.
+    detail : str
+        Why not; empty where it is usable.
+    """
+
+    claim: str
+    verdict: Verdict
+    volume: str = ""
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeOverview:
+    """What becomes of some claims on a node, in the order of the pod's volumes."""
+
+    node: str
+    claims: tuple[ClaimOnNode, ...]
+
+    @property
+    def usable(self) -> bool:
+        """Whether every claim is usable there."""
+        return all(claim.verdict.usable for claim in self.claims)
+
+
+def claims_on_nodes(
+    cluster: Cluster, binder: Binder, claims: Sequence[PersistentVolumeClaim]
+) -> tuple[NodeOverview, ...]:
+    """What becomes of the claims of one pod on each node.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The cluster.
+    binder : Binder
+        The binder over it.
+    claims : sequence of PersistentVolumeClaim
+        The claims, in the order of the pod's volumes.
+
+    Raises
+    ------
+    SnapshotError
+        Where a size is not a quantity.
+    SelectorError
+        Where a claim's selector is wrong.
+    """
+    found = binder.find_pod_volumes(group_claims(cluster, claims))
+    volumes = (check.volume for check in found.bound)
+    zones = {volume.name: in_zone(cluster.nodes, volume) for volume in volumes if volume is not None}
+    looker = _Looker(cluster, binder, found, zones)
+    return tuple(
+        NodeOverview(node.name, tuple(looker.look(claim, node, row) for claim in claims))
+        for row, node in enumerate(cluster.nodes.objects)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Looker:
+    """Reads single answers off what the binder found."""
+
+    cluster: Cluster
+    binder: Binder
+    found: PodVolumes
+    in_zone: dict[str, Mask]
+
+    def look(self, claim: PersistentVolumeClaim, node: Node, row: int) -> ClaimOnNode:
+        """What becomes of a claim on a node."""
+        key = claim_key(claim)
+        for check in self.found.bound:
+            if check.claim is claim:
+                return self._bound(check, node, row)
+        if any(selected is claim for selected in self.found.selected):
+            selected_node = claim.metadata.annotations[SELECTED_NODE]
+            if selected_node != node.name:
+                return ClaimOnNode(key, Verdict.ELSEWHERE, detail=f"being provisioned for node {selected_node}")
+        for match in self.found.matches:
+            if match.claim is claim and match.choice[row] >= 0:
+                return ClaimOnNode(key, Verdict.TAKES, match.candidates[match.choice[row]].name)
+        for provision in self.found.provisions:
+            if provision.claim is claim:
+                return self._provisioned(provision, row)
+        return ClaimOnNode(key, Verdict.IMMEDIATE, detail="it waits for the PersistentVolume controller")
+
+    def _bound(self, check: BoundCheck, node: Node, row: int) -> ClaimOnNode:
+        key = claim_key(check.claim)
+        if check.volume is not None and check.reachable[row]:
+            verdict = Verdict.BOUND if self.in_zone[check.volume.name][row] else Verdict.OTHER_ZONE
+            return ClaimOnNode(key, verdict, check.volume.name)
+        verdict = Verdict.MISSING if check.volume is None else Verdict.UNREACHABLE
+        detail, _ = explain_bound(self.binder, check, node, row)
+        return ClaimOnNode(key, verdict, check.claim.spec.volume_name, detail)
+
+    def _provisioned(self, check: ProvisionCheck, row: int) -> ClaimOnNode:
+        key = claim_key(check.claim)
+        wanted = check.provisioning
+        name = wanted.storage_class.name
+        if wanted.unsupported:
+            detail = f"no volume suits it here, and class {name} does not provision"
+            return ClaimOnNode(key, Verdict.NONE, detail=detail)
+        if not wanted.allowed[row]:
+            topologies = shown_topologies(wanted.storage_class.allowed_topologies)
+            return ClaimOnNode(key, Verdict.NONE, detail=f"class {name} provisions only for {topologies}")
+        if not wanted.enough[row]:
+            detail, _ = explain_space(self.cluster, self.binder, check, row)
+            return ClaimOnNode(key, Verdict.NO_SPACE, detail=detail)
+        return ClaimOnNode(key, Verdict.PROVISIONED)

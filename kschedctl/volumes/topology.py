@@ -1,0 +1,123 @@
+"""From where volumes can be reached, as masks over nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from kschedctl.api.meta import LabelSelector, LabelSelectorRequirement
+from kschedctl.api.node_selector import NodeSelector
+from kschedctl.api.selectors import IN, Selector, SelectorError, parse_label_selector, parse_node_term
+from kschedctl.api.storage import CSINode, TopologySelectorTerm
+from kschedctl.api.volume import PersistentVolume
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.labels import Mask
+from kschedctl.volumes.migration import MIGRATED_PLUGINS, InTreePlugin, in_tree_plugin, migrated_affinity
+
+
+def affinity_of(volume: PersistentVolume) -> NodeSelector | None:
+    """The volume's required node affinity, where it has one."""
+    return volume.spec.node_affinity.required if volume.spec.node_affinity is not None else None
+
+
+def label_terms(affinity: NodeSelector) -> Iterable[Selector]:
+    """What each term of a volume's node affinity asks of a node's labels.
+
+    Terms that are empty or wrong match no node and are left out. Fields are not looked at: upstream compares a volume
+    with a node's labels alone, so that ``metadata.name`` has nothing to be compared with.
+    """
+    for term in affinity.node_selector_terms:
+        try:
+            parsed = parse_node_term(term)
+        except SelectorError:
+            continue
+        if parsed is not None:
+            yield parsed.labels
+
+
+class VolumeTopology:
+    """Masks over the nodes of a cluster, each made once.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The cluster.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._by_affinity: dict[NodeSelector | None, Mask] = {}
+        self._migrated: dict[str, Mask] = {}
+
+    def reachable(self, volume: PersistentVolume) -> Mask:
+        """The nodes that a volume's node affinity matches: bool, shape (n_nodes,). Not to be written to.
+
+        Source: component-helpers ``CheckNodeAffinity``.
+        """
+        return self._matching(affinity_of(volume))
+
+    def reachable_as_bound(self, volume: PersistentVolume) -> Mask:
+        """As ``reachable``, but with the affinity translated on nodes where the volume's plugin is migrated to CSI.
+
+        Raises
+        ------
+        MigrationError
+            Where some node needs a translation that there is none of.
+        """
+        plugin = in_tree_plugin(volume.spec)
+        if plugin is None or not plugin.translated or not self.migrated(plugin).any():
+            return self.reachable(volume)
+        translated = self._matching(migrated_affinity(volume, plugin))
+        return np.where(self.migrated(plugin), translated, self.reachable(volume))
+
+    def needs_translation(self, volume: PersistentVolume) -> Mask:
+        """The nodes on which a volume is taken for a CSI volume: bool, shape (n_nodes,). Not to be written to."""
+        plugin = in_tree_plugin(volume.spec)
+        if plugin is None or not plugin.translated:
+            return np.zeros(len(self._cluster.nodes), dtype=np.bool_)
+        return self.migrated(plugin)
+
+    def migrated(self, plugin: InTreePlugin) -> Mask:
+        """The nodes whose CSINode lists a plugin as migrated: bool, shape (n_nodes,). Not to be written to."""
+        mask = self._migrated.get(plugin.name)
+        if mask is None:
+            rows = self._cluster.nodes.row
+            mask = self._migrated[plugin.name] = np.zeros(len(self._cluster.nodes), dtype=np.bool_)
+            for csi_node in self._cluster.list(CSINode):
+                row = rows.get(csi_node.name)
+                if row is not None:
+                    mask[row] = plugin.name in csi_node.metadata.annotations.get(MIGRATED_PLUGINS, "").split(",")
+        return mask
+
+    def allowed(self, terms: tuple[TopologySelectorTerm, ...]) -> Mask:
+        """The nodes that a StorageClass's ``allowedTopologies`` match, all without any: bool, shape (n_nodes,)."""
+        nodes = self._cluster.nodes
+        if not terms:
+            return np.ones(len(nodes), dtype=np.bool_)
+        mask = np.zeros(len(nodes), dtype=np.bool_)
+        for term in terms:
+            expressions = tuple(LabelSelectorRequirement(e.key, IN, e.values) for e in term.match_label_expressions)
+            if expressions:
+                mask |= self.selected(LabelSelector(match_expressions=expressions))
+        return mask
+
+    def selected(self, selector: LabelSelector | None) -> Mask:
+        """The nodes that a label selector matches, none where there is none or it is wrong: bool, shape (n_nodes,)."""
+        nodes = self._cluster.nodes
+        if selector is not None:
+            try:
+                return nodes.labels.matches(parse_label_selector(selector))
+            except SelectorError:
+                pass
+        return np.zeros(len(nodes), dtype=np.bool_)
+
+    def _matching(self, affinity: NodeSelector | None) -> Mask:
+        mask = self._by_affinity.get(affinity)
+        if mask is None:
+            nodes = self._cluster.nodes
+            mask = np.full(len(nodes), affinity is None)
+            for selector in label_terms(affinity) if affinity is not None else ():
+                mask |= nodes.labels.matches(selector)
+            self._by_affinity[affinity] = mask
+        return mask

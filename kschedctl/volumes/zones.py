@@ -1,0 +1,107 @@
+"""Zones and regions of volumes, by the labels that VolumeZone compares with a node's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from kschedctl.api.selectors import IN, Requirement
+from kschedctl.api.volume import PersistentVolume
+from kschedctl.cluster.labels import Mask
+from kschedctl.cluster.nodes import Nodes
+from kschedctl.volumes.migration import BETA_REGION, BETA_ZONE, REGION, ZONE, ZONE_DELIMITER
+
+_KEYS: Final = (BETA_ZONE, BETA_REGION, ZONE, REGION)
+_SUCCESSOR: Final = {BETA_ZONE: ZONE, BETA_REGION: REGION}
+
+
+@dataclass(frozen=True, slots=True)
+class VolumeLabel:
+    """A zone or region label of a volume.
+
+    Attributes
+    ----------
+    volume : str
+        The volume's name.
+    key : str
+        The label.
+    values : tuple of str
+        The zones or regions that the volume is in.
+    """
+
+    volume: str
+    key: str
+    values: tuple[str, ...]
+
+    @property
+    def kind(self) -> str:
+        """``zone`` or ``region``."""
+        return "region" if self.key in (REGION, BETA_REGION) else "zone"
+
+    def matches(self, nodes: Nodes) -> Mask:
+        """Which nodes have one of the values, those without a beta label in its successor: bool, shape (n_nodes,)."""
+        column = nodes.labels[self.key]
+        mask = column.holds(Requirement(self.key, IN, self.values))
+        successor = _SUCCESSOR.get(self.key)
+        if successor is None:
+            return mask
+        newer = nodes.labels[successor].holds(Requirement(successor, IN, self.values))
+        return np.where(column.present, mask, newer)
+
+    def value_on(self, nodes: Nodes, row: int) -> str | None:
+        """What a node has instead; ``None`` where it has neither the label nor its successor."""
+        labels = nodes.objects[row].metadata.labels
+        return labels.get(self.key, labels.get(_SUCCESSOR.get(self.key, self.key)))
+
+
+def zones_in_label(value: str) -> tuple[str, ...]:
+    """The zones in a volume's label, which ``__`` separates; none where one of them is empty.
+
+    Examples
+    --------
+    >>> zones_in_label("a__b"), zones_in_label("a__")
+    (('a', 'b'), ())
+    """
+    zones = tuple(zone.strip() for zone in value.split(ZONE_DELIMITER))
+    return zones if all(zones) else ()
+
+
+def volume_labels(volume: PersistentVolume) -> tuple[VolumeLabel, ...]:
+    """The zone and region labels of a volume; those that cannot be read are ignored."""
+    labels = volume.metadata.labels
+    found = ((key, zones_in_label(labels[key])) for key in _KEYS if key in labels)
+    return tuple(VolumeLabel(volume.name, key, values) for key, values in found if values)
+
+
+def zoned_nodes(nodes: Nodes) -> Mask:
+    """Which nodes have any zone or region label; the others are in no zone and take any volume: shape (n_nodes,)."""
+    mask = np.zeros(len(nodes), dtype=np.bool_)
+    for key in _KEYS:
+        mask |= nodes.labels[key].present
+    return mask
+
+
+def in_zone(nodes: Nodes, volume: PersistentVolume) -> Mask:
+    """From which nodes a volume can be used, by its labels: bool, shape (n_nodes,)."""
+    mask = np.ones(len(nodes), dtype=np.bool_)
+    for label in volume_labels(volume):
+        mask &= label.matches(nodes)
+    return mask | ~zoned_nodes(nodes)
+
+
+def zones_of(nodes: Nodes, mask: Mask) -> tuple[str, ...]:
+    """The zones of some nodes, sorted; nodes without one do not count.
+
+    Parameters
+    ----------
+    nodes : Nodes
+        The nodes.
+    mask : ndarray of bool, shape (n_nodes,)
+        Which of them.
+    """
+    newer, older = nodes.labels[ZONE], nodes.labels[BETA_ZONE]
+    zones = {newer.values[code] for code in np.unique(newer.codes[mask & newer.present])}
+    zones |= {older.values[code] for code in np.unique(older.codes[mask & older.present & ~newer.present])}
+    return tuple(sorted(zones))

@@ -1,0 +1,81 @@
+"""An answer under an overlay equals the answer on a snapshot in which the pods were really removed or added."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kschedctl.api.meta import LabelSelector
+from kschedctl.api.pod import Pod
+from kschedctl.framework.interface import Plugin
+from kschedctl.framework.status import Code
+from kschedctl.plugins.inter_pod_affinity.plugin import InterPodAffinity
+from kschedctl.plugins.node_ports import NodePorts
+from kschedctl.plugins.node_resources.fit import NodeResourcesFit
+from kschedctl.plugins.pod_topology_spread.plugin import PodTopologySpread
+from kschedctl.testing.contract import plugin_checks
+from kschedctl.testing.samples import Sample, World
+from tests.builders import ZONE, decide, make_cluster, make_node, make_pod, said
+from tests.strategies import pods, worlds
+
+
+@pytest.mark.parametrize(
+    ("plugin", "aspect", "of_nodes"),
+    [
+        pytest.param(NodeResourcesFit, "requests", "offers", id="resources"),
+        pytest.param(NodePorts, "ports", "labels", id="ports"),
+        pytest.param(PodTopologySpread, "spread", "labels", id="spread"),
+        pytest.param(InterPodAffinity, "podAffinity", "labels", id="pod affinity"),
+    ],
+)
+@given(data=st.data())
+def test_overlay_equals_really_changing(plugin: type[Plugin], aspect: str, of_nodes: str, data: st.DataObject) -> None:
+    world = data.draw(worlds(aspect, of_nodes=(of_nodes,), pending=2))
+    pod = data.draw(pods(aspect).filter(_selects_something))
+    sample = Sample("drawn", pod, World((*world.nodes, *world.pods, *world.namespaces)))
+    checks = {check.clause.__name__: check for check in plugin_checks(plugin, samples=[sample])}
+    checks["overlay_equals_really_changing"]()
+
+
+def _selects_something(pod: Pod) -> bool:
+    """Leave out what the scheduler itself counts differently; see the table below."""
+    constraints = pod.spec.topology_spread_constraints
+    return all(constraint.label_selector != LabelSelector() for constraint in constraints)
+
+
+WEB = {"app": "web"}
+NODES = [make_node("a", zone="a", taints=["closed:NoSchedule"]), make_node("b", zone="b")]
+
+
+def spread_by(selector: dict[str, object], *, priority: int = 0) -> Pod:
+    constraint = {"topologyKey": ZONE, "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": selector}
+    return make_pod(labels=WEB, priority=priority, topologySpreadConstraints=[constraint])
+
+
+@pytest.mark.parametrize(
+    ("terminating", "nominated"),
+    [
+        # One pod in zone a, two that count in zone b.
+        pytest.param([], ("b",), id="a victim that counts: 2 + 1 - 1 = 2, without it 1 + 1 - 1"),
+        pytest.param(["victim"], ("b",), id="a terminating one does not count, yet it is taken off: 1 + 1 - 1 = 1"),
+    ],
+)
+def test_spreading_takes_off_what_it_did_not_count(terminating: list[str], nominated: tuple[str, ...]) -> None:
+    running = [
+        make_pod("a1", node="a", labels=WEB, priority=9),
+        make_pod("b1", node="b", labels=WEB, priority=9),
+        *([make_pod("b2", node="b", labels=WEB, priority=9)] if terminating else []),
+        make_pod("victim", node="b", labels=WEB, terminating=bool(terminating)),
+    ]
+    decision = decide(spread_by({"matchLabels": WEB}, priority=5), make_cluster(NODES, running))
+    assert said(decision, "PodTopologySpread", "b").code is Code.UNSCHEDULABLE
+    assert decision.post_filter is not None
+    assert decision.post_filter.nominated == nominated
+
+
+def test_spreading_by_an_empty_selector_counts_only_what_is_added() -> None:
+    running = [make_pod(f"b{i}", node="b", labels=WEB) for i in range(3)]
+    assert decide(spread_by({}), make_cluster(NODES, running)).best == ("b",)
+    waiting = make_pod("waiting", labels=WEB, nominated="b")
+    assert decide(spread_by({}), make_cluster(NODES, [*running, waiting])).best == ()

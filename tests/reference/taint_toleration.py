@@ -1,0 +1,33 @@
+"""TaintToleration node by node."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kschedctl.api.core import Node, Taint
+from kschedctl.api.pod import Pod
+
+
+def tolerated(pod: Pod, taint: Taint) -> bool:
+    """Whether one of the pod's tolerations covers a taint."""
+    for toleration in pod.spec.tolerations:
+        if toleration.effect not in ("", taint.effect) or toleration.key not in ("", taint.key):
+            continue
+        if toleration.operator == "Exists" or toleration.value == taint.value:
+            return True
+    return False
+
+
+def fits(pod: Pod, node: Node) -> bool:
+    """Whether the pod tolerates all hard taints."""
+    return all(tolerated(pod, taint) for taint in node.spec.taints if taint.effect != "PreferNoSchedule")
+
+
+def scores(pod: Pod, nodes: Sequence[Node]) -> dict[str, int]:
+    """The normalised score by node."""
+    counts = {}
+    for node in nodes:
+        soft = [taint for taint in node.spec.taints if taint.effect == "PreferNoSchedule"]
+        counts[node.name] = len([taint for taint in soft if not tolerated(pod, taint)])
+    most = max(counts.values())
+    return {name: 100 - (100 * count // most if most else 0) for name, count in counts.items()}

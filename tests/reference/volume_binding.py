@@ -1,0 +1,109 @@
+"""The binder node by node and claim by claim, as slow and plain as can be: CSI volumes only."""
+
+from __future__ import annotations
+
+from kschedctl.api.core import Node
+from kschedctl.api.quantity import parse_quantity
+from kschedctl.api.selectors import matches, parse_label_selector
+from kschedctl.api.storage import CSIDriver, CSIStorageCapacity, StorageClass
+from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
+from kschedctl.cluster.cluster import Cluster
+from tests.reference.node_affinity import term_matches
+
+SELECTED_NODE = "volume.kubernetes.io/selected-node"
+
+
+def find_pod_volumes(
+    cluster: Cluster, claims: list[PersistentVolumeClaim], node: Node
+) -> tuple[set[str], dict[str, str]]:
+    """What stands against a node, and which volume each unbound claim takes there."""
+    problems: set[str] = set()
+    for claim in claims:
+        if claim.spec.volume_name:
+            volume = cluster.get(PersistentVolume, claim.spec.volume_name)
+            if volume is None:
+                problems.add("missing")
+                break
+            if not reaches(volume, node):
+                problems.add("node")
+                break
+    unbound = [claim for claim in claims if not claim.spec.volume_name]
+    to_provision = []
+    for claim in unbound:
+        if SELECTED_NODE in claim.metadata.annotations:
+            if claim.metadata.annotations[SELECTED_NODE] != node.name:
+                return problems | {"bind"}, {}
+            to_provision.append(claim)
+    taken: dict[str, str] = {}
+    for claim in sorted((c for c in unbound if c not in to_provision), key=size):
+        best = best_volume(cluster, claim, node, set(taken.values()))
+        if best is None:
+            to_provision.append(claim)
+        else:
+            taken[claim.name] = best.name
+    for claim in to_provision:
+        problem = why_not_provisioned(cluster, claim, node)
+        if problem:
+            return problems | {problem}, taken
+    return problems, taken
+
+
+def size(claim: PersistentVolumeClaim) -> int:
+    return parse_quantity(claim.spec.resources.requests.get("storage", 0))
+
+
+def reaches(volume: PersistentVolume, node: Node) -> bool:
+    affinity = volume.spec.node_affinity
+    if affinity is None or affinity.required is None:
+        return True
+    return any(term_matches(term, node) for term in affinity.required.node_selector_terms)
+
+
+def best_volume(cluster: Cluster, claim: PersistentVolumeClaim, node: Node, taken: set[str]) -> PersistentVolume | None:
+    best: PersistentVolume | None = None
+    for volume in cluster.list(PersistentVolume):
+        if volume.name in taken or volume.spec.storage_class_name != claim.spec.storage_class_name:
+            continue
+        owner = volume.spec.claim_ref
+        named = owner is not None and (owner.namespace, owner.name) == (claim.namespace, claim.name)
+        if owner is not None and (not named or owner.uid not in ("", claim.metadata.uid)):
+            continue
+        capacity = parse_quantity(volume.spec.capacity.get("storage", 0))
+        if capacity < size(claim) or volume.spec.volume_mode != claim.spec.volume_mode:
+            continue
+        if (volume.spec.volume_attributes_class_name or "") != (claim.spec.volume_attributes_class_name or ""):
+            continue
+        if volume.metadata.deletion_timestamp is not None:
+            continue
+        if named:
+            return volume if reaches(volume, node) else None
+        if volume.status.phase != "Available" or not set(claim.spec.access_modes) <= set(volume.spec.access_modes):
+            continue
+        selector = claim.spec.selector
+        if selector is not None and not matches(parse_label_selector(selector), volume.metadata.labels):
+            continue
+        if reaches(volume, node) and (best is None or capacity < parse_quantity(best.spec.capacity.get("storage", 0))):
+            best = volume
+    return best
+
+
+def why_not_provisioned(cluster: Cluster, claim: PersistentVolumeClaim, node: Node) -> str:
+    storage_class = cluster.get(StorageClass, claim.spec.storage_class_name or "")
+    assert storage_class is not None
+    if storage_class.provisioner == "kubernetes.io/no-provisioner":
+        return "bind"
+    terms = storage_class.allowed_topologies
+    labels = node.metadata.labels
+    allowed = [all(labels.get(e.key) in e.values for e in term.match_label_expressions) for term in terms]
+    if terms and not any(allowed):
+        return "bind"
+    driver = cluster.get(CSIDriver, storage_class.provisioner)
+    if driver is None or not driver.spec.storage_capacity:
+        return ""
+    for capacity in cluster.list(CSIStorageCapacity):
+        limit = capacity.capacity if capacity.maximum_volume_size is None else capacity.maximum_volume_size
+        if capacity.storage_class_name != storage_class.name or limit is None or capacity.node_topology is None:
+            continue
+        if parse_quantity(limit) >= size(claim) and matches(parse_label_selector(capacity.node_topology), labels):
+            return ""
+    return "space"
