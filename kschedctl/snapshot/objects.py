@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -19,6 +20,8 @@ from kschedctl.api.meta import ApiObject
 from kschedctl.errors import InputError
 from kschedctl.snapshot.conform import decode, plain, shown, top_level
 from kschedctl.snapshot.documents import Document, Envelope, documents, read_envelope
+from kschedctl.snapshot.header import HEADER_FIELD, SnapshotHeader
+from kschedctl.snapshot.list_stream import NotStreamableError, stream_list
 from kschedctl.snapshot.location import Location
 from kschedctl.snapshot.sources import Source, read_sources
 from kschedctl.snapshot.summary import ReadSummary
@@ -97,7 +100,7 @@ class Reading:
                 if isinstance(source, InputError):
                     self._note(source)
                     continue
-                for read in self._file(source):
+                for read in self._large_file(source) if source.path else self._file(source):
                     self._summary.n_objects += 1
                     # After a problem the rest is only looked through for more of them.
                     if not self._problems:
@@ -117,6 +120,31 @@ class Reading:
             if len(self._problems) == MAX_PROBLEMS:
                 raise _EnoughError
             self._problems.append(InputError(each.problem, where=each.where or where, path=each.path, hint=each.hint))
+
+    def _large_file(self, source: Source) -> Iterator[tuple[ApiObject, Location]]:
+        """Read a list piece by piece, and what is no such list as a whole."""
+        summary = self._summary
+        left_out, problems = summary.left_out.copy(), list(self._problems)
+        n_read = n_items = 0
+        try:
+            with open(source.path, "rb") as stream:
+                for piece in stream_list(stream):
+                    location = Location(source.name, 1)
+                    for read in self._list(piece.envelope, piece.items, location, n_items):
+                        n_read += 1
+                        yield read
+                    n_items += len(piece.items)
+        except NotStreamableError:
+            summary.left_out, self._problems = left_out, problems
+            whole = Source(source.name, Path(source.path).read_bytes(), source.named, source.modified)
+            yield from islice(self._file(whole), n_read, None)
+        else:
+            self._count_file(source)
+
+    def _count_file(self, source: Source) -> None:
+        self._summary.files.append(source.name)
+        if source.modified is not None:
+            self._summary.modified = max(source.modified, self._summary.modified or 0.0)
 
     def _file(self, source: Source) -> Iterator[tuple[ApiObject, Location]]:
         summary = self._summary
@@ -143,9 +171,7 @@ class Reading:
             return
         for problem in no_objects:
             self._note(problem)
-        summary.files.append(source.name)
-        if source.modified is not None:
-            summary.modified = max(source.modified, summary.modified or 0.0)
+        self._count_file(source)
 
     def _document(self, document: Document) -> Iterable[tuple[ApiObject, Location]] | None:
         """The objects of a document, or ``None`` where it is nothing that is known here."""
@@ -156,6 +182,9 @@ class Reading:
             return None
         try:
             fields = top_level(document.text)
+            if HEADER_FIELD in fields:
+                self._take_header(decode(document.text, SnapshotHeader))
+                return ()
             if "serverVersion" in fields or "gitVersion" in fields:
                 self._take_version(plain(document.text))
                 return ()
@@ -165,6 +194,11 @@ class Reading:
         if "nodes" in fields or "pods" in fields:
             return self._simulator_export(fields, location)
         return None
+
+    def _take_header(self, header: SnapshotHeader) -> None:
+        self._summary.header = header
+        self._summary.git_version = header.server_version.git_version
+        self._summary.not_listed |= header.not_listed
 
     def _take_version(self, value: dict[str, Any]) -> None:
         server = value.get("serverVersion", value)
@@ -200,22 +234,31 @@ class Reading:
         if not kind.endswith(_LIST) or items is msgspec.UNSET:
             read = self._object(text, api_version, kind, location)
             return () if read is None else (read,)
+        return self._list(envelope, items or (), location)
+
+    def _list(
+        self, envelope: Envelope, items: Sequence[msgspec.Raw], location: Location, n_before: int = 0
+    ) -> Iterable[tuple[ApiObject, Location]]:
+        """The items of a list, the first of them after ``n_before`` others."""
+        kind = envelope.kind or _LIST
         if kind == _LIST:
-            return self._items(items or (), location)
-        return self._typed_items(items or (), api_version, kind.removesuffix(_LIST), location)
+            return self._items(items, location, n_before)
+        return self._typed_items(items, envelope.api_version or "", kind.removesuffix(_LIST), location, n_before)
 
     def _typed_items(
-        self, items: Sequence[msgspec.Raw], api_version: str, kind: str, location: Location
+        self, items: Sequence[msgspec.Raw], api_version: str, kind: str, location: Location, n_before: int = 0
     ) -> Iterator[tuple[ApiObject, Location]]:
         """The items of a list of one kind: the list's kind counts, theirs is mostly absent."""
-        for number, item in enumerate(items, 1):
+        for number, item in enumerate(items, n_before + 1):
             read = self._object(item, api_version, kind, Location(location.file, location.document, number))
             if read is not None:
                 yield read
 
-    def _items(self, items: Sequence[msgspec.Raw], location: Location) -> Iterator[tuple[ApiObject, Location]]:
+    def _items(
+        self, items: Sequence[msgspec.Raw], location: Location, n_before: int = 0
+    ) -> Iterator[tuple[ApiObject, Location]]:
         """The items of a list of anything."""
-        for number, item in enumerate(items, 1):
+        for number, item in enumerate(items, n_before + 1):
             # An item of a list inside a list is found under the number of the outer one.
             place = location if location.item is not None else Location(location.file, location.document, number)
             if (match := _BEGINNING.match(item)) is not None:

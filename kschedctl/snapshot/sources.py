@@ -30,6 +30,8 @@ HIDDEN: Final = "hidden"
 FOLDER_LINK: Final = "link to a folder"
 NESTED_ARCHIVE: Final = "archive inside a folder or archive"
 NOT_A_FILE: Final = "no regular file"
+#: From this size on a plain file is read piece by piece, in bytes.
+LARGE: Final = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +43,20 @@ class Source:
     name : str
         As the user would name it; members of archives as ``dump.tar.gz:nodes.json``.
     content : bytes
-        Decompressed.
+        Decompressed; empty where ``path`` is given.
     named : bool
         Whether the user named this very file; the others were found in a folder or archive.
     modified : float or None
         Seconds since the epoch; unknown for standard input.
+    path : str
+        A file that is so large that it is better not read as a whole; empty for all others.
     """
 
     name: str
     content: bytes
     named: bool
     modified: float | None
+    path: str = ""
 
 
 def read_sources(
@@ -127,6 +132,8 @@ def _read_folder(folder: str, not_read: Counter[str]) -> Iterator[Source | Input
 
 def _found(entry: os.DirEntry[str]) -> Source | InputError:
     try:
+        if entry.stat().st_size >= LARGE and not entry.name.endswith(".gz"):
+            return Source(entry.path, b"", False, entry.stat().st_mtime, entry.path)
         content = _gunzipped(Path(entry.path).read_bytes(), entry.path)
         return Source(entry.path, content, False, entry.stat().st_mtime)
     except OSError as error:
@@ -183,6 +190,8 @@ def _read_stream(
             yield from _read_gzip(stream, name, modified, not_read)
         elif _is_tar(head):
             yield from _read_tar(stream, name, not_read)
+        elif isinstance(raw, FileIO) and raw.seekable() and raw.seek(0, os.SEEK_END) >= LARGE:
+            yield Source(name, b"", True, modified, name)
         elif raw.seekable():
             # Reading through the buffer would hold the text twice.
             raw.seek(0)

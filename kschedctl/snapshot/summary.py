@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+from kschedctl.snapshot.header import SnapshotHeader
+
 
 @dataclass
 class ReadSummary:
@@ -27,6 +29,10 @@ class ReadSummary:
         The control plane's version, such as ``v1.36.1``; empty where the snapshot does not tell it.
     scheduler_config : dict or None
         The KubeSchedulerConfiguration in an export of kube-scheduler-simulator.
+    header : SnapshotHeader or None
+        What a captured snapshot says of itself.
+    not_listed : dict of str to str
+        Kinds that the user may not list, and what that means for answers.
     """
 
     files: list[str] = field(default_factory=list)
@@ -36,3 +42,5 @@ class ReadSummary:
     modified: float | None = None
     git_version: str = ""
     scheduler_config: dict[str, Any] | None = None
+    header: SnapshotHeader | None = None
+    not_listed: dict[str, str] = field(default_factory=dict)

@@ -67,7 +67,7 @@ def test_the_folder_of_kubectl_cluster_info_dump() -> None:
             "dump/nodes.json": listed("NodeList", [without_kind("node-1"), without_kind("node-2")]),
             "dump/shop/pods.json": listed("PodList", [without_kind("web", namespace="shop")]),
             "dump/shop/events.json": listed("EventList", [without_kind("e1"), without_kind("e2")]),
-            "dump/shop/deployments.json": listed("DeploymentList", [without_kind("web")], "apps/v1"),
+            "dump/shop/revisions.json": listed("ControllerRevisionList", [without_kind("web")], "apps/v1"),
             "dump/shop/services.json": listed("ServiceList", None),
             "dump/shop/web/logs.txt": "==== START logs for container web of pod shop/web ====\n{not json",
         }
@@ -79,7 +79,7 @@ def test_the_folder_of_kubectl_cluster_info_dump() -> None:
         "Pod shop/web in dump/shop/pods.json, document 1, item 1",
     ]
     assert summary.n_objects == 3
-    assert summary.left_out == {"Event": 2, "Deployment.apps": 1}
+    assert summary.left_out == {"Event": 2, "ControllerRevision.apps": 1}
     assert sum(summary.not_read.values()) == 1
     assert summary.modified == 1000
     assert len(summary.files) == 5
