@@ -1,0 +1,36 @@
+JOBS ?= auto
+
+.DEFAULT_GOAL := help
+.PHONY: help check lint types layers test golden gaps decisions bench
+
+help:  ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+check: lint types layers test  ## Everything that CI runs
+
+lint:  ## Style and formatting
+	ruff check .
+	ruff format --check .
+
+types:  ## Types, strictly
+	mypy
+
+layers:  ## No import points the wrong way
+	lint-imports
+
+test:  ## Tests in parallel, with coverage
+	python -m pytest -n $(JOBS) --cov --cov-report=term:skip-covered
+
+golden:  ## Write what commands print into README and the golden files anew; review the diff
+	python -m pytest --rewrite-golden tests/docs tests/cli
+
+gaps:  ## Write the list of recorded answers that are not equal anew; review the diff
+	python -m tests.conformance --rewrite-gaps
+
+decisions:  ## Every decision over fixtures/ that differs from the last commit (or REV=...)
+	python -m tools.decisions $(REV)
+
+bench:  ## How fast it is: start-up, loading, one warm explain
+	python -m benchmarks.startup
+	python -m benchmarks.load
+	python -m benchmarks.cycle

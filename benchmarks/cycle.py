@@ -1,0 +1,61 @@
+"""How long one warm explain takes, all nodes filtered and scored: python -m benchmarks.cycle"""
+
+from __future__ import annotations
+
+import argparse
+import cProfile
+import pstats
+import statistics
+import time
+
+from benchmarks import synthetic
+from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.scheduler import Scheduler
+
+KINDS = ("plain", "spread", "anti", "preempt")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.cycle", description=__doc__)
+    parser.add_argument("--nodes", type=int, default=5_000)
+    parser.add_argument("--pods", type=int, default=150_000)
+    parser.add_argument("--kind", action="append", choices=KINDS, help="only this kind of pod (repeatable)")
+    parser.add_argument("--repeat", type=int, default=30, help="the median of so many is shown")
+    parser.add_argument("--profile", type=int, default=0, metavar="N", help="show the N most expensive functions")
+    args = parser.parse_args()
+    start = time.perf_counter()
+    cluster = synthetic.cluster(args.nodes, args.pods)
+    built = time.perf_counter() - start
+    print(f"{args.nodes} nodes, {args.pods} pods, {len(cluster.pods.classes)} classes; built in {built:.1f} s")
+    scheduler = Scheduler(cluster)
+    for kind in args.kind or KINDS:
+        pod = synthetic.pod_to_place(kind)
+        start = time.perf_counter()
+        decision = scheduler.explain(pod)
+        first = time.perf_counter() - start
+        times = []
+        for _ in range(args.repeat):
+            start = time.perf_counter()
+            scheduler.explain(pod)
+            times.append(time.perf_counter() - start)
+        feasible = len(decision.scores.rows) if decision.scores is not None else 0
+        print(
+            f"{kind:7} first {first * 1e3:7.1f} ms, then {statistics.median(times) * 1e3:6.2f} ms median, "
+            f"{min(times) * 1e3:6.2f} ms best of {args.repeat}; fits on {feasible} nodes{_evicting(decision)}"
+        )
+        if args.profile:
+            profile = cProfile.Profile()
+            profile.enable()
+            for _ in range(args.repeat):
+                scheduler.explain(pod)
+            profile.disable()
+            pstats.Stats(profile).sort_stats("tottime").print_stats(args.profile)
+
+
+def _evicting(decision: Decision) -> str:
+    found = decision.preemption
+    return f", {len(found.candidates)} candidates for preemption" if found is not None else ""
+
+
+if __name__ == "__main__":
+    main()

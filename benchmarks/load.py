@@ -1,0 +1,79 @@
+"""How fast a snapshot is loaded, beside a plain typed decoding of the same bytes: python -m benchmarks.load
+
+The file is what ``kubectl get nodes,pods -A -o json`` writes for a synthetic cluster; about 17 KB a pod.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import resource
+import tempfile
+import time
+from collections.abc import Callable
+from itertools import chain
+from pathlib import Path
+
+import msgspec
+
+from benchmarks import synthetic
+from kschedctl.api.pod import Pod
+from kschedctl.snapshot.load import load_snapshot
+
+
+class _Pods(msgspec.Struct):
+    items: list[Pod]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.load", description=__doc__)
+    parser.add_argument("--pods", type=int, default=10_000)
+    parser.add_argument("--nodes", type=int, default=500)
+    parser.add_argument("--repeat", type=int, default=3, help="the best of so many is shown")
+    parser.add_argument("--compact", action="store_true", help="without kubectl's indentation")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "snapshot.json"
+        _write(path, args.nodes, args.pods, indent=None if args.compact else 4)
+        megabytes = path.stat().st_size / 1e6
+        print(f"{megabytes:.0f} MB, {args.nodes} nodes, {args.pods} pods, {megabytes * 1e3 / args.pods:.1f} KB a pod")
+        for name, run in (("msgspec, typed", _decode), ("load_snapshot", _load)):
+            seconds, peak = _best_of(args.repeat, run, path)
+            print(f"{name:16} {seconds:6.2f} s {megabytes / seconds:6.0f} MB/s  peak {peak:5.0f} MB above the imports")
+
+
+def _write(path: Path, n_nodes: int, n_pods: int, indent: int | None) -> None:
+    with path.open("w") as file:
+        file.write('{\n"apiVersion": "v1",\n"items": [\n')
+        for i, obj in enumerate(chain(synthetic.nodes(n_nodes), synthetic.pods(n_pods, n_nodes, full=True))):
+            file.write(",\n" if i else "")
+            file.write(json.dumps(obj, indent=indent))
+        file.write('],\n"kind": "List"\n}\n')
+
+
+def _decode(path: Path) -> None:
+    """All items decoded as pods, which is nearly all of the file, and kept."""
+    msgspec.json.decode(path.read_bytes(), type=_Pods)
+
+
+def _load(path: Path) -> None:
+    load_snapshot([path])
+
+
+def _best_of(n: int, run: Callable[[Path], None], path: Path) -> tuple[float, float]:
+    """The shortest time, and the most memory it took: every run in a process of its own."""
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(1, maxtasksperchild=1) as pool:
+        return min(pool.apply(_timed, (run, path)) for _ in range(n))
+
+
+def _timed(run: Callable[[Path], None], path: Path) -> tuple[float, float]:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start = time.perf_counter()
+    run(path)
+    return time.perf_counter() - start, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1e3
+
+
+if __name__ == "__main__":
+    main()

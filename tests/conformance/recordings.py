@@ -1,0 +1,64 @@
+"""The recorded cases and answers under fixtures/conformance, and our answers to the same cases."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from kschedctl.errors import KschedctlError
+from kschedctl.framework.registry import in_tree_registry
+from kschedctl.framework.release import RELEASES, Release
+from kschedctl.report.answer import answer
+from kschedctl.scheduler.cases import Case, decide
+from kschedctl.scheduler.decision import Decision
+from tests.conformance.comparison import Answer
+
+RECORDINGS: Final = Path(__file__).parents[2] / "fixtures" / "conformance"
+_decoder = msgspec.json.Decoder(Case)
+
+
+def themes() -> list[str]:
+    """The themes that there are cases of."""
+    return sorted(path.name.removesuffix(".jsonl.gz") for path in (RECORDINGS / "cases").glob("*.jsonl.gz"))
+
+
+@cache
+def cases(theme: str) -> tuple[Case, ...]:
+    """The cases of a theme in their order."""
+    return tuple(map(_decoder.decode, _lines(RECORDINGS / "cases" / f"{theme}.jsonl.gz")))
+
+
+def recorded_answers(theme: str, version: str) -> dict[str, Any]:
+    """The recorded answers of a release to a theme, by case."""
+    lines = _lines(RECORDINGS / "answers" / f"v{version}" / f"{theme}.jsonl.gz")
+    return {found["id"]: found for found in map(json.loads, lines)}
+
+
+def our_answer(case: Case, release: Release) -> Answer:
+    """What we say to a case; an error of ours is an answer too, any other exception is a bug and goes on."""
+    try:
+        return answer(case.id, our_decision(case, release))
+    except KschedctlError as error:
+        return {"id": case.id, "error": str(error)}
+
+
+def our_decision(case: Case, release: Release) -> Decision:
+    """What we decide in a case."""
+    return decide(case, release, in_tree_registry())
+
+
+def compared(theme: str, version: str) -> Iterator[tuple[Case, Answer, Answer]]:
+    """Every case of a theme with the recorded answer of a release and ours."""
+    recorded = recorded_answers(theme, version)
+    for case in cases(theme):
+        yield case, recorded[case.id], our_answer(case, RELEASES[version])
+
+
+def _lines(path: Path) -> list[bytes]:
+    return gzip.decompress(path.read_bytes()).splitlines()

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import pytest
+
+from kschedctl.framework.release import RELEASES
+from tests.conformance import gaps
+from tests.conformance.comparison import PARTS, differences
+from tests.conformance.recordings import cases, compared, themes
+
+GAPS = gaps.read()
+SHOWN = 10
+
+
+@pytest.mark.parametrize("version", RELEASES)
+@pytest.mark.parametrize("theme", themes())
+def test_answers_equal_the_recorded_ones(theme: str, version: str) -> None:
+    listed = gaps.listed(theme, version, GAPS)
+    wrong: list[str] = []
+    for case, recorded, ours in compared(theme, version):
+        found = differences(recorded, ours)
+        gap = listed.get(case.id)
+        if gap is None:
+            wrong += [f"{case.id} {part}: {text}" for part, text in found.items()]
+        elif not found:
+            wrong.append(f"{case.id}: listed in gaps.toml as waiting for {gap.needs}, and equal: take it out")
+        elif sorted(found) != sorted(gap.parts):
+            wrong.append(f"{case.id}: differs in {', '.join(found)}; gaps.toml says {', '.join(gap.parts)}")
+    if wrong:
+        more = [f"... and {len(wrong) - SHOWN} more"] if len(wrong) > SHOWN else []
+        pytest.fail("\n".join([f"{theme} of Kubernetes {version}:", *wrong[:SHOWN], *more]), pytrace=False)
+
+
+def test_every_theme_has_cases() -> None:
+    assert {theme: len(cases(theme)) for theme in themes()} == dict.fromkeys(themes(), 150)
+
+
+def test_gaps_name_recorded_cases_and_parts_once() -> None:
+    named = [(gap.release, case) for gap in GAPS for case in gap.cases]
+    assert len(named) == len(set(named))
+    for gap in GAPS:
+        assert gap.release in RELEASES
+        assert set(gap.parts) <= set(PARTS)
+        assert set(gap.cases) <= {case.id for case in cases(gap.theme)}

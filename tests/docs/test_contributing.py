@@ -1,0 +1,67 @@
+"""The six steps of CONTRIBUTING for a plugin are done for every plugin; what fails here names the step."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from kschedctl.framework.interface import Plugin
+from kschedctl.framework.release import RELEASES
+from kschedctl.plugins import IN_TREE_PLUGINS
+
+ROOT = Path(__file__).parents[2]
+NAMES = sorted(IN_TREE_PLUGINS)
+
+
+def snake_case(name: str) -> str:
+    """As modules are named after plugins: a family's prefix is its folder (NodeResourcesFit: node_resources/fit)."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
+def module_of(plugin: type[Plugin]) -> Path:
+    file = sys.modules[plugin.__module__].__file__
+    assert file is not None
+    return Path(file)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_step_1_a_module_is_named_after_the_plugin(name: str) -> None:
+    module = IN_TREE_PLUGINS[name].__module__.removeprefix("kschedctl.plugins.").removesuffix(".plugin")
+    assert module.replace(".", "_") == snake_case(name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_step_2_the_docstring_states_the_rule(name: str) -> None:
+    plugin = IN_TREE_PLUGINS[name]
+    first = (sys.modules[plugin.__module__].__doc__ or "").splitlines()[0]
+    assert first.startswith(name), f"the docstring of {plugin.__module__} begins with the plugin's name and its rule"
+    assert "plugins/" in (plugin.__doc__ or ""), "the docstring of the class names the upstream package"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_step_3_the_registry_has_it_under_its_name(name: str) -> None:
+    assert IN_TREE_PLUGINS[name].name == name
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_step_4_a_release_runs_it_by_default(name: str) -> None:
+    runs_it = [release for release in RELEASES.values() if name in dict(release.default_plugins)]
+    assert runs_it, "add it to the default plugins of a release in framework/release.py, or say there why not"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_step_5_a_test_file_mirrors_the_module(name: str) -> None:
+    path = module_of(IN_TREE_PLUGINS[name]).relative_to(ROOT / "kschedctl" / "plugins")
+    folder = ROOT / "tests" / "plugins"
+    expected = folder / path.with_name(f"test_{path.name}")
+    # A plugin that is a folder of modules may have a test file for each of them.
+    split = path.name == "plugin.py" and any((folder / path.parent).glob("test_*.py"))
+    assert expected.exists() or split, f"{expected} is missing"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_step_6_the_changelog_names_it(name: str) -> None:
+    assert name in (ROOT / "CHANGELOG.md").read_text()

@@ -1,0 +1,89 @@
+"""README shows what the commands print. Rewritten by: make golden"""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
+LINK = re.compile(r"\]\((?!https?:)([^)#]+)\)")
+#: The age of the snapshot is that of the checkout.
+AGE = re.compile(r"written [^·\n]* ago")
+ENTRY_POINT = "import sys; sys.argv[0] = 'kschedctl'; from kschedctl.cli.main import run; run()"
+
+
+def shown(command: str) -> str:
+    """What a command prints on a terminal of README's width."""
+    name, *arguments = shlex.split(command)
+    assert name == "kschedctl", command
+    environment = {key: value for key, value in os.environ.items() if key != "KSCHEDCTL_SNAPSHOT"}
+    done = subprocess.run(
+        [sys.executable, "-c", ENTRY_POINT, *arguments],
+        cwd=ROOT,
+        env=environment | {"COLUMNS": "110", "NO_COLOR": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert done.returncode in (0, 1), done.stdout
+    return stable(done.stdout)
+
+
+def stable(text: str) -> str:
+    return AGE.sub("written 3 min ago", "\n".join(line.rstrip() for line in text.splitlines()))
+
+
+def commands() -> list[tuple[str, str]]:
+    """The commands of README with the output that stands below each."""
+    blocks = BLOCK.findall(README.read_text())
+    return [(command, output.rstrip("\n")) for block in blocks for command, output in COMMAND.findall(block)]
+
+
+@pytest.mark.parametrize(("command", "output"), commands(), ids=[command for command, _ in commands()])
+def test_readme_shows_what_commands_print(command: str, output: str, request: pytest.FixtureRequest) -> None:
+    printed = shown(command)
+    if request.config.getoption("--rewrite-golden"):
+        text = README.read_text()
+        old = "\n".join([f"$ {command}", *([output] if output else []), "```"])
+        assert old in text, "a console block holds one command"
+        README.write_text(text.replace(old, f"$ {command}\n{printed}\n```"))
+    else:
+        assert printed == stable(output)
+
+
+def test_readme_tours_the_shop() -> None:
+    assert len(commands()) >= 4
+
+
+def test_python_example(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    results = doctest.testfile(str(README), module_relative=False)
+    assert results.attempted >= 5
+    assert results.failed == 0
+
+
+def test_ci_installs_and_tests_as_readme_says() -> None:
+    ci = (ROOT / ".ci" / "run").read_text()
+    first, second = re.search(r"^```bash\n(.*)\n(.*)\n^```$", README.read_text(), re.MULTILINE).groups()  # type: ignore[union-attr]
+    assert "pip install . &&" in first
+    assert "kschedctl explain shop/web-7" in ci
+    assert "kschedctl explain shop/web-7" in first
+    for step in second.split(" && "):
+        assert step.removeprefix("pip install ") in ci
+
+
+@pytest.mark.parametrize("name", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+def test_links_lead_somewhere(name: str) -> None:
+    dead = [link for link in LINK.findall((ROOT / name).read_text()) if not (ROOT / link).exists()]
+    assert not dead

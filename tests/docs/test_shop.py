@@ -1,0 +1,77 @@
+"""The example cluster keeps what its README promises."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import kschedctl
+from kschedctl.framework.release import RELEASES
+
+SHOP = Path(__file__).parents[2] / "fixtures" / "shop"
+GPU = "nvidia.com/gpu"
+CLUSTERS = {version: kschedctl.load(SHOP / "cluster", kubernetes_version=version) for version in RELEASES}
+CLUSTER = CLUSTERS["1.36"]
+PODS = [f"{namespace}/{name}" for namespace, name in CLUSTER.pods.index]
+DAEMONS = ("kube-proxy", "node-exporter")
+
+
+def wants_gpu(pod: kschedctl.Pod) -> bool:
+    return any(GPU in container.resources.requests for container in pod.spec.containers)
+
+
+def test_nine_plain_and_six_gpu_nodes_in_three_zones() -> None:
+    nodes = CLUSTER.nodes.objects
+    assert sum(GPU in node.status.allocatable for node in nodes) == 6
+    assert len(nodes) == 15
+    assert len({node.metadata.labels["topology.kubernetes.io/zone"] for node in nodes}) == 3
+
+
+def test_nothing_is_amiss_in_the_snapshot() -> None:
+    assert CLUSTER.cluster.warnings == ()
+    assert [pod for pod in PODS if CLUSTER.missing(pod)] == []
+
+
+@pytest.mark.parametrize("version", RELEASES)
+def test_pods_without_gpu_stay_off_gpu_nodes_and_pods_with_one_land_there(version: str) -> None:
+    cluster = CLUSTERS[version]
+    wrong = []
+    manifests = [str(path) for path in sorted((SHOP / "manifests").glob("*.yaml"))]
+    for pod in [*(pod for pod in PODS if not pod.partition("/")[2].startswith(DAEMONS)), *manifests]:
+        on_gpu_node = {node.startswith("gpu-") for node in cluster.explain(pod).best}
+        if on_gpu_node - {wants_gpu(cluster.find(pod)) or "nvidia-device-plugin" in pod}:
+            wrong.append(pod)
+    assert wrong == []
+
+
+@pytest.mark.parametrize("pod", [pod for pod in PODS if CLUSTER.node_name(CLUSTER.find(pod))])
+def test_every_running_pod_could_run_where_it_runs(pod: str) -> None:
+    node = CLUSTER.node_name(CLUSTER.find(pod))
+    verdict = CLUSTER.explain(pod).node(node)
+    # node-9 was cordoned after its pods came.
+    assert verdict.feasible or (node == "node-9" and verdict.status.plugin == "NodeUnschedulable")
+
+
+@pytest.mark.parametrize(
+    ("pod", "best"),
+    [
+        pytest.param("shop/web-7", ("node-8",), id="fits and has a clear winner"),
+        pytest.param("shop/search-3", (), id="fits nowhere"),
+        pytest.param("ml/train-1", ("gpu-5",), id="wants a GPU"),
+    ],
+)
+def test_pending_pods(pod: str, best: tuple[str, ...]) -> None:
+    assert CLUSTER.explain(pod).best == best
+
+
+def test_gated_pod_is_not_tried() -> None:
+    decision = CLUSTER.explain("batch/report-7")
+    assert not decision.schedulable
+    assert decision.pre_enqueue.plugin == "SchedulingGates"
+
+
+def test_search_3_would_evict_a_report() -> None:
+    decision = CLUSTER.explain("shop/search-3")
+    assert decision.post_filter is not None
+    assert decision.post_filter.nominated == ("node-8",)

@@ -1,0 +1,47 @@
+"""The example of a zone conflict keeps what its README promises."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import kschedctl
+from kschedctl.framework.release import RELEASES
+from kschedctl.volumes.controller import Action
+from kschedctl.volumes.overview import Trap, VolumeOverview
+
+FOLDER = Path(__file__).parents[2] / "fixtures" / "volumes"
+POD = "shop/reports-6f7d8c9b5d-x2k4q"
+ZONE_A, ZONE_B = "eu-central-1a", "eu-central-1b"
+
+
+@pytest.mark.parametrize("version", RELEASES)
+def test_the_conflict_leaves_no_node(version: str) -> None:
+    decision = kschedctl.load(FOLDER / "conflict", kubernetes_version=version).explain(POD)
+    assert decision.best == ()
+    text = " ".join((FOLDER / "README.md").read_text().split())
+    assert decision.message.startswith(text[text.index("0/5 nodes") : text.index(" The two are")])
+
+
+def test_the_conflict_is_a_trap_of_its_class() -> None:
+    cluster = kschedctl.load(FOLDER / "conflict")
+    found = VolumeOverview(cluster.cluster).pod(cluster.find(POD))
+    assert (found.selected_zones, found.zones, found.conflict) == ((ZONE_A,), (ZONE_B,), True)
+    assert found.claims[0].trap == Trap("gp3", (ZONE_B,), (ZONE_A,))
+
+
+@pytest.mark.parametrize("version", RELEASES)
+def test_the_repair_lets_the_pod_choose(version: str) -> None:
+    cluster = kschedctl.load(FOLDER / "repair", kubernetes_version=version)
+    assert cluster.explain(POD).best == ("memory-1", "memory-2")
+    found = VolumeOverview(cluster.cluster).pod(cluster.find(POD))
+    assert (found.zones, found.conflict, found.claims[0].trap) == ((), False, None)
+    assert found.claims[0].outcome.action is Action.WAIT_FOR_POD
+
+
+@pytest.mark.parametrize("snapshot", ["conflict", "repair"])
+def test_nothing_is_amiss_in_the_snapshots(snapshot: str) -> None:
+    cluster = kschedctl.load(FOLDER / snapshot)
+    assert cluster.cluster.warnings == ()
+    assert not cluster.missing(POD)
