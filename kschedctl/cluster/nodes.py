@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from kschedctl.api.core import Node, Taint
+from kschedctl.api.core import ContainerImage, Node, QuantityText, Taint
 from kschedctl.api.resources import parse_resources, scheduler_units
 from kschedctl.cluster.labels import Int64, LabelColumns, Mask
 
@@ -65,18 +65,33 @@ class Nodes:
     @cached_property
     def images(self) -> dict[str, tuple[Int64, int]]:
         """Per image name the rows of the nodes that have it, and its size in bytes as the first of them says."""
-        rows: dict[str, list[int]] = {}
-        sizes: dict[str, int] = {}
+        lists: dict[tuple[ContainerImage, ...], list[int]] = {}
         for row, node in enumerate(self.objects):
-            for image in node.status.images:
-                for name in image.names:
-                    holders = rows.setdefault(name, [])
-                    if not holders or holders[-1] != row:
-                        holders.append(row)
-                    sizes.setdefault(name, image.size_bytes)
-        return {name: (np.array(holders, dtype=np.int64), sizes[name]) for name, holders in rows.items()}
+            lists.setdefault(node.status.images, []).append(row)
+        holders: dict[str, list[list[int]]] = {}
+        sizes: dict[str, tuple[int, int]] = {}
+        for images, rows in lists.items():
+            for image in images:
+                for name in dict.fromkeys(image.names):
+                    found = holders.setdefault(name, [])
+                    if not found or found[-1] is not rows:
+                        found.append(rows)
+                    # A list's nodes are not next to each other: the first row decides, not the first list.
+                    if name not in sizes or rows[0] < sizes[name][0]:
+                        sizes[name] = rows[0], image.size_bytes
+        return {
+            name: (np.array(sorted(row for rows in found for row in rows), dtype=np.int64), sizes[name][1])
+            for name, found in holders.items()
+        }
 
     @cached_property
     def allocatable(self) -> tuple[dict[str, int], ...]:
         """Per node what it offers, in the scheduler's units (milli-CPU, bytes, counts) by resource name."""
-        return tuple(scheduler_units(parse_resources(node.status.allocatable)) for node in self.objects)
+        interned: dict[tuple[tuple[str, QuantityText], ...], dict[str, int]] = {}
+        out = []
+        for node in self.objects:
+            key = tuple(node.status.allocatable.items())
+            if key not in interned:
+                interned[key] = scheduler_units(parse_resources(node.status.allocatable))
+            out.append(interned[key])
+        return tuple(out)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import cached_property
 
 import numpy as np
@@ -25,7 +25,6 @@ LOST = -2
 NOT_STARTED = 2**63 - 1
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,4 +226,7 @@ class Pods:
 
 
 def _microseconds(time: datetime | None) -> int:
-    return NOT_STARTED if time is None else (time - _EPOCH) // _MICROSECOND
+    if time is None:
+        return NOT_STARTED
+    since = time - _EPOCH
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds

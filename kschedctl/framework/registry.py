@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from importlib.metadata import entry_points
-from typing import Final
 
 from kschedctl.errors import ConfigError
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.interface import Plugin
 from kschedctl.framework.release import Release
-
-#: Packages name their plugin classes in this entry-point group.
-ENTRY_POINT_GROUP: Final = "kschedctl.plugins"
 
 
 class Registry(Mapping[str, type[Plugin]]):
@@ -75,27 +70,3 @@ class Registry(Mapping[str, type[Plugin]]):
         """Where each plugin that a release knows takes part."""
         known = {name: plugin for name, plugin in self._plugins.items() if plugin.exists_in(release)}
         return {name: plugin.extension_points(release) for name, plugin in known.items()}
-
-
-def in_tree_registry() -> Registry:
-    """The scheduler's own plugins."""
-    from kschedctl.plugins import IN_TREE_PLUGINS
-
-    return Registry(IN_TREE_PLUGINS)
-
-
-def full_registry() -> Registry:
-    """The scheduler's own plugins and those that installed packages bring.
-
-    Raises
-    ------
-    ConfigError
-        Where two have the same name, or an entry point is no plugin class.
-    """
-    registry = in_tree_registry()
-    for entry_point in entry_points(group=ENTRY_POINT_GROUP):
-        plugin = entry_point.load()
-        if not (isinstance(plugin, type) and issubclass(plugin, Plugin)):
-            raise ConfigError(f"entry point {entry_point.name} in {ENTRY_POINT_GROUP} is not a Plugin class")
-        registry.register(entry_point.name, plugin)
-    return registry

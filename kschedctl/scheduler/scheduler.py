@@ -6,9 +6,10 @@ from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import ManifestError
 from kschedctl.framework.config.load import SchedulerConfiguration, default_configuration
-from kschedctl.framework.registry import Registry, in_tree_registry
+from kschedctl.framework.registry import Registry
 from kschedctl.framework.release import LATEST, Release
 from kschedctl.framework.runtime import Framework
+from kschedctl.plugins.registry import in_tree_registry
 from kschedctl.scheduler.cycle import schedule_pod
 from kschedctl.scheduler.decision import Decision
 

@@ -10,7 +10,7 @@ import pytest
 
 from kschedctl.framework.interface import Plugin
 from kschedctl.framework.release import RELEASES
-from kschedctl.plugins import IN_TREE_PLUGINS
+from kschedctl.plugins.registry import IN_TREE_PLUGINS
 
 ROOT = Path(__file__).parents[2]
 NAMES = sorted(IN_TREE_PLUGINS)

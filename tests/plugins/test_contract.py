@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kschedctl.plugins import IN_TREE_PLUGINS
+from kschedctl.plugins.registry import IN_TREE_PLUGINS
 from kschedctl.testing.contract import Check, plugin_checks
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.framework.config.config_builders import load, make_config, make_plugins
 
 from kschedctl.framework.config.profile import Profile
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.release import RELEASES
+from tests.framework.config.config_builders import load, make_config, make_plugins
 
 
 def profile_of(**plugins: Any) -> Profile:

@@ -1,0 +1,83 @@
+"""The table of the scheduler's own plugins, and where packages bring theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.metadata import entry_points
+from typing import Final
+
+from kschedctl.errors import ConfigError
+from kschedctl.framework.interface import Plugin
+from kschedctl.framework.registry import Registry
+from kschedctl.plugins.default_binder import DefaultBinder
+from kschedctl.plugins.default_preemption import DefaultPreemption
+from kschedctl.plugins.dynamic_resources import DynamicResources
+from kschedctl.plugins.image_locality import ImageLocality
+from kschedctl.plugins.inter_pod_affinity.plugin import InterPodAffinity
+from kschedctl.plugins.node_affinity import NodeAffinity
+from kschedctl.plugins.node_declared_features import NodeDeclaredFeatures
+from kschedctl.plugins.node_name import NodeName
+from kschedctl.plugins.node_ports import NodePorts
+from kschedctl.plugins.node_resources.balanced_allocation import NodeResourcesBalancedAllocation
+from kschedctl.plugins.node_resources.fit import NodeResourcesFit
+from kschedctl.plugins.node_unschedulable import NodeUnschedulable
+from kschedctl.plugins.node_volume_limits import NodeVolumeLimits
+from kschedctl.plugins.pod_topology_spread.plugin import PodTopologySpread
+from kschedctl.plugins.priority_sort import PrioritySort
+from kschedctl.plugins.scheduling_gates import SchedulingGates
+from kschedctl.plugins.taint_toleration import TaintToleration
+from kschedctl.plugins.volume_binding import VolumeBinding
+from kschedctl.plugins.volume_restrictions import VolumeRestrictions
+from kschedctl.plugins.volume_zone import VolumeZone
+
+#: Packages name their plugin classes in this entry-point group.
+ENTRY_POINT_GROUP: Final = "kschedctl.plugins"
+
+#: Every in-tree plugin by the name that configurations use.
+IN_TREE_PLUGINS: Final[Mapping[str, type[Plugin]]] = {
+    plugin.name: plugin
+    for plugin in (
+        SchedulingGates,
+        PrioritySort,
+        NodeUnschedulable,
+        NodeName,
+        TaintToleration,
+        NodeAffinity,
+        NodePorts,
+        NodeResourcesFit,
+        VolumeRestrictions,
+        NodeVolumeLimits,
+        VolumeBinding,
+        VolumeZone,
+        PodTopologySpread,
+        InterPodAffinity,
+        DynamicResources,
+        DefaultPreemption,
+        NodeResourcesBalancedAllocation,
+        ImageLocality,
+        DefaultBinder,
+        NodeDeclaredFeatures,
+    )
+}
+
+
+def in_tree_registry() -> Registry:
+    """The scheduler's own plugins."""
+    return Registry(IN_TREE_PLUGINS)
+
+
+def full_registry() -> Registry:
+    """The scheduler's own plugins and those that installed packages bring.
+
+    Raises
+    ------
+    ConfigError
+        Where two have the same name, or an entry point is no plugin class.
+    """
+    registry = in_tree_registry()
+    for entry_point in entry_points(group=ENTRY_POINT_GROUP):
+        plugin = entry_point.load()
+        if not (isinstance(plugin, type) and issubclass(plugin, Plugin)):
+            raise ConfigError(f"entry point {entry_point.name} in {ENTRY_POINT_GROUP} is not a Plugin class")
+        registry.register(entry_point.name, plugin)
+    return registry

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import pytest
+
+from kschedctl.errors import UnsupportedError
+from kschedctl.framework.release import LATEST, RELEASES
+
+
+def test_the_newest_release_is_the_default() -> None:
+    assert list(RELEASES)[-1] == LATEST.version
+
+
+def test_gates_have_the_defaults_of_their_release() -> None:
+    gate = "NodeDeclaredFeatures"
+    assert [release.enabled(gate) for release in RELEASES.values()] == [False, False, True]
+    assert not LATEST.enabled("NoSuchGate")
+
+
+def test_setting_a_gate_gives_another_release() -> None:
+    off = LATEST.with_features({"PodLevelResources": False})
+    assert not off.enabled("PodLevelResources")
+    assert LATEST.enabled("PodLevelResources")
+    assert off.version == LATEST.version
+
+
+def test_a_gate_brings_its_plugin_at_the_end_of_the_profile() -> None:
+    release = RELEASES["1.35"]
+    on = release.with_features({"NodeDeclaredFeatures": True})
+    assert on.default_plugins == (*release.default_plugins, ("NodeDeclaredFeatures", 0))
+
+
+def test_dynamic_resources_has_a_weight_from_1_35_on() -> None:
+    weights = [dict(release.default_plugins)["DynamicResources"] for release in RELEASES.values()]
+    assert weights == [0, 2, 2]
+
+
+@pytest.mark.parametrize("gate", ["NoSuchGate", "NodeDeclaredFeatures"])
+def test_a_gate_that_the_release_does_not_have_is_refused(gate: str) -> None:
+    with pytest.raises(UnsupportedError) as caught:
+        RELEASES["1.34"].with_features({gate: True})
+    first, second = str(caught.value).splitlines()
+    assert first == f"feature gate {gate} is not modelled for Kubernetes 1.34"
+    assert second.startswith("  modelled gates: InPlacePodVerticalScaling, MatchLabelKeysInPodTopologySpread, ")
+
+
+def test_a_locked_gate_can_only_be_set_to_what_it_is() -> None:
+    gate = "NodeInclusionPolicyInPodTopologySpread"
+    assert LATEST.with_features({gate: True}).enabled(gate)
+    with pytest.raises(UnsupportedError, match=f"^cannot set feature gate {gate} to false, feature is locked to true$"):
+        LATEST.with_features({gate: False})

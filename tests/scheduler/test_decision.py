@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import pytest
+
+from kschedctl.framework.interface import PreFilterPlugin
+from tests.builders import decide, make_cluster, make_node, make_pod, make_profile
+from tests.framework.plugins import failing
+
+
+def test_what_is_said_of_one_node() -> None:
+    nodes = [make_node("a", cpu="1", taints=["x:NoSchedule"]), make_node("b")]
+    decision = decide(make_pod(requests={"cpu": "2"}), make_cluster(nodes))
+    a, b = decision.node("a"), decision.node("b")
+    assert (a.feasible, b.feasible) == (False, True)
+    assert a.status.plugin == "TaintToleration"
+    assert [(plugin, [reason.detail for reason in reasons]) for plugin, reasons in a.reasons] == [
+        ("TaintToleration", ["taint x:NoSchedule is not tolerated"]),
+        ("NodeResourcesFit", ["wants 2 cpu, free 1 of 1"]),
+    ]
+    assert b.reasons == ()
+
+
+def test_a_node_that_is_not_there() -> None:
+    with pytest.raises(KeyError):
+        decide(make_pod(), make_cluster([make_node("a")])).node("b")
+
+
+def test_where_a_nominated_pod_decides_its_reason_comes_first() -> None:
+    waiting = make_pod("waiting", nominated="a", requests={"cpu": "3"})
+    cluster = make_cluster([make_node("a"), make_node("b"), make_node("c")], [waiting])
+    verdict = decide(make_pod(requests={"cpu": "2"}), cluster).node("a")
+    ((plugin, (reason,)),) = verdict.reasons
+    assert (plugin, reason.detail) == ("NodeResourcesFit", "wants 2 cpu, free 1 of 4")
+
+
+def test_of_both_views_every_plugin_is_named_once() -> None:
+    waiting = make_pod("waiting", nominated="a", requests={"cpu": "3"})
+    cluster = make_cluster([make_node("a", memory="1Gi"), make_node("b")], [waiting])
+    verdict = decide(make_pod(requests={"cpu": "2", "memory": "2Gi"}, nodeSelector={"no": "where"}), cluster).node("a")
+    assert [plugin for plugin, _ in verdict.reasons] == ["NodeAffinity", "NodeResourcesFit"]
+    # With the nominated pod in place CPU is short as well.
+    assert [reason.text for reason in dict(verdict.reasons)["NodeResourcesFit"]] == [
+        "Insufficient cpu",
+        "Insufficient memory",
+    ]
+
+
+def test_a_decision_knows_its_cluster_and_rules() -> None:
+    cluster = make_cluster([make_node("a")])
+    decision = decide(make_pod(), cluster)
+    assert decision.cluster is cluster
+    assert decision.release.version == "1.36"
+    assert decision.preemption is None
+    assert decision.not_modelled == ()
+
+
+def test_where_the_cycle_ended_before_filtering_a_node_has_no_verdict_of_its_own() -> None:
+    config = make_profile(plugins={"multiPoint": {"enabled": [{"name": "Broken"}]}})
+    plugins = {"Broken": failing("Broken", PreFilterPlugin)}
+    verdict = decide(make_pod(), make_cluster([make_node("a")]), config=config, plugins=plugins).node("a")
+    assert (verdict.node, verdict.reasons) == ("a", ())
