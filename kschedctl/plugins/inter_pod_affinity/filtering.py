@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 import numpy as np
@@ -137,11 +138,15 @@ def judge(state: FilterState, nodes: Overlay, details: Callable[[int, KeyCounts]
     which[~_near(state, nodes)] = _AFFINITY
     groups = (state.affinity, state.anti_affinity, state.existing)
 
+    @cache
+    def matches(number: int, i: int) -> Int64:
+        return groups[number][i].in_worlds(nodes)
+
     def reasons(position: int) -> tuple[Reason, ...]:
         number = int(which[position])
         row = int(nodes.rows[position])
-        for counts in groups[number]:
-            found = int(counts.in_worlds(nodes)[position])
+        for i, counts in enumerate(groups[number]):
+            found = int(matches(number, i)[position])
             if (found <= 0) if number == _AFFINITY else (found > 0):
                 return (details(row, counts),)
         return (Reason(_STATUSES[number].reasons[0]),)
@@ -176,15 +181,44 @@ def _near(state: FilterState, nodes: Overlay) -> Mask:
     return allowed
 
 
-def word_reason(cluster: Cluster, state: FilterState, row: int, counts: KeyCounts, terms: tuple[Term, ...]) -> Reason:
-    """Say which pod forbids the domain of a node, or which term found no pod.
+class Culprits:
+    """The pods on nodes that make matches, by topology domain; found when the first reason is worded.
 
     Parameters
     ----------
     cluster : Cluster
         The cluster.
-    state : FilterState
-        The counts.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._pods = cluster.pods
+        self._tables: dict[tuple[str, str], tuple[Int64, Int64]] = {}
+
+    def in_domain(self, counts: KeyCounts, code: int) -> Int64:
+        """The indices of the pods that make the matches in a domain."""
+        table = self._tables.get((counts.kind, counts.key))
+        if table is None:
+            pods = self._pods.assigned
+            pods = pods[counts.per_class[self._pods.class_id[pods]] > 0]
+            domains = counts.column.codes[self._pods.node_row[pods]]
+            order = np.argsort(domains, kind="stable")
+            table = self._tables[counts.kind, counts.key] = (pods[order], domains[order])
+        pods, domains = table
+        begin, end = np.searchsorted(domains, (code, code + 1))
+        return pods[begin:end]
+
+    def key(self, index: int) -> str:
+        """``namespace/name`` of a pod."""
+        return self._pods.key(index)
+
+
+def word_reason(culprits: Culprits, row: int, counts: KeyCounts, terms: tuple[Term, ...]) -> Reason:
+    """Say which pod forbids the domain of a node, or which term found no pod.
+
+    Parameters
+    ----------
+    culprits : Culprits
+        The pods that make the matches.
     row : int
         The node.
     counts : KeyCounts
@@ -194,23 +228,20 @@ def word_reason(cluster: Cluster, state: FilterState, row: int, counts: KeyCount
     """
     key = counts.key
     code = int(counts.column.codes[row])
+    if code < 0:
+        return Reason(REASON_AFFINITY, f"node has no label {key}", {"topologyKey": key})
+    domain = counts.column.values[code]
     if counts.kind == "affinity":
         term = next(term for term in terms if term.topology_key == key)
         wanted = " and ".join(map(str, term.selector or ())) or "any pod"
-        if code < 0:
-            return Reason(REASON_AFFINITY, f"node has no label {key}", {"topologyKey": key})
-        domain = counts.column.values[code]
         detail = f"no pod with {wanted} in {key}={domain}"
         return Reason(REASON_AFFINITY, detail, {"topologyKey": key, "domain": domain, "selector": wanted})
-    domain = counts.column.values[code]
-    pods = cluster.pods
-    in_domain = counts.column.codes[pods.node_row[pods.assigned]] == code
-    culprits = pods.assigned[in_domain & (counts.per_class[pods.class_id[pods.assigned]] > 0)]
     text = REASON_ANTI_AFFINITY if counts.kind == "anti-affinity" else REASON_EXISTING
-    if not len(culprits):
+    found = culprits.in_domain(counts, code)
+    if not len(found):
         return Reason(text, f"a pod nominated to the node, by {key}", {"topologyKey": key, "domain": domain})
-    first = pods.key(int(culprits[0]))
-    more = f" and {len(culprits) - 1} more" if len(culprits) > 1 else ""
+    first = culprits.key(int(found[0]))
+    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
     verb = "matches the pod's anti-affinity" if counts.kind == "anti-affinity" else "keeps the pod away"
     detail = f"{first}{more} in {key}={domain} {verb}"
-    return Reason(text, detail, {"topologyKey": key, "domain": domain, "pod": first, "pods": len(culprits)})
+    return Reason(text, detail, {"topologyKey": key, "domain": domain, "pod": first, "pods": len(found)})

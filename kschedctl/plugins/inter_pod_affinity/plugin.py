@@ -23,7 +23,7 @@ from kschedctl.framework.interface import (
     ScorePlugin,
 )
 from kschedctl.framework.status import SKIP, SUCCESS, Code, Rejections, Status
-from kschedctl.plugins.inter_pod_affinity.filtering import FilterState, judge, prepare, word_reason
+from kschedctl.plugins.inter_pod_affinity.filtering import Culprits, FilterState, judge, prepare, word_reason
 from kschedctl.plugins.inter_pod_affinity.scoring import affinity_scores, normalize
 from kschedctl.plugins.inter_pod_affinity.terms import ExistingTerms, PodTerms, merge_namespaces, parse_pod_terms
 
@@ -81,13 +81,9 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         found = state.read(_FilterState)
         if found is None:
             raise PluginError('error reading "PreFilterInterPodAffinity" from cycleState: not found')
-        return judge(
-            found.counts,
-            nodes,
-            lambda row, counts: word_reason(
-                self.handle.cluster, found.counts, row, counts, found.terms.required_affinity
-            ),
-        )
+        culprits = Culprits(self.handle.cluster)
+        terms = found.terms.required_affinity
+        return judge(found.counts, nodes, lambda row, counts: word_reason(culprits, row, counts, terms))
 
     def pre_score(self, state: CycleState, pod: Pod, rows: Int64) -> Status:
         """Add weights up by domain; skip where no term matches anything."""

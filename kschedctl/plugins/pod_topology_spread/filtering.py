@@ -28,6 +28,8 @@ REASON_LABEL: Final = f"{REASON} (missing required label)"
 _SKEW: Final = Status(Code.UNSCHEDULABLE, (REASON,))
 _LABEL: Final = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (REASON_LABEL,))
 _NO_DOMAIN: Final = 2**31 - 1
+#: A table of more domains, such as one per host, says less than it takes up.
+_SHOWN_DOMAINS: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,16 +131,20 @@ def judge(domains: tuple[DomainCounts, ...], nodes: Overlay) -> Rejections:
     nodes : Overlay
         The worlds to judge.
     """
+    skews = [counts.skew(nodes) for counts in domains]
     which = np.full(len(nodes), -1, dtype=np.int64)
     for i in range(len(domains) - 1, -1, -1):
-        counts = domains[i]
-        _, _, skew = counts.skew(nodes)
-        which[skew > counts.constraint.max_skew] = 2 * i
-        which[counts.column.codes[nodes.rows] < 0] = 2 * i + 1
+        which[skews[i][2] > domains[i].constraint.max_skew] = 2 * i
+        which[domains[i].column.codes[nodes.rows] < 0] = 2 * i + 1
 
     def details(position: int) -> tuple[Reason, ...]:
-        number = int(which[position])
-        return (_reason(domains[number // 2], nodes, position, missing=bool(number % 2)),)
+        i, missing = divmod(int(which[position]), 2)
+        counts = domains[i]
+        key = counts.constraint.topology_key
+        if missing:
+            return (Reason(REASON_LABEL, f"node has no label {key}", {"topologyKey": key}),)
+        domain = counts.column.values[counts.column.codes[nodes.rows[position]]]
+        return (_skew_reason(counts, domain, *(int(values[position]) for values in skews[i])),)
 
     statuses = (_SKEW, _LABEL)
     code = np.array([_SKEW.code, _LABEL.code], dtype=np.int8)
@@ -147,22 +153,17 @@ def judge(domains: tuple[DomainCounts, ...], nodes: Overlay) -> Rejections:
     )
 
 
-def _reason(counts: DomainCounts, nodes: Overlay, position: int, *, missing: bool) -> Reason:
-    key = counts.constraint.topology_key
-    if missing:
-        return Reason(REASON_LABEL, f"node has no label {key}", {"topologyKey": key})
-    matching, minimum, skew = (int(values[position]) for values in counts.skew(nodes))
-    domain = counts.column.values[counts.column.codes[nodes.rows[position]]]
-    table = {value: int(counts.counts[i]) for i, value in enumerate(counts.column.values) if counts.exists[i]}
-    limit = counts.constraint.max_skew
+def _skew_reason(counts: DomainCounts, domain: str, matching: int, minimum: int, skew: int) -> Reason:
+    key, limit = counts.constraint.topology_key, counts.constraint.max_skew
     detail = f"{key}={domain} has {matching} matching, fewest {minimum}: skew {skew}, allowed {limit}"
-    data = {
+    data: dict[str, object] = {
         "topologyKey": key,
         "domain": domain,
         "matching": matching,
         "minimum": minimum,
         "skew": skew,
         "maxSkew": limit,
-        "domains": table,
     }
+    if len(counts.column.values) <= _SHOWN_DOMAINS:
+        data["domains"] = {v: int(counts.counts[i]) for i, v in enumerate(counts.column.values) if counts.exists[i]}
     return Reason(REASON, detail, data)
