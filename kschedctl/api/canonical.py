@@ -72,7 +72,11 @@ class Amount:
         return f"{digits}{_DECIMAL_SUFFIXES[exponent]}"
 
 
-def parse_amounts(resources: ResourceList, path: str = "") -> dict[str, Amount]:
+#: What a ResourceList says.
+Amounts = dict[str, Amount]
+
+
+def parse_amounts(resources: ResourceList, path: str = "") -> Amounts:
     """Read a ResourceList.
 
     Raises

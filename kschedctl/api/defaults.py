@@ -7,12 +7,12 @@ from typing import Final, TypeVar, cast
 
 from msgspec.structs import replace
 
-from kschedctl.api.core import Namespace, QuantityText, Service
+from kschedctl.api.canonical import Amount, Form, forms
+from kschedctl.api.core import Namespace, Service
 from kschedctl.api.device import ResourceClaim
 from kschedctl.api.limits import LimitRange, LimitRangeItem, LimitRangeSpec, ResourceQuota
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Container, Pod, PodSpec, ResourceRequirements
-from kschedctl.api.quantity import NANO
 from kschedctl.api.resources import (
     HUGEPAGES_PREFIX,
     RequestRules,
@@ -21,7 +21,7 @@ from kschedctl.api.resources import (
     is_pod_level_resource,
 )
 from kschedctl.api.storage import CSIStorageCapacity, StorageClass
-from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim, Volume
+from kschedctl.api.volume import EphemeralVolumeSource, PersistentVolume, PersistentVolumeClaim, Volume
 from kschedctl.api.workload import (
     CronJob,
     DaemonSet,
@@ -36,6 +36,7 @@ from kschedctl.api.workload import (
 
 DEFAULT_NAMESPACE: Final = "default"
 DEFAULT_SCHEDULER_NAME: Final = "default-scheduler"
+FILESYSTEM: Final = "Filesystem"
 _NAMESPACE_NAME_LABEL: Final = "kubernetes.io/metadata.name"
 _AGGREGATE: Final = RequestRules(pod_level=False, status=False, pod_level_status=False)
 
@@ -98,31 +99,38 @@ def _default_containers(containers: Iterable[Container], host_network: bool) -> 
 
 
 def _default_volumes(volumes: Iterable[Volume]) -> tuple[Volume, ...]:
-    """RBD is the only source of a pod's volume whose defaults scheduling reads."""
-    return tuple(replace(v, rbd=replace(v.rbd, pool=v.rbd.pool or "rbd")) if v.rbd is not None else v for v in volumes)
+    """RBD and ephemeral claims are the only sources of a pod's volume whose defaults scheduling reads."""
+    return tuple(_default_source(v) if v.rbd is not None or v.ephemeral is not None else v for v in volumes)
+
+
+def _default_source(volume: Volume) -> Volume:
+    if volume.rbd is not None:
+        volume = replace(volume, rbd=replace(volume.rbd, pool=volume.rbd.pool or "rbd"))
+    template = volume.ephemeral.volume_claim_template if volume.ephemeral is not None else None
+    if template is None:
+        return volume
+    spec = replace(template.spec, volume_mode=template.spec.volume_mode or FILESYSTEM)
+    return replace(volume, ephemeral=EphemeralVolumeSource(volume_claim_template=replace(template, spec=spec)))
 
 
 def _default_pod_level(spec: PodSpec) -> PodSpec:
     """Fill in pod-level limits and requests from each other and from the containers (KEP-2837)."""
     pod = Pod(spec=spec)
+    every = [container.resources for container in (*spec.containers, *spec.init_containers)]
+    written = forms([*(r.requests for r in every), *(r.limits for r in every)])
     limits = dict(spec.resources.limits)
     requests = dict(spec.resources.requests)
     for name, amount in container_limits(pod).items():
         if name.startswith(HUGEPAGES_PREFIX) and name not in requests:
-            limits.setdefault(name, _text(amount))
+            limits.setdefault(name, str(Amount(amount, written.get(name, Form.DECIMAL))))
     if limits:
         for name, amount in container_requests(pod, _AGGREGATE).items():
             if is_pod_level_resource(name) and not name.startswith(HUGEPAGES_PREFIX):
-                requests.setdefault(name, _text(amount))
+                requests.setdefault(name, str(Amount(amount, written.get(name, Form.DECIMAL))))
         for name, text in limits.items():
             if is_pod_level_resource(name):
                 requests.setdefault(name, text)
     return replace(spec, resources=ResourceRequirements(requests=requests, limits=limits))
-
-
-def _text(nanos: int) -> QuantityText:
-    """A quantity as text, exactly."""
-    return f"{nanos}n" if nanos % NANO else str(nanos // NANO)
 
 
 def _default_namespace(obj: Namespace) -> Namespace:
@@ -135,7 +143,7 @@ def _default_namespace(obj: Namespace) -> Namespace:
 def _default_claim(obj: PersistentVolumeClaim) -> PersistentVolumeClaim:
     return replace(
         obj,
-        spec=replace(obj.spec, volume_mode=obj.spec.volume_mode or "Filesystem"),
+        spec=replace(obj.spec, volume_mode=obj.spec.volume_mode or FILESYSTEM),
         status=replace(obj.status, phase=obj.status.phase or "Pending"),
     )
 
@@ -143,7 +151,7 @@ def _default_claim(obj: PersistentVolumeClaim) -> PersistentVolumeClaim:
 def _default_volume(obj: PersistentVolume) -> PersistentVolume:
     return replace(
         obj,
-        spec=replace(obj.spec, volume_mode=obj.spec.volume_mode or "Filesystem"),
+        spec=replace(obj.spec, volume_mode=obj.spec.volume_mode or FILESYSTEM),
         status=replace(obj.status, phase=obj.status.phase or "Pending"),
     )
 

@@ -1,0 +1,116 @@
+"""All of what an API server makes of a new pod before the scheduler sees it, in the API server's order.
+
+The plugins that are on by default and touch what scheduling reads. ServiceAccount is one of those that do not, and
+ExtendedResourceToleration, PodNodeSelector and PodTolerationRestriction are off by default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from kschedctl.admission.changes import Change, changes_between
+from kschedctl.admission.default_toleration_seconds import admit_tolerations
+from kschedctl.admission.label_keys import merge_label_keys
+from kschedctl.admission.limit_ranger import check_limits, default_limits
+from kschedctl.admission.priority import admit_priority
+from kschedctl.admission.resource_quota import QuotaRefusal, quota_refusals
+from kschedctl.admission.resource_validation import check_resources
+from kschedctl.admission.runtime_class import admit_runtime_class
+from kschedctl.api.defaults import default_pod
+from kschedctl.api.pod import Pod
+from kschedctl.api.quantity import QUANTITY_HINT, QuantityError
+from kschedctl.api.resources import RequestRules
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.errors import ManifestError
+
+#: What the defaults of the API, which are set before any plugin runs, are called in changes.
+DEFAULTS: Final = "defaults"
+#: Likewise the merging of label keys, which comes after all plugins.
+LABEL_KEYS: Final = "matchLabelKeys"
+
+_Step = Callable[[Pod], tuple[Pod, tuple[str, ...]]]
+
+
+class FeatureGates(Protocol):
+    """A release, as far as admission asks it."""
+
+    def enabled(self, gate: str) -> bool:
+        """Whether a feature gate is on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """A pod as the cluster would store it.
+
+    Attributes
+    ----------
+    pod : Pod
+        The pod.
+    changes : tuple of Change
+        What was changed, in order.
+    warnings : tuple of str
+        What could not be found out from the cluster.
+    quota_refusals : tuple of QuotaRefusal
+        The quotas that would not let the pod in.
+    """
+
+    pod: Pod
+    changes: tuple[Change, ...]
+    warnings: tuple[str, ...]
+    quota_refusals: tuple[QuotaRefusal, ...]
+
+
+def admit(pod: Pod, cluster: Cluster, *, release: FeatureGates, where: str = "") -> Admitted:
+    """Do with a pod what an API server does.
+
+    Parameters
+    ----------
+    pod : Pod
+        The pod, as it was written. It is not changed; its status is left as it is.
+    cluster : Cluster
+        Its classes, limits and quotas.
+    release : FeatureGates
+        The release whose API server it is.
+    where : str
+        Where the pod was read, for errors.
+
+    Raises
+    ------
+    ManifestError
+        Where an API server would refuse the pod, for anything but a quota.
+
+    Notes
+    -----
+    A pod that was admitted before comes out as it went in, as long as its classes and limits are the same.
+    """
+    # Merging into spread constraints has a gate of its own; it is on in all releases that are modelled.
+    spread = release.enabled("MatchLabelKeysInPodTopologySpread")
+    rules = RequestRules(
+        pod_level=release.enabled("PodLevelResources"),
+        status=release.enabled("InPlacePodVerticalScaling"),
+        pod_level_status=release.enabled("InPlacePodLevelResourcesVerticalScaling"),
+    )
+    steps: tuple[tuple[str, _Step], ...] = (
+        (DEFAULTS, lambda pod: (default_pod(pod), ())),
+        ("LimitRanger", lambda pod: (default_limits(pod, cluster), ())),
+        ("Priority", lambda pod: admit_priority(pod, cluster, where=where)),
+        ("DefaultTolerationSeconds", lambda pod: (admit_tolerations(pod), ())),
+        ("RuntimeClass", lambda pod: admit_runtime_class(pod, cluster, where=where)),
+        (LABEL_KEYS, lambda pod: (merge_label_keys(pod, spread=spread), ())),
+    )
+    changes: list[Change] = []
+    warnings: list[str] = []
+    try:
+        for plugin, step in steps:
+            admitted, warned = step(pod)
+            changes += changes_between(plugin, pod, admitted)
+            warnings += warned
+            pod = admitted
+        check_resources(pod, pod_level=rules.pod_level, where=where)
+        check_limits(pod, cluster, pod_level=rules.pod_level, where=where)
+        refusals = quota_refusals(pod, cluster, rules)
+    except QuantityError as error:
+        raise ManifestError(str(error), where=where, path=error.path, hint=QUANTITY_HINT) from None
+    return Admitted(pod, tuple(changes), tuple(warnings), refusals)

@@ -1,0 +1,82 @@
+"""What admission changed in a pod, as data: field by field, with the plugin that did it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from kschedctl.api.pod import Pod
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A field that a plugin set.
+
+    Attributes
+    ----------
+    plugin : str
+        The admission plugin, or the part of the API server that did it.
+    path : str
+        The field, such as ``spec.containers[0].resources.requests[cpu]``.
+    before, after : plain data
+        Its values; ``None`` where the field was or is not set.
+    """
+
+    plugin: str
+    path: str
+    before: Any
+    after: Any
+
+
+def changes_between(plugin: str, before: Pod, after: Pod) -> tuple[Change, ...]:
+    """Every field in which two pods differ, in the order of the fields."""
+    if before is after:
+        return ()
+    return tuple(Change(plugin, path, old, new) for path, old, new in _differences("", _plain(before), _plain(after)))
+
+
+def _plain(pod: Pod) -> Any:
+    """The pod as a manifest has it."""
+    return msgspec.json.decode(msgspec.json.encode(pod))
+
+
+def _differences(path: str, before: Any, after: Any) -> Iterator[tuple[str, Any, Any]]:
+    if before == after:
+        return
+    kinds = {type(value) for value in (before, after) if value is not None}
+    if kinds == {dict}:
+        old, new = before or {}, after or {}
+        for key in (*new, *(key for key in old if key not in new)):
+            yield from _differences(_joined(path, key), old.get(key), new.get(key))
+    elif kinds == {list}:
+        old, new = before or [], after or []
+        for i in range(max(len(old), len(new))):
+            yield from _whole(f"{path}[{i}]", _at(old, i), _at(new, i))
+    else:
+        yield path, before, after
+
+
+def _whole(path: str, before: Any, after: Any) -> Iterator[tuple[str, Any, Any]]:
+    """The differences of items of a list: what is new or gone is shown as one."""
+    if before is None or after is None:
+        yield path, before, after
+    else:
+        yield from _differences(path, before, after)
+
+
+def _at(items: list[Any], index: int) -> Any:
+    return items[index] if index < len(items) else None
+
+
+def _joined(path: str, key: str) -> str:
+    if not path:
+        return key
+    return f"{path}.{key}" if key.isidentifier() and not _is_map(path) else f"{path}[{key}]"
+
+
+def _is_map(path: str) -> bool:
+    """Whether a field's keys are the user's own."""
+    return path.rpartition(".")[2] in ("requests", "limits", "overhead", "nodeSelector", "labels", "annotations")

@@ -1,0 +1,141 @@
+"""The LimitRanger admission plugin: defaults of a namespace's LimitRanges, then their bounds.
+
+The annotation that an API server leaves on the pod is not made; scheduling does not read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec.structs import replace
+
+from kschedctl.admission.limit_bounds import broken_bounds
+from kschedctl.admission.resource_validation import amounts_of, containers_of, summed
+from kschedctl.api.canonical import Amounts, parse_amounts
+from kschedctl.api.core import ResourceList
+from kschedctl.api.limits import LimitRange, LimitRangeItem
+from kschedctl.api.pod import Container, Pod
+from kschedctl.api.quantity import QUANTITY_HINT, QuantityError
+from kschedctl.api.resources import CPU, MEMORY
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.errors import ManifestError, SnapshotError
+
+_CONTAINER: Final = "Container"
+_POD: Final = "Pod"
+#: LimitRanger does not count huge pages of the pod as a whole.
+_POD_LEVEL_RESOURCES: Final = (CPU, MEMORY)
+
+
+def default_limits(pod: Pod, cluster: Cluster) -> Pod:
+    """Fill in what containers leave open.
+
+    Parameters
+    ----------
+    pod : Pod
+        The pod, defaulted.
+    cluster : Cluster
+        The cluster with its LimitRanges. Of several, the first with a default for a resource sets it.
+    """
+    for limit_range in _limit_ranges(pod, cluster):
+        pod = _with_defaults(pod, limit_range)
+    return pod
+
+
+def check_limits(pod: Pod, cluster: Cluster, *, pod_level: bool = True, where: str = "") -> None:
+    """Check a pod against the bounds of its namespace.
+
+    Parameters
+    ----------
+    pod : Pod
+        The pod, as the plugins left it.
+    cluster : Cluster
+        The cluster with its LimitRanges.
+    pod_level : bool
+        Whether ``spec.resources`` counts (PodLevelResources).
+    where : str
+        Where the pod was read, for errors.
+
+    Raises
+    ------
+    ManifestError
+        With every bound that the pod breaks.
+    QuantityError
+        Where a resource of the pod is not a quantity.
+    """
+    problems = [
+        ManifestError(problem, where=where, path=path, hint=f"LimitRange {limit_range.name} of {pod.namespace} says so")
+        for limit_range in _limit_ranges(pod, cluster)
+        for path, problem in _problems(pod, limit_range, pod_level)
+    ]
+    if problems:
+        raise ManifestError.together(problems)
+
+
+def _limit_ranges(pod: Pod, cluster: Cluster) -> list[LimitRange]:
+    return [found for found in cluster.list(LimitRange) if found.namespace == pod.namespace]
+
+
+def _with_defaults(pod: Pod, limit_range: LimitRange) -> Pod:
+    limits: ResourceList = {}
+    requests: ResourceList = {}
+    for item in limit_range.spec.limits:
+        if item.type == _CONTAINER:
+            limits |= item.default
+            requests |= item.default_request
+    if not limits and not requests:
+        return pod
+
+    def filled(containers: tuple[Container, ...]) -> tuple[Container, ...]:
+        return tuple(
+            replace(
+                c,
+                resources=replace(
+                    c.resources,
+                    limits={**limits, **c.resources.limits},
+                    requests={**requests, **c.resources.requests},
+                ),
+            )
+            for c in containers
+        )
+
+    spec = replace(pod.spec, containers=filled(pod.spec.containers), init_containers=filled(pod.spec.init_containers))
+    return replace(pod, spec=spec)
+
+
+def _problems(pod: Pod, limit_range: LimitRange, pod_level: bool) -> Iterator[tuple[str, str]]:
+    """Every bound that the pod breaks: the field and the API server's words."""
+    for i, item in enumerate(limit_range.spec.limits):
+        bounds = _bounds(item, f"LimitRange {limit_range.namespace}/{limit_range.name}", f"spec.limits[{i}]")
+        if item.type == _CONTAINER:
+            for path, container in containers_of(pod):
+                for problem in broken_bounds(_CONTAINER, bounds, *amounts_of(container.resources, path)):
+                    yield f"{path}.resources", problem
+        elif item.type == _POD:
+            for problem in broken_bounds(_POD, bounds, *_of_pod(pod, pod_level)):
+                yield "spec", problem
+
+
+def _of_pod(pod: Pod, pod_level: bool) -> tuple[Amounts, Amounts]:
+    """Requests and limits of the pod as a whole, without its overhead."""
+    requests, limits = summed(pod)
+    if pod_level:
+        requests |= _pod_level(pod.spec.resources.requests, "spec.resources.requests")
+        limits |= _pod_level(pod.spec.resources.limits, "spec.resources.limits")
+    return requests, limits
+
+
+def _pod_level(resources: ResourceList, path: str) -> Amounts:
+    return {name: amount for name, amount in parse_amounts(resources, path).items() if name in _POD_LEVEL_RESOURCES}
+
+
+def _bounds(item: LimitRangeItem, where: str, path: str) -> tuple[Amounts, Amounts, Amounts]:
+    """Minimum, maximum and the largest ratio of limit to request."""
+    try:
+        return (
+            parse_amounts(item.min, f"{path}.min"),
+            parse_amounts(item.max, f"{path}.max"),
+            parse_amounts(item.max_limit_request_ratio, f"{path}.maxLimitRequestRatio"),
+        )
+    except QuantityError as error:
+        raise SnapshotError(str(error), where=where, path=error.path, hint=QUANTITY_HINT) from None

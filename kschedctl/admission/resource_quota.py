@@ -1,0 +1,144 @@
+"""The ResourceQuota admission plugin, as an answer: which quotas would refuse a pod before the scheduler sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from kschedctl.admission.quota_usage import counted, is_about, not_given, pod_usage
+from kschedctl.api.canonical import Amount, Amounts, parse_amounts
+from kschedctl.api.core import ResourceList
+from kschedctl.api.limits import ResourceQuota
+from kschedctl.api.pod import Pod
+from kschedctl.api.quantity import QUANTITY_HINT, QuantityError
+from kschedctl.api.resources import RequestRules
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.errors import SnapshotError
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaRefusal:
+    """A quota that a pod does not keep.
+
+    Attributes
+    ----------
+    quota : str
+        Its name; it is in the pod's namespace.
+    message : str
+        Why, in the API server's words.
+    requested, used, limited : dict of str to Amount
+        By resource, those that are exceeded: what the pod asks for, what others use, and how much there is. Empty
+        where containers do not say what they want.
+    """
+
+    quota: str
+    message: str
+    requested: Mapping[str, Amount] = field(default_factory=dict)
+    used: Mapping[str, Amount] = field(default_factory=dict)
+    limited: Mapping[str, Amount] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"would be refused by quota {self.quota} before the scheduler sees it: {self.message}"
+
+
+def quota_refusals(pod: Pod, cluster: Cluster, rules: RequestRules) -> tuple[QuotaRefusal, ...]:
+    """Every quota that refuses a pod.
+
+    Parameters
+    ----------
+    pod : Pod
+        The pod, as the other plugins left it. Of one that the cluster has already, only what it asks for beyond that
+        one counts.
+    cluster : Cluster
+        The cluster with its ResourceQuotas. What is used is taken from their status, and where that does not tell,
+        from the pods of the cluster.
+    rules : RequestRules
+        Which feature gates are on.
+
+    Raises
+    ------
+    SnapshotError
+        Where an amount of a quota is not a quantity.
+    QuantityError
+        Where a resource of the pod is not one.
+
+    Notes
+    -----
+    An API server names the first of them only.
+    """
+    quotas = [quota for quota in cluster.list(ResourceQuota) if quota.namespace == pod.namespace]
+    about = [quota for quota in quotas if is_about(quota, pod, pod_level=rules.pod_level)]
+    if not about:
+        return ()
+    delta = _beyond_stored(pod, cluster, rules)
+    found = (_refusal(quota, pod, delta, cluster, rules) for quota in about)
+    return tuple(refusal for refusal in found if refusal is not None)
+
+
+def _refusal(
+    quota: ResourceQuota, pod: Pod, delta: Amounts, cluster: Cluster, rules: RequestRules
+) -> QuotaRefusal | None:
+    hard = _amounts(quota, quota.status.hard or quota.spec.hard, "spec.hard")
+    names = counted(hard)
+    missing = not_given(pod, names, rules)
+    if missing:
+        return QuotaRefusal(quota.name, f"failed quota: {quota.name}: {missing}")
+    used = _amounts(quota, quota.status.used, "status.used")
+    if any(name not in used for name in names):
+        used = _used_by_pods(quota, names, cluster, rules) | used
+    exceeded = sorted(
+        name for name in names if name in delta and used[name].nanos + delta[name].nanos > hard[name].nanos
+    )
+    if not exceeded:
+        return None
+    requested, others, limited = ({name: of[name] for name in exceeded} for of in (delta, used, hard))
+    message = (
+        f"exceeded quota: {quota.name}, requested: {_listed(requested)}, used: {_listed(others)}, "
+        f"limited: {_listed(limited)}"
+    )
+    return QuotaRefusal(quota.name, message, requested, others, limited)
+
+
+def _beyond_stored(pod: Pod, cluster: Cluster, rules: RequestRules) -> Amounts:
+    """What the pod uses besides what the cluster's pod of the same name does; nothing that is zero."""
+    usage = pod_usage(pod, rules)
+    index = cluster.pods.index.get((pod.namespace, pod.name))
+    if index is not None:
+        stored = pod_usage(cluster.pods.pod(index), rules)
+        usage = {
+            name: Amount(max(amount.nanos - stored.get(name, Amount(0)).nanos, 0), amount.form)
+            for name, amount in usage.items()
+        }
+    return {name: amount for name, amount in usage.items() if amount.nanos}
+
+
+def _used_by_pods(quota: ResourceQuota, names: Iterable[str], cluster: Cluster, rules: RequestRules) -> Amounts:
+    usages = [
+        pod_usage(pod, rules)
+        for pod in _pods_in(cluster, quota.namespace)
+        if is_about(quota, pod, pod_level=rules.pod_level)
+    ]
+    out = {}
+    for name in names:
+        amounts = [usage[name] for usage in usages if name in usage]
+        form = next((amount.form for amount in amounts if amount.nanos), Amount(0).form)
+        out[name] = Amount(sum(amount.nanos for amount in amounts), form)
+    return out
+
+
+def _pods_in(cluster: Cluster, namespace: str) -> Iterator[Pod]:
+    for index, record in enumerate(cluster.pods.records):
+        if record.metadata.namespace == namespace:
+            yield cluster.pods.pod(index)
+
+
+def _amounts(quota: ResourceQuota, resources: ResourceList, path: str) -> Amounts:
+    try:
+        return parse_amounts(resources, path)
+    except QuantityError as error:
+        where = f"ResourceQuota {quota.namespace}/{quota.name}"
+        raise SnapshotError(str(error), where=where, path=error.path, hint=QUANTITY_HINT) from None
+
+
+def _listed(amounts: Mapping[str, Amount]) -> str:
+    return ",".join(f"{name}={amounts[name]}" for name in sorted(amounts))

@@ -1,0 +1,134 @@
+"""What an API server checks of requests and limits once its plugins have filled them in (core/validation).
+
+A LimitRange's default limit can be below a container's own request, or above the limit of the pod as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.api.canonical import Amount, Amounts, forms, parse_amounts
+from kschedctl.api.pod import Container, Pod, ResourceRequirements
+from kschedctl.api.resources import (
+    HUGEPAGES_PREFIX,
+    RequestRules,
+    container_limits,
+    container_requests,
+    is_extended_resource,
+)
+from kschedctl.errors import ManifestError
+
+_BY_SPEC = RequestRules(pod_level=False, status=False, pod_level_status=False)
+
+
+def check_resources(pod: Pod, *, pod_level: bool = True, where: str = "") -> None:
+    """Check that requests are within limits, and those of containers within those of the pod as a whole.
+
+    Parameters
+    ----------
+    pod : Pod
+        The pod, as the plugins left it.
+    pod_level : bool
+        Whether ``spec.resources`` counts (PodLevelResources).
+    where : str
+        Where the pod was read, for errors.
+
+    Raises
+    ------
+    ManifestError
+        With everything that is wrong.
+    QuantityError
+        Where a resource of the pod is not a quantity.
+    """
+    found = [*_of_containers(pod), *(_of_pod(pod) if pod_level else ())]
+    problems = [
+        ManifestError(
+            problem,
+            where=where,
+            path=path,
+            hint="where a container gives no request or limit, defaults and LimitRanges may set one",
+        )
+        for path, problem in found
+    ]
+    if problems:
+        raise ManifestError.together(problems)
+
+
+def containers_of(pod: Pod) -> Iterator[tuple[str, Container]]:
+    """All containers with their fields."""
+    for i, container in enumerate(pod.spec.containers):
+        yield f"spec.containers[{i}]", container
+    for i, container in enumerate(pod.spec.init_containers):
+        yield f"spec.initContainers[{i}]", container
+
+
+def amounts_of(resources: ResourceRequirements, path: str) -> tuple[Amounts, Amounts]:
+    """Requests and limits of the container, or pod, at a field."""
+    return (
+        parse_amounts(resources.requests, f"{path}.resources.requests"),
+        parse_amounts(resources.limits, f"{path}.resources.limits"),
+    )
+
+
+def summed(pod: Pod) -> tuple[Amounts, Amounts]:
+    """Requests and limits of all containers of a pod together."""
+    every = [container.resources for _, container in containers_of(pod)]
+    out = []
+    for nanos, lists in (
+        (container_requests(pod, _BY_SPEC), [resources.requests for resources in every]),
+        (container_limits(pod), [resources.limits for resources in every]),
+    ):
+        written = forms(lists)
+        out.append({name: Amount(n, written[name]) if n else Amount(0) for name, n in nanos.items()})
+    requests, limits = out
+    return requests, limits
+
+
+def _of_containers(pod: Pod) -> Iterator[tuple[str, str]]:
+    for path, container in containers_of(pod):
+        for problem in requests_beyond_limits(*amounts_of(container.resources, path)):
+            yield f"{path}.resources.requests", problem
+
+
+def _of_pod(pod: Pod) -> Iterator[tuple[str, str]]:
+    requests, limits = amounts_of(pod.spec.resources, "spec")
+    for problem in requests_beyond_limits(requests, limits):
+        yield "spec.resources.requests", problem
+    container_requests, container_limits = summed(pod)
+    for name, total in container_requests.items():
+        if name in requests and total.nanos > requests[name].nanos:
+            problem = f"must be greater than or equal to aggregate container requests of {total}"
+            yield f"spec.resources.requests[{name}]", _invalid(requests[name], problem)
+    for name, total in container_limits.items():
+        # Of other resources, containers may together have more than the pod.
+        if name.startswith(HUGEPAGES_PREFIX) and name in limits and total.nanos > limits[name].nanos:
+            problem = f"must be greater than or equal to aggregate container limits of {total}"
+            yield f"spec.resources.limits[{name}]", _invalid(limits[name], problem)
+    for i, container in enumerate(pod.spec.containers):
+        for name, limit in amounts_of(container.resources, f"spec.containers[{i}]")[1].items():
+            if name in limits and limit.nanos > limits[name].nanos:
+                problem = f"must be less than or equal to pod limits of {limits[name]}"
+                yield f"spec.containers[{i}].resources.limits[{name}]", _invalid(limit, problem)
+
+
+def requests_beyond_limits(requests: Amounts, limits: Amounts) -> Iterator[str]:
+    """Every request that its limit does not allow, in the API server's words (ValidateContainerResourceRequirements).
+
+    Examples
+    --------
+    >>> list(requests_beyond_limits({"cpu": Amount.parse("2")}, {"cpu": Amount.parse("500m")}))
+    ['Invalid value: "2": must be less than or equal to cpu limit of 500m']
+    """
+    for name, request in requests.items():
+        limit = limits.get(name)
+        if limit is None:
+            continue
+        # Extended resources and huge pages are handed out whole.
+        if request.nanos != limit.nanos and (is_extended_resource(name) or name.startswith(HUGEPAGES_PREFIX)):
+            yield _invalid(request, f"must be equal to {name} limit of {limit}")
+        elif request.nanos > limit.nanos:
+            yield _invalid(request, f"must be less than or equal to {name} limit of {limit}")
+
+
+def _invalid(amount: Amount, problem: str) -> str:
+    return f'Invalid value: "{amount}": {problem}'

@@ -1,0 +1,130 @@
+"""The RuntimeClass admission plugin: overhead, node selector and tolerations come from the pod's RuntimeClass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from kschedctl.api.classes import RuntimeClass, RuntimeClassScheduling
+from kschedctl.api.pod import Pod, PodSpec, Toleration
+from kschedctl.api.resources import parse_resources
+from kschedctl.api.tolerations import NO_EXECUTE
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.errors import ManifestError
+
+
+def admit_runtime_class(pod: Pod, cluster: Cluster, *, where: str = "") -> tuple[Pod, tuple[str, ...]]:
+    """Set what a pod gets from its RuntimeClass.
+
+    Parameters
+    ----------
+    pod : Pod
+        The pod.
+    cluster : Cluster
+        The cluster with its RuntimeClasses.
+    where : str
+        Where the pod was read, for errors.
+
+    Returns
+    -------
+    pod : Pod
+        The pod as the scheduler sees it.
+    warnings : tuple of str
+        That the snapshot has no RuntimeClasses at all, where the pod names one.
+
+    Raises
+    ------
+    ManifestError
+        Where an API server would refuse the pod.
+    QuantityError
+        Where an overhead is not a quantity.
+    """
+    name = pod.spec.runtime_class_name
+    runtime_class = cluster.get(RuntimeClass, name) if name else None
+    if name and runtime_class is None:
+        known = sorted(known.name for known in cluster.list(RuntimeClass))
+        if not known:
+            problem = f"the snapshot has no RuntimeClasses: what {name} adds to the pod is not known"
+            return pod, (problem,)
+        raise ManifestError(
+            f'pod rejected: RuntimeClass "{name}" not found',
+            where=where,
+            path="spec.runtimeClassName",
+            hint=f"the snapshot has {', '.join(known)}",
+        )
+    spec = _with_overhead(pod.spec, runtime_class, where)
+    if runtime_class is not None and runtime_class.scheduling is not None:
+        spec = _with_scheduling(spec, runtime_class.scheduling, where)
+    return replace(pod, spec=spec), ()
+
+
+def _with_overhead(spec: PodSpec, runtime_class: RuntimeClass | None, where: str) -> PodSpec:
+    overhead = runtime_class.overhead if runtime_class is not None else None
+    if overhead is None:
+        if spec.overhead:
+            raise ManifestError(
+                "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead",
+                where=where,
+                path="spec.overhead",
+                hint="leave it out; an API server sets it from the RuntimeClass",
+            )
+        return spec
+    if not spec.overhead:
+        return replace(spec, overhead=overhead.pod_fixed)
+    if parse_resources(spec.overhead, "spec.overhead") != parse_resources(overhead.pod_fixed, "overhead.podFixed"):
+        raise ManifestError(
+            "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead",
+            where=where,
+            path="spec.overhead",
+            hint="leave it out; an API server sets it from the RuntimeClass",
+        )
+    return spec
+
+
+def _with_scheduling(spec: PodSpec, scheduling: RuntimeClassScheduling, where: str) -> PodSpec:
+    for key, value in sorted(scheduling.node_selector.items()):
+        own = spec.node_selector.get(key, value)
+        if own != value:
+            raise ManifestError(
+                f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value}; "
+                f"pod.spec.nodeSelector[{key}] = {own}",
+                where=where,
+                path=f"spec.nodeSelector[{key}]",
+                hint="leave it out, or name another RuntimeClass",
+            )
+    return replace(
+        spec,
+        node_selector={**spec.node_selector, **scheduling.node_selector},
+        tolerations=merge_tolerations((*spec.tolerations, *scheduling.tolerations)),
+    )
+
+
+def merge_tolerations(tolerations: Iterable[Toleration]) -> tuple[Toleration, ...]:
+    """Leave out every toleration that another one covers; of equal ones the first stays (util/tolerations)."""
+    every = tuple(tolerations)
+    merged: list[Toleration] = []
+    for i, toleration in enumerate(every):
+        later = (other for other in every[i + 1 :] if other != toleration)
+        if not any(_covers(other, toleration) for other in (*merged, *later)):
+            merged.append(toleration)
+    return tuple(merged)
+
+
+def _covers(wide: Toleration, narrow: Toleration) -> bool:
+    """Whether all that one toleration tolerates is tolerated by another."""
+    if wide == narrow:
+        return True
+    if wide.key != narrow.key and (wide.key or wide.operator != "Exists"):
+        return False
+    if wide.effect not in ("", narrow.effect):
+        return False
+    seconds = wide.toleration_seconds
+    if wide.effect == NO_EXECUTE and seconds is not None:
+        own = narrow.toleration_seconds
+        if own is None or own > seconds:
+            return False
+    # An operator that is left out means Equal, but the API server compares it as it is written.
+    if wide.operator in ("", "Equal"):
+        return narrow.operator == "Equal" and wide.value == narrow.value
+    return wide.operator == "Exists"

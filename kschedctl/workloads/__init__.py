@@ -1,0 +1,1 @@
+"""From a workload to the pods that its controller makes."""

@@ -1,0 +1,103 @@
+"""DaemonSets: a pod for every node that it is meant for (pkg/controller/daemon)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from msgspec.structs import replace
+
+from kschedctl.api.node_selector import NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from kschedctl.api.pod import Affinity, PodSpec, Toleration
+from kschedctl.api.selectors import IN
+from kschedctl.api.tolerations import NO_EXECUTE, NO_SCHEDULE, tolerated
+from kschedctl.api.workload import DaemonSet, PodTemplateSpec
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.node_selection import nodes_matching_pod
+from kschedctl.cluster.nodes import Nodes
+from kschedctl.workloads.made import MadePod
+from kschedctl.workloads.stateful_set import REVISION_HASH
+from kschedctl.workloads.template import pod_from_template, template_hash
+
+_TEMPLATE_GENERATION: Final = "pod-template-generation"
+_GENERATION_ANNOTATION: Final = "deprecated.daemonset.template.generation"
+_TOLERATED: Final = (
+    ("not-ready", NO_EXECUTE),
+    ("unreachable", NO_EXECUTE),
+    ("disk-pressure", NO_SCHEDULE),
+    ("memory-pressure", NO_SCHEDULE),
+    ("pid-pressure", NO_SCHEDULE),
+    ("unschedulable", NO_SCHEDULE),
+)
+_TOLERATED_ON_HOST_NETWORK: Final = (("network-unavailable", NO_SCHEDULE),)
+
+
+def pods_of_daemon_set(daemon_set: DaemonSet, template: PodTemplateSpec, cluster: Cluster) -> tuple[MadePod, ...]:
+    """The pods of a DaemonSet, one for each node it is meant for, in the order of the cluster; maybe none."""
+    labels = {REVISION_HASH: template_hash(template), _TEMPLATE_GENERATION: _generation(daemon_set, cluster)}
+    spec = with_daemon_tolerations(template.spec)
+    made = []
+    for number, node in enumerate(eligible_nodes(cluster.nodes, spec)):
+        bound = replace(template, spec=replace(spec, affinity=_for_node(spec.affinity, node)))
+        pod = pod_from_template(bound, daemon_set, labels=labels, number=number)
+        made.append(MadePod(pod, node=node))
+    return tuple(made)
+
+
+def _generation(daemon_set: DaemonSet, cluster: Cluster) -> str:
+    """How often the template was changed, as the API server notes it; a new DaemonSet begins with 1."""
+    stored = cluster.get(DaemonSet, daemon_set.name, daemon_set.namespace)
+    notes = [known.metadata.annotations.get(_GENERATION_ANNOTATION) for known in (daemon_set, stored or daemon_set)]
+    return next((note for note in notes if note), "1")
+
+
+def with_daemon_tolerations(spec: PodSpec) -> PodSpec:
+    """The spec with the tolerations that a DaemonSet's controller adds, or sets for ever where they have an end."""
+    tolerations = list(spec.tolerations)
+    for taint, effect in (*_TOLERATED, *(_TOLERATED_ON_HOST_NETWORK if spec.host_network else ())):
+        added = Toleration(key=f"node.kubernetes.io/{taint}", operator="Exists", effect=effect)
+        if added in tolerations:
+            continue
+        same = [i for i, own in enumerate(tolerations) if replace(own, toleration_seconds=None) == added]
+        for i in same:
+            tolerations[i] = added
+        if not same:
+            tolerations.append(added)
+    return replace(spec, tolerations=tuple(tolerations))
+
+
+def eligible_nodes(nodes: Nodes, spec: PodSpec) -> list[str]:
+    """The nodes that a DaemonSet's pod is made for.
+
+    Parameters
+    ----------
+    nodes : Nodes
+        The nodes.
+    spec : PodSpec
+        Of its pods, with the tolerations of the controller.
+
+    Returns
+    -------
+    list of str
+        The nodes that its node selector, node affinity and ``nodeName`` allow and all of whose NoSchedule and
+        NoExecute taints it tolerates.
+    """
+    tolerates = np.array(
+        [
+            all(tolerated(spec.tolerations, taint) for taint in taints if taint.effect in (NO_SCHEDULE, NO_EXECUTE))
+            for taints in nodes.taint_lists
+        ],
+        dtype=np.bool_,
+    )
+    mask = nodes_matching_pod(nodes, spec) & tolerates[nodes.taint_list]
+    names = [nodes.names[row] for row in np.flatnonzero(mask)]
+    return [name for name in names if spec.node_name in ("", name)]
+
+
+def _for_node(affinity: Affinity | None, node: str) -> Affinity:
+    """The affinity with a required node affinity for one node, which takes the place of its own."""
+    name = NodeSelectorRequirement(key="metadata.name", operator=IN, values=(node,))
+    required = NodeSelector(node_selector_terms=(NodeSelectorTerm(match_fields=(name,)),))
+    affinity = affinity or Affinity()
+    own = affinity.node_affinity or NodeAffinity()
+    return replace(affinity, node_affinity=replace(own, required_during_scheduling_ignored_during_execution=required))

@@ -1,0 +1,136 @@
+"""The pods of any workload: the one entry to this package."""
+
+from __future__ import annotations
+
+from typing import Final, cast
+
+from kschedctl.api.defaults import default_object
+from kschedctl.api.meta import ApiObject, LabelSelector
+from kschedctl.api.pod import Pod
+from kschedctl.api.quantity import QUANTITY_HINT, QuantityError
+from kschedctl.api.selectors import SelectorError, matches, parse_label_selector
+from kschedctl.api.workload import (
+    CronJob,
+    DaemonSet,
+    Deployment,
+    Job,
+    PodTemplate,
+    PodTemplateSpec,
+    ReplicaSet,
+    ReplicationController,
+    StatefulSet,
+)
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.errors import ManifestError
+from kschedctl.workloads.claims import with_ephemeral_claims
+from kschedctl.workloads.daemon_set import pods_of_daemon_set
+from kschedctl.workloads.job import job_of_cron_job, pods_of_job
+from kschedctl.workloads.made import MadePod
+from kschedctl.workloads.replica_set import pods_of_deployment, pods_of_replicas
+from kschedctl.workloads.stateful_set import pods_of_stateful_set
+from kschedctl.workloads.template import comparable, pod_from_template
+
+#: The kinds that pods come from, Pod itself among them.
+WORKLOADS: Final[tuple[type[ApiObject], ...]] = (
+    Pod,
+    Deployment,
+    StatefulSet,
+    DaemonSet,
+    ReplicaSet,
+    Job,
+    CronJob,
+    ReplicationController,
+    PodTemplate,
+)
+_SELECTED: Final = (Deployment, StatefulSet, DaemonSet, ReplicaSet)
+
+
+def pods_of(obj: ApiObject, cluster: Cluster, *, where: str = "") -> tuple[MadePod, ...]:
+    """The pods that come from an object, as its controller makes them.
+
+    Parameters
+    ----------
+    obj : ApiObject
+        A workload, or a pod, which is taken as it is.
+    cluster : Cluster
+        The cluster, with its nodes and with what the controller made before.
+    where : str
+        Where the object was read, for errors.
+
+    Returns
+    -------
+    tuple of MadePod
+        One where all pods are alike but for their names, else one for each: the ordinals of a StatefulSet, the nodes
+        of a DaemonSet (none where no node is eligible).
+
+    Raises
+    ------
+    ManifestError
+        For any other kind, where the template is missing or its quantities are none, and where the selector does
+        not select the template.
+    """
+    if isinstance(obj, Pod):
+        return (with_ephemeral_claims(MadePod(obj), cluster),)
+    if not isinstance(obj, WORKLOADS):
+        known = ", ".join(kind.__name__ for kind in WORKLOADS)
+        raise ManifestError(f"a {type(obj).__name__} makes no pods", where=where, hint=f"there are {known}")
+    # Names and namespaces are compared with those of the cluster, which has defaults.
+    obj = default_object(obj)
+    path = _template_path(obj)
+    if isinstance(obj, CronJob):
+        obj = job_of_cron_job(obj)
+    template = _template(obj)
+    if template is None:
+        raise ManifestError("is missing", where=where, path=path, hint="say what the pods are")
+    if isinstance(obj, _SELECTED):
+        _check_selector(obj.spec.selector, template, where)
+    try:
+        comparable(template)
+    except QuantityError as error:
+        raise ManifestError(str(error), where=where, path=f"{path}.{error.path}", hint=QUANTITY_HINT) from None
+    return tuple(with_ephemeral_claims(made, cluster) for made in _made(obj, template, cluster))
+
+
+def _made(obj: ApiObject, template: PodTemplateSpec, cluster: Cluster) -> tuple[MadePod, ...]:
+    match obj:
+        case Deployment():
+            return pods_of_deployment(obj, template, cluster)
+        case StatefulSet():
+            return pods_of_stateful_set(obj, template, cluster)
+        case DaemonSet():
+            return pods_of_daemon_set(obj, template, cluster)
+        case ReplicaSet() | ReplicationController():
+            return pods_of_replicas(obj, template, cluster)
+        case Job():
+            return pods_of_job(obj, template)
+        case _:
+            return (MadePod(pod_from_template(template, obj)),)
+
+
+def _template(obj: ApiObject) -> PodTemplateSpec | None:
+    if isinstance(obj, PodTemplate):
+        return obj.template
+    return cast("Deployment", obj).spec.template
+
+
+def _template_path(obj: ApiObject) -> str:
+    if isinstance(obj, PodTemplate):
+        return "template"
+    return "spec.jobTemplate.spec.template" if isinstance(obj, CronJob) else "spec.template"
+
+
+def _check_selector(selector: LabelSelector | None, template: PodTemplateSpec, where: str) -> None:
+    if selector is None or not (selector.match_labels or selector.match_expressions):
+        hint = "give matchLabels that are among the labels of the template"
+        raise ManifestError("is missing or empty", where=where, path="spec.selector", hint=hint)
+    try:
+        parsed = parse_label_selector(selector)
+    except SelectorError as error:
+        raise ManifestError(str(error), where=where, path=f"spec.selector.{error.path}") from None
+    if not matches(parsed, template.metadata.labels):
+        raise ManifestError(
+            "`selector` does not match template `labels`",
+            where=where,
+            path="spec.template.metadata.labels",
+            hint=f"spec.selector asks for {','.join(map(str, parsed))}",
+        )

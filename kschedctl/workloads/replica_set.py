@@ -1,0 +1,87 @@
+"""ReplicaSets, ReplicationControllers, and Deployments, which keep their pods through a ReplicaSet."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec.structs import replace
+
+from kschedctl.api.meta import LabelSelector, ObjectMeta
+from kschedctl.api.workload import Deployment, PodTemplateSpec, ReplicaSet, ReplicasSpec, ReplicationController
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.workloads.made import MadePod
+from kschedctl.workloads.template import (
+    POD_TEMPLATE_HASH,
+    controller_reference,
+    has_template,
+    pod_from_template,
+    template_hash,
+    unless_known,
+)
+
+_REVISION: Final = "deployment.kubernetes.io/revision"
+_MAX_NAME_LENGTH: Final = 253
+
+
+def pods_of_replicas(
+    owner: ReplicaSet | ReplicationController, template: PodTemplateSpec, cluster: Cluster
+) -> tuple[MadePod, ...]:
+    """The pod of a ReplicaSet or ReplicationController; all of them are alike."""
+    pod = pod_from_template(template, owner)
+    return (MadePod(pod, _replicas(owner.spec.replicas), objects=unless_known(cluster, owner)),)
+
+
+def pods_of_deployment(deployment: Deployment, template: PodTemplateSpec, cluster: Cluster) -> tuple[MadePod, ...]:
+    """The pod of a Deployment's newest ReplicaSet: the cluster's own where it has the template, else a new one."""
+    replica_set = _current(deployment, template, cluster) or _new(deployment, template)
+    own_hash = replica_set.metadata.labels.get(POD_TEMPLATE_HASH, "")
+    pod = pod_from_template(template, replica_set, labels={POD_TEMPLATE_HASH: own_hash} if own_hash else None)
+    return (MadePod(pod, _replicas(deployment.spec.replicas), objects=unless_known(cluster, replica_set)),)
+
+
+def _replicas(count: int | None) -> int:
+    return 1 if count is None else count
+
+
+def _current(deployment: Deployment, template: PodTemplateSpec, cluster: Cluster) -> ReplicaSet | None:
+    """The newest revision among the Deployment's ReplicaSets with the same template."""
+    same = [
+        replica_set
+        for replica_set in cluster.list(ReplicaSet)
+        if _belongs_to(replica_set, deployment) and has_template(replica_set, template)
+    ]
+    return max(same, key=_revision, default=None)
+
+
+def _belongs_to(replica_set: ReplicaSet, deployment: Deployment) -> bool:
+    owner = next((owner for owner in replica_set.metadata.owner_references if owner.controller), None)
+    return (
+        owner is not None
+        and (owner.kind, owner.name) == ("Deployment", deployment.name)
+        and replica_set.namespace == deployment.namespace
+    )
+
+
+def _revision(replica_set: ReplicaSet) -> int:
+    text = replica_set.metadata.annotations.get(_REVISION, "")
+    return int(text) if text.isdecimal() else 0
+
+
+def _new(deployment: Deployment, template: PodTemplateSpec) -> ReplicaSet:
+    """The ReplicaSet that a Deployment's controller makes for a template that it has none of."""
+    own_hash = template_hash(template)
+    labels = {**template.metadata.labels, POD_TEMPLATE_HASH: own_hash}
+    selector = deployment.spec.selector or LabelSelector()
+    return ReplicaSet(
+        metadata=ObjectMeta(
+            name=f"{deployment.name[: _MAX_NAME_LENGTH - 1 - len(own_hash)]}-{own_hash}",
+            namespace=deployment.namespace,
+            labels=labels,
+            owner_references=(controller_reference(deployment),),
+        ),
+        spec=ReplicasSpec(
+            selector=replace(selector, match_labels={**selector.match_labels, POD_TEMPLATE_HASH: own_hash}),
+            replicas=_replicas(deployment.spec.replicas),
+            template=replace(template, metadata=replace(template.metadata, labels=labels)),
+        ),
+    )

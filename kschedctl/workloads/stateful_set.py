@@ -1,0 +1,67 @@
+"""StatefulSets: a pod per ordinal, each with claims of its own (pkg/controller/statefulset)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec.structs import replace
+
+from kschedctl.api.pod import Pod
+from kschedctl.api.volume import ClaimVolumeSource, PersistentVolumeClaim, Volume
+from kschedctl.api.workload import PodTemplateSpec, StatefulSet
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.workloads.claims import make_claim, without_stored
+from kschedctl.workloads.made import MadePod
+from kschedctl.workloads.template import has_template, pod_from_template, template_hash, unless_known
+
+REVISION_HASH: Final = "controller-revision-hash"
+_POD_NAME: Final = "statefulset.kubernetes.io/pod-name"
+_POD_INDEX: Final = "apps.kubernetes.io/pod-index"
+
+
+def pods_of_stateful_set(stateful_set: StatefulSet, template: PodTemplateSpec, cluster: Cluster) -> tuple[MadePod, ...]:
+    """The pods of a StatefulSet in the order of their ordinals; where it is scaled to zero, the first with 0 replicas.
+
+    Each is a question of its own, since its labels and claims are.
+    """
+    spec = stateful_set.spec
+    count = 1 if spec.replicas is None else spec.replicas
+    revision = _revision(stateful_set, template, cluster)
+    made = []
+    for ordinal in range(spec.ordinals.start, spec.ordinals.start + max(count, 1)):
+        claims = {claim.name: _claim(stateful_set, claim, ordinal) for claim in spec.volume_claim_templates}
+        objects = (*unless_known(cluster, stateful_set), *without_stored(tuple(claims.values()), cluster))
+        pod = _pod(stateful_set, template, ordinal, revision)
+        made.append(MadePod(_with_claims(pod, claims), min(count, 1), objects=objects))
+    return tuple(made)
+
+
+def _pod(stateful_set: StatefulSet, template: PodTemplateSpec, ordinal: int, revision: str) -> Pod:
+    name = f"{stateful_set.name}-{ordinal}"
+    labels = {_POD_NAME: name, _POD_INDEX: str(ordinal), REVISION_HASH: revision}
+    return pod_from_template(template, stateful_set, name=name, labels=labels)
+
+
+def _revision(stateful_set: StatefulSet, template: PodTemplateSpec, cluster: Cluster) -> str:
+    """The revision of the template: the cluster's where it has the same one, else a stand-in."""
+    stored = cluster.get(StatefulSet, stateful_set.name, stateful_set.namespace)
+    if stored is not None and stored.status.update_revision and has_template(stored, template):
+        return stored.status.update_revision
+    return f"{stateful_set.name}-{template_hash(template)}"
+
+
+def _claim(stateful_set: StatefulSet, template: PersistentVolumeClaim, ordinal: int) -> PersistentVolumeClaim:
+    selector = stateful_set.spec.selector
+    name = f"{template.name}-{stateful_set.name}-{ordinal}"
+    labels = selector.match_labels if selector is not None else None
+    return make_claim(template, name, stateful_set.namespace, labels=labels)
+
+
+def _with_claims(pod: Pod, claims: dict[str, PersistentVolumeClaim]) -> Pod:
+    """The pod with a volume per claim, which takes the place of one of the same name."""
+    own = tuple(
+        Volume(name=name, persistent_volume_claim=ClaimVolumeSource(claim_name=claim.name))
+        for name, claim in claims.items()
+    )
+    others = tuple(volume for volume in pod.spec.volumes if volume.name not in claims)
+    return replace(pod, spec=replace(pod.spec, volumes=(*own, *others)))

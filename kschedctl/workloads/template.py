@@ -1,0 +1,198 @@
+"""From a pod template to a pod (pkg/controller ``GetPodFromTemplate``), with stand-ins for what cannot be known.
+
+Random suffixes of names, uids of new objects and hashes of templates are only known once they are made. Stand-ins
+have their form, and are the same for the same input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+from uuid import NAMESPACE_URL, uuid5
+from zlib import crc32
+
+import msgspec
+from msgspec.structs import replace
+
+from kschedctl.api.canonical import parse_amounts
+from kschedctl.api.core import ResourceList
+from kschedctl.api.defaults import default_pod_spec
+from kschedctl.api.meta import ApiObject, ObjectMeta, OwnerReference
+from kschedctl.api.pod import Container, Pod
+from kschedctl.api.quantity import QUANTITY_HINT, QuantityError
+from kschedctl.api.workload import (
+    CronJob,
+    DaemonSet,
+    Deployment,
+    Job,
+    PodTemplateSpec,
+    ReplicaSet,
+    ReplicationController,
+    StatefulSet,
+)
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.errors import SnapshotError
+
+POD_TEMPLATE_HASH: Final = "pod-template-hash"
+#: The letters of generated names and hashes, from ``x``, which stands for zero.
+_LETTERS: Final = "xzbcdfghjklmnpqrstvw2456789"
+_HASH_LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
+_SUFFIX_LENGTH: Final = 5
+_MAX_PREFIX_LENGTH: Final = 63 - _SUFFIX_LENGTH
+_API_VERSIONS: Final[Mapping[type[ApiObject], str]] = {
+    ReplicationController: "v1",
+    Deployment: "apps/v1",
+    ReplicaSet: "apps/v1",
+    StatefulSet: "apps/v1",
+    DaemonSet: "apps/v1",
+    Job: "batch/v1",
+    CronJob: "batch/v1",
+}
+
+
+def pod_from_template(
+    template: PodTemplateSpec,
+    owner: ApiObject,
+    *,
+    name: str = "",
+    prefix: str = "",
+    number: int = 0,
+    labels: Mapping[str, str] | None = None,
+    annotations: Mapping[str, str] | None = None,
+) -> Pod:
+    """The pod that a controller makes of its template.
+
+    Parameters
+    ----------
+    template : PodTemplateSpec
+        The template. Its own name and namespace do not count.
+    owner : ApiObject
+        What the pod belongs to, or the PodTemplate it comes from.
+    name : str
+        Its name; by default one is generated.
+    prefix : str
+        What a generated name begins with; by default the owner's name and a dash.
+    number : int
+        Which of several generated names it gets.
+    labels, annotations : mapping, optional
+        Those that the controller adds.
+    """
+    prefix = prefix or f"{owner.name}-"
+    own = template.metadata
+    metadata = ObjectMeta(
+        name=name or generated_name(prefix, number),
+        namespace=owner.namespace,
+        generate_name=prefix,
+        labels={**own.labels, **(labels or {})},
+        annotations={**own.annotations, **(annotations or {})},
+        owner_references=(controller_reference(owner),) if type(owner) in _API_VERSIONS else (),
+    )
+    return Pod(metadata=metadata, spec=template.spec)
+
+
+def controller_reference(owner: ApiObject) -> OwnerReference:
+    """How an object names its controller."""
+    kind = type(owner)
+    return OwnerReference(
+        api_version=_API_VERSIONS[kind], kind=kind.__name__, name=owner.name, uid=uid_of(owner), controller=True
+    )
+
+
+def uid_of(obj: ApiObject) -> str:
+    """An object's uid, or a stand-in for the one it will get."""
+    return obj.metadata.uid or str(uuid5(NAMESPACE_URL, f"{type(obj).__name__}/{obj.namespace}/{obj.name}"))
+
+
+def generated_name(prefix: str, number: int = 0) -> str:
+    """A name with a stand-in for its random suffix.
+
+    Parameters
+    ----------
+    prefix : str
+        ``metadata.generateName``; what is too long of it is cut off.
+    number : int
+        Different numbers get different names.
+
+    Examples
+    --------
+    >>> generated_name("web-"), generated_name("web-", 1)
+    ('web-xxxxx', 'web-xxxxz')
+    """
+    digits = []
+    for _ in range(_SUFFIX_LENGTH):
+        number, digit = divmod(number, len(_LETTERS))
+        digits.append(_LETTERS[digit])
+    return prefix[:_MAX_PREFIX_LENGTH] + "".join(reversed(digits))
+
+
+def template_hash(template: PodTemplateSpec) -> str:
+    """A stand-in for the hash of a template (``pod-template-hash``, ``controller-revision-hash``).
+
+    The real one is FNV-32a over a Go dump of all fields of the template, of which only some are read here. This one
+    is CRC-32 over the fields that are read, written with the letters of the real one: templates that scheduling can
+    tell apart have different hashes, but none is the one that the cluster would give.
+    """
+    data = msgspec.json.encode(comparable(template), order="deterministic")
+    return "".join(_HASH_LETTERS[ord(digit) % len(_HASH_LETTERS)] for digit in str(crc32(data)))
+
+
+def comparable(template: PodTemplateSpec) -> PodTemplateSpec:
+    """A template as an API server stores it, with nothing but what gets into a pod.
+
+    Raises
+    ------
+    QuantityError
+        Where a value is not a quantity.
+    """
+    own = template.metadata
+    # The hash is added to the template of a ReplicaSet, whose Deployment has none.
+    labels = {key: value for key, value in own.labels.items() if key != POD_TEMPLATE_HASH}
+    spec = default_pod_spec(template.spec)
+    spec = replace(
+        spec,
+        containers=_canonical(spec.containers, "spec.containers"),
+        init_containers=_canonical(spec.init_containers, "spec.initContainers"),
+    )
+    return PodTemplateSpec(metadata=ObjectMeta(labels=labels, annotations=own.annotations), spec=spec)
+
+
+def _canonical(containers: tuple[Container, ...], path: str) -> tuple[Container, ...]:
+    """Containers with their quantities written as an API server writes them."""
+
+    def written(resources: ResourceList, path: str) -> ResourceList:
+        return {name: str(amount) for name, amount in parse_amounts(resources, path).items()}
+
+    return tuple(
+        replace(
+            container,
+            resources=replace(
+                container.resources,
+                requests=written(container.resources.requests, f"{path}[{i}].resources.requests"),
+                limits=written(container.resources.limits, f"{path}[{i}].resources.limits"),
+            ),
+        )
+        for i, container in enumerate(containers)
+    )
+
+
+def has_template(stored: ReplicaSet | StatefulSet, template: PodTemplateSpec) -> bool:
+    """Whether an object of the cluster makes the pods of a template.
+
+    Raises
+    ------
+    SnapshotError
+        Where a quantity in the stored template is none.
+    """
+    if stored.spec.template is None:
+        return False
+    try:
+        return comparable(stored.spec.template) == comparable(template)
+    except QuantityError as error:
+        where = f"{type(stored).__name__} {stored.namespace}/{stored.name}"
+        raise SnapshotError(str(error), where=where, path=f"spec.template.{error.path}", hint=QUANTITY_HINT) from None
+
+
+def unless_known(cluster: Cluster, owner: ReplicaSet | StatefulSet | ReplicationController) -> tuple[ApiObject, ...]:
+    """The owner of a pod, unless the cluster has it with the same selector, which default spreading goes by."""
+    stored = cluster.get(type(owner), owner.name, owner.namespace)
+    return () if stored is not None and stored.spec.selector == owner.spec.selector else (owner,)

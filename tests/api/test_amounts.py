@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+import pytest
+
+from kschedctl.api.amounts import format_amount
+
+
+@pytest.mark.parametrize(
+    ("resource", "amount", "text"),
+    [
+        ("cpu", 4000, "4"),
+        ("cpu", 250, "0.25"),
+        ("cpu", 1, "0.001"),
+        ("cpu", 0, "0"),
+        ("cpu", -1500, "-1.5"),
+        ("memory", 1023, "1023"),
+        ("memory", 1024, "1Ki"),
+        ("memory", 5 << 29, "2.5Gi"),
+        ("memory", -(1 << 30), "-1Gi"),
+        ("ephemeral-storage", 10**9, "953.67Mi"),
+        ("hugepages-2Mi", 4 << 20, "4Mi"),
+        ("example.com/gpu", 2048, "2048"),
+        ("pods", 110, "110"),
+    ],
+)
+def test_amounts(resource: str, amount: int, text: str) -> None:
+    assert format_amount(resource, amount) == text
