@@ -112,6 +112,7 @@ _spread = st.lists(
             "matchLabelKeys": st.just(["tier"]),
         },
     ),
+    min_size=1,
     max_size=3,
     # The API server allows a key once per action.
     unique_by=lambda constraint: (constraint["topologyKey"], constraint["whenUnsatisfiable"]),
@@ -200,9 +201,11 @@ def nodes(draw: st.DrawFn, *aspects: str, most: int = 5) -> list[Node]:
                 "disk": st.sampled_from(["ssd", "hdd"]),
                 "cores": st.sampled_from(["2", "4", "8", "many"]),
                 "rack": st.sampled_from(["r1", "r2"]),
-                ZONE: st.sampled_from(["z1", "z2", "z3"]),
             }
-            labels = draw(st.fixed_dictionaries({}, optional=optional))
+            zone = st.sampled_from(["z1", "z2", "z1", "z2", "z3", ""])
+            labels = draw(st.fixed_dictionaries({ZONE: zone}, optional=optional))
+            if not labels[ZONE]:
+                del labels[ZONE]
         offered: dict[str, Any] = {}
         if "offers" in aspects:
             others = st.fixed_dictionaries({}, optional={GPU: st.just(2), "ephemeral-storage": st.just("9Gi")})

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kschedctl.cluster.labels import Int64, Mask
-from kschedctl.framework.status import Code, Rejections, Status
+from kschedctl.framework.status import Code, Reason, Rejections, Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +132,21 @@ class NodeStatuses:
         """What kube-scheduler says of a node."""
         found = self.deciding(row)
         return self._absent if found is None else found[0].status(found[1])
+
+    def reasons(self, row: int) -> tuple[tuple[str, tuple[Reason, ...]], ...]:
+        """Every filter that turns a node away with its reasons, in the profile's order; the deciding run's first."""
+        found = self.deciding(row)
+        snapshot = self.snapshot_position(row)
+        runs = [] if found is None else [found]
+        if snapshot is not None and (found is None or snapshot[0] is not found[0]):
+            runs.append(snapshot)
+        out: dict[str, tuple[Reason, ...]] = {}
+        for run, position in runs:
+            for plugin in run.plugins:
+                said = run.rejections[plugin].reasons(position)
+                if said:
+                    out.setdefault(plugin, said)
+        return tuple(out.items())
 
     @property
     def feasible(self) -> Int64:

@@ -41,6 +41,11 @@ class Budget:
             mask &= np.array([records[i].metadata.name not in self.disrupted for i in pods], dtype=np.bool_)
         return mask
 
+    def broken_by(self, cluster: Cluster, pods: Int64, pod: int) -> bool:
+        """Whether a pod's eviction breaks the budget if some pods are evicted one after the other, it among them."""
+        covered = pods[self.covers(cluster, pods)]
+        return pod in covered[max(self.allowed, 0) :]
+
 
 def budgets(cluster: Cluster) -> tuple[Budget, ...]:
     """The budgets that cover any pod. One without a selector, with an empty or a wrong one covers none."""

@@ -48,6 +48,8 @@ class DryRun:
 
     Attributes
     ----------
+    looked_at : ndarray of int64
+        The nodes that were looked at.
     victims : Victims
         The candidates and their victims.
     without_victims : ndarray of int64
@@ -60,11 +62,32 @@ class DryRun:
         The budgets that were looked at.
     """
 
+    looked_at: Int64
     victims: Victims
     without_victims: Int64
     statuses: NodeStatuses
     needless: Int64
     budgets: tuple[Budget, ...]
+
+    def among(self, rows: Int64) -> DryRun:
+        """What was found on some of the nodes, ascending."""
+        victims = self.victims
+        chosen = np.isin(victims.rows, rows)
+        kept = chosen[victims.world]
+        found = Victims(
+            victims.rows[chosen],
+            (np.cumsum(chosen) - 1)[victims.world[kept]],
+            victims.pod[kept],
+            victims.violating[kept],
+        )
+        return DryRun(
+            rows,
+            found,
+            np.intersect1d(self.without_victims, rows),
+            self.statuses,
+            np.intersect1d(self.needless, rows),
+            self.budgets,
+        )
 
 
 def dry_run(framework: Framework, state: CycleState, pod: Pod, rows: Int64) -> DryRun:
@@ -84,7 +107,7 @@ def dry_run(framework: Framework, state: CycleState, pod: Pod, rows: Int64) -> D
     cluster = framework.cluster
     world, victims = potential_victims(framework, pod, rows)
     has_victims = np.bincount(world, minlength=len(rows)) > 0
-    without_victims = rows[~has_victims]
+    looked_at, without_victims = rows, rows[~has_victims]
     rows, world = rows[has_victims], (np.cumsum(has_victims) - 1)[world]
     worlds = Worlds(framework, state, pod, rows)
     worlds.remove(world, victims)
@@ -98,7 +121,7 @@ def dry_run(framework: Framework, state: CycleState, pod: Pod, rows: Int64) -> D
     evicted = ~_reprieve(worlds, world, victims, violating)
     needed = np.bincount(world[evicted], minlength=len(rows)) > 0
     found = Victims(rows[needed], (np.cumsum(needed) - 1)[world[evicted]], victims[evicted], violating[evicted])
-    return DryRun(found, without_victims, statuses, rows[~needed], covering)
+    return DryRun(looked_at, found, without_victims, statuses, rows[~needed], covering)
 
 
 def potential_victims(framework: Framework, pod: Pod, rows: Int64) -> tuple[Int64, Int64]:

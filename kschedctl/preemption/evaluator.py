@@ -18,7 +18,7 @@ from kschedctl.framework.status import Code, Status
 from kschedctl.framework.verdicts import NodeStatuses
 from kschedctl.preemption.budgets import Budget
 from kschedctl.preemption.choice import CRITERIA, Choice, choose
-from kschedctl.preemption.dry_run import DryRun, dry_run
+from kschedctl.preemption.dry_run import DryRun, dry_run, potential_victims
 
 NEVER: Final = "not eligible due to preemptionPolicy=Never."
 TERMINATING: Final = "not eligible due to a terminating pod on the nominated node."
@@ -38,11 +38,14 @@ class Victim:
         Whether its eviction breaks a disruption budget.
     budgets : tuple of Budget
         The budgets that cover it.
+    violated : tuple of Budget
+        Those of them that its eviction breaks, all pods of lower priority on the node counted.
     """
 
     pod: int
     violates: bool
     budgets: tuple[Budget, ...]
+    violated: tuple[Budget, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +62,19 @@ class Candidate:
         How many evictions break a disruption budget.
     lost_at : str
         The criterion at which it lost against others; empty for those that chance decides among.
+    criterion : int
+        The index of that criterion; -1 without one.
+    has, against : int
+        What the candidate and the winner have there, as in ``Choice.values``; 0 without a criterion.
     """
 
     node: str
     victims: tuple[Victim, ...]
     n_violations: int
     lost_at: str
+    criterion: int = -1
+    has: int = 0
+    against: int = 0
 
 
 class Preemption:
@@ -119,17 +129,27 @@ class Preemption:
         victims = run.victims
         begin, end = np.searchsorted(victims.world, (position, position + 1))
         lost_at = int(choice.lost_at[position])
+        has, against = choice.values[lost_at, [position, choice.best[0]]].tolist() if lost_at >= 0 else (0, 0)
         return Candidate(
             self._framework.cluster.nodes.names[victims.rows[position]],
             tuple(self._victim(run, entry) for entry in range(begin, end)),
             int(choice.values[0, position]),
             CRITERIA[lost_at] if lost_at >= 0 else "",
+            lost_at,
+            has,
+            against,
         )
 
     def _victim(self, run: DryRun, entry: int) -> Victim:
         index = run.victims.pod[entry : entry + 1]
-        covering = tuple(budget for budget in run.budgets if budget.covers(self._framework.cluster, index)[0])
-        return Victim(int(index[0]), bool(run.victims.violating[entry]), covering)
+        cluster = self._framework.cluster
+        covering = tuple(budget for budget in run.budgets if budget.covers(cluster, index)[0])
+        violated: tuple[Budget, ...] = ()
+        if run.victims.violating[entry]:
+            row = run.victims.rows[run.victims.world[entry : entry + 1]]
+            _, others = potential_victims(self._framework, self._pod, row)
+            violated = tuple(budget for budget in covering if budget.broken_by(cluster, others, int(index[0])))
+        return Victim(int(index[0]), bool(run.victims.violating[entry]), covering, violated)
 
     @cached_property
     def rejected(self) -> dict[str, Status]:
@@ -138,10 +158,10 @@ class Preemption:
             return {}
         names = self._framework.cluster.nodes.names
         statuses = self.run.statuses
-        looked_at = statuses.snapshot.rows if statuses.snapshot is not None else ()
+        tried = np.setdiff1d(self.run.looked_at, self.run.without_victims)
         return {
             **{names[row]: NO_VICTIMS for row in self.run.without_victims},
-            **{names[row]: statuses.status(int(row)) for row in looked_at if statuses.code[row]},
+            **{names[row]: statuses.status(int(row)) for row in tried if statuses.code[row]},
             **{names[row]: Status(Code.ERROR, (needless(names[row]),)) for row in self.run.needless},
         }
 
@@ -153,13 +173,39 @@ class Preemption:
         names = self._framework.cluster.nodes.names
         return tuple(sorted(needless(names[row]) for row in self.run.needless))
 
-    @property
-    def loses_nomination(self) -> tuple[int, ...]:
-        """Pods of lower priority, by index, that are nominated to a node taken and would be so no longer."""
+    def loses_nomination(self, node: str) -> tuple[int, ...]:
+        """Pods of lower priority, by index, that are nominated to a node and would be so no longer once it is taken."""
         pods = self._framework.cluster.pods
         priority = self._pod.spec.priority or 0
-        lower = np.isin(pods.nominated_row, self._best_rows) & (pods.priority < priority)
+        lower = (pods.nominated_row == self._framework.cluster.nodes.row[node]) & (pods.priority < priority)
         return tuple(int(index) for index in np.flatnonzero(lower))
+
+    def shortlist(self, least: int, offset: int) -> Preemption:
+        """What comes of it where not all nodes are looked at.
+
+        kube-scheduler stops as soon as it has enough candidates and one of them violates no budget. Where it begins,
+        and in which order it goes, is chance.
+
+        Parameters
+        ----------
+        least : int
+            How many candidates are enough.
+        offset : int
+            At which of the nodes on which removing pods may help it begins; from there on the cluster's order.
+        """
+        if self.run is None or self.choice is None:
+            return self
+        run = self.run
+        order = np.roll(run.looked_at, -offset)
+        candidate = np.isin(order, run.victims.rows)
+        harmless = np.isin(order, run.victims.rows[self.choice.values[0] == 0])
+        enough = np.flatnonzero((np.cumsum(candidate) >= least) & (np.cumsum(harmless) > 0) & candidate)
+        if not len(enough):
+            return self
+        shorter = run.among(np.sort(order[: enough[0] + 1]))
+        return Preemption(
+            self._framework, self._pod, self.status, shorter, choose(self._framework.cluster.pods, shorter.victims)
+        )
 
 
 def preempt(framework: Framework, state: CycleState, pod: Pod, statuses: NodeStatuses) -> Preemption:

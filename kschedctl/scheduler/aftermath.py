@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from msgspec.structs import replace
 
-from kschedctl.api.meta import ObjectMeta, OwnerReference
-from kschedctl.api.pod import Pod, PodStatus
+from kschedctl.api.meta import OwnerReference
+from kschedctl.cluster.pods import PodRecord
 from kschedctl.preemption.evaluator import Candidate
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.whatif.eviction import fresh_pod
+
+#: What an API server writes into a pod that does not say.
+_DEFAULT_GRACE_SECONDS: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,24 +86,20 @@ def aftermath(scheduler: Scheduler, decision: Decision, candidate: Candidate) ->
     return Aftermath(candidate.node, max((fate.grace_seconds for fate in fates), default=0), fates)
 
 
+def grace_seconds(record: PodRecord) -> int:
+    """How long a pod may take to stop."""
+    seconds = record.spec.termination_grace_period_seconds
+    return _DEFAULT_GRACE_SECONDS if seconds is None else seconds
+
+
 def _fate(scheduler: Scheduler, after: Scheduler, index: int) -> VictimFate:
     pods = scheduler.cluster.pods
-    spec = pods.records[index].spec
     owner = pods.owner(index)
     pod = pods.pod(index)
     return VictimFate(
         index,
-        30 if spec.termination_grace_period_seconds is None else spec.termination_grace_period_seconds,
+        grace_seconds(pods.records[index]),
         owner,
         owner is not None and owner.kind == "DaemonSet",
-        after.explain(_fresh(pod)) if owner is not None and scheduler.knows(pod) else None,
+        after.explain(fresh_pod(pod)) if owner is not None and scheduler.knows(pod) else None,
     )
-
-
-def _fresh(pod: Pod) -> Pod:
-    """The pod that a controller makes in place of one that is gone."""
-    old = pod.metadata
-    metadata = ObjectMeta(
-        name=old.name, namespace=old.namespace, labels=old.labels, owner_references=old.owner_references
-    )
-    return Pod(metadata=metadata, spec=pod.spec, status=PodStatus(phase="Pending"))

@@ -12,6 +12,8 @@ import msgspec
 from kschedctl.api.defaults import default_pod
 from kschedctl.api.kinds import kind_type
 from kschedctl.api.pod import Pod
+from kschedctl.api.quantity import QuantityError
+from kschedctl.api.resources import RequestRules, pod_requests
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.errors import InputError
 from kschedctl.framework.config.load import load_configuration
@@ -38,7 +40,7 @@ class Case(msgspec.Struct, frozen=True):
 
     id: str
     pod: Any
-    objects: tuple[Any, ...] = ()
+    objects: tuple[dict[str, Any], ...] = ()
     config: dict[str, Any] | None = None
 
 
@@ -52,15 +54,25 @@ def decide(case: Case, release: Release, registry: Registry) -> Decision:
     """
     builder = ClusterBuilder()
     for i, data in enumerate(case.objects):
-        kind = kind_type(data.get("apiVersion", ""), data.get("kind", ""))
+        kind = kind_type(str(data.get("apiVersion", "")), str(data.get("kind", "")))
         if kind is not None:
             builder.add(_convert(data, kind, f"objects[{i}]"), f"objects[{i}]")
-    pod = _convert(case.pod, Pod, "pod")
+    pod = _checked(_convert(case.pod, Pod, "pod"))
     configuration = None
     if case.config is not None:
         points = registry.extension_points(release)
         configuration = load_configuration(case.config, release=release, implements=points, where="config")
-    return Scheduler(builder.build(), release, configuration, registry).explain(default_pod(pod))
+    return Scheduler(builder.build(), release, configuration, registry).explain(pod)
+
+
+def _checked(pod: Pod) -> Pod:
+    """The pod with defaults, once all its quantities were read; wrong selectors are for the scheduler to refuse."""
+    try:
+        pod = default_pod(pod)
+        pod_requests(pod, RequestRules())
+    except QuantityError as error:
+        raise InputError(str(error), path=f"pod.{error.path}") from None
+    return pod
 
 
 def _convert(data: Any, kind: type[Any], path: str) -> Any:

@@ -128,16 +128,4 @@ class Decision:
         if self.statuses is None:
             status = self.pre_filter.status if self.pre_filter is not None else self.pre_enqueue
             return NodeVerdict(name, status, ())
-        status = self.statuses.status(row)
-        reasons: dict[str, tuple[Reason, ...]] = {}
-        found = self.statuses.deciding(row)
-        runs = [] if found is None else [found]
-        snapshot = self.statuses.snapshot_position(row)
-        if snapshot is not None and snapshot not in runs:
-            runs.append(snapshot)
-        for run, position in runs:
-            for plugin in run.plugins:
-                said = run.rejections[plugin].reasons(position)
-                if said:
-                    reasons.setdefault(plugin, said)
-        return NodeVerdict(name, status, tuple(reasons.items()))
+        return NodeVerdict(name, self.statuses.status(row), self.statuses.reasons(row))

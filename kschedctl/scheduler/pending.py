@@ -9,6 +9,7 @@ import numpy as np
 from kschedctl.api.classes import PriorityClass
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pods import PENDING
+from kschedctl.framework.status import Code
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
 
@@ -79,7 +80,8 @@ def threat(scheduler: Scheduler, victim: int) -> Threat:
         if pods.priority[index] <= pods.priority[victim] or not scheduler.knows(pod):
             continue
         decision = scheduler.explain(pod)
-        if decision.preemption is None:
+        # A pod with a gate is not tried, so it evicts nobody.
+        if decision.preemption is None or decision.pre_enqueue.code is not Code.SUCCESS:
             continue
         chosen = [c for c in decision.preemption.candidates if not c.lost_at]
         taking = [c for c in chosen if any(v.pod == victim for v in c.victims)]

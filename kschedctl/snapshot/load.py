@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 from kschedctl.api.meta import ApiObject
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.snapshot.location import Location
 from kschedctl.snapshot.reading import SnapshotReader
+from kschedctl.snapshot.summary import ReadSummary
+
+
+class ObjectReader(Protocol):
+    """A source of objects, each with its place; the summary is complete once it is exhausted."""
+
+    summary: ReadSummary
+
+    def __iter__(self) -> Iterator[tuple[ApiObject, Location]]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +38,15 @@ class Snapshot:
         The KubeSchedulerConfiguration that came with it (an export of kube-scheduler-simulator has one).
     left_out : dict of str to int
         Objects of kinds that scheduling does not read, by kind.
+    changes : tuple of str
+        What was changed after the reading to see what then; a line each.
     """
 
     cluster: Cluster
     paths: tuple[str, ...]
     scheduler_config: dict[str, Any] | None
     left_out: dict[str, int]
+    changes: tuple[str, ...] = ()
 
 
 def load_snapshot(
@@ -59,17 +71,45 @@ def load_snapshot(
     SnapshotError
         Where something cannot be read; nothing is half-done.
     """
+    return build_snapshot(SnapshotReader(paths, stdin=stdin), tuple(map(str, paths)), more=more)
+
+
+def build_snapshot(
+    reader: ObjectReader, paths: tuple[str, ...], *, more: Iterable[tuple[ApiObject, Location]] = ()
+) -> Snapshot:
+    """Make a cluster of the objects of a reader.
+
+    Parameters
+    ----------
+    reader : ObjectReader
+        Where they come from.
+    paths : tuple of str
+        What that is called.
+    more : iterable of (object, place)
+        Objects besides.
+
+    Raises
+    ------
+    SnapshotError
+        Where an object is not as its kind must be.
+    """
     builder = ClusterBuilder()
-    reader = SnapshotReader(paths, stdin=stdin)
     for obj, place in reader:
         builder.add(obj, place)
     for obj, place in more:
         builder.add(obj, place)
     summary = reader.summary
-    taken_at = datetime.fromtimestamp(summary.modified, UTC) if summary.modified is not None else None
+    builder.warnings.extend(summary.not_listed.values())
     return Snapshot(
-        cluster=builder.build(server_version=summary.git_version, taken_at=taken_at),
-        paths=tuple(map(str, paths)),
+        cluster=builder.build(server_version=summary.git_version, taken_at=taken_at(summary)),
+        paths=paths,
         scheduler_config=summary.scheduler_config,
         left_out=dict(sorted(summary.left_out.items())),
     )
+
+
+def taken_at(summary: ReadSummary) -> datetime | None:
+    """The moment that a snapshot shows: as it says itself, else when the newest of its files was written."""
+    if summary.header is not None and summary.header.captured_at is not None:
+        return summary.header.captured_at
+    return datetime.fromtimestamp(summary.modified, UTC) if summary.modified is not None else None

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from kschedctl.api.classes import PriorityClass, RuntimeClass
-from kschedctl.api.core import Namespace, ReplicationController
+from kschedctl.admission.priority import priority_class
+from kschedctl.api.classes import RuntimeClass
+from kschedctl.api.core import Namespace
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod, PodAffinityTerm, PodSpec
 from kschedctl.api.storage import StorageClass
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
-from kschedctl.api.workload import ReplicaSet, StatefulSet
+from kschedctl.api.workload import ReplicaSet, ReplicationController, StatefulSet
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.snapshot.admission import SYSTEM_PRIORITIES
 
 _CONTROLLERS: dict[str, type[ApiObject]] = {
     "ReplicaSet": ReplicaSet,
@@ -52,9 +52,9 @@ def find_missing(cluster: Cluster, pod: Pod) -> tuple[Missing, ...]:
     cluster : Cluster
         The cluster.
     pod : Pod
-        The pod to place, defaulted and admitted.
+        The pod to place, defaulted but not admitted.
     """
-    return tuple((*_counted(cluster), *_classes(cluster, pod), *_claims(cluster, pod), *_groups(cluster, pod)))
+    return (*_counted(cluster), *_classes(cluster, pod), *_claims(cluster, pod), *_groups(cluster, pod))
 
 
 def _has(cluster: Cluster, kind: type[ApiObject]) -> bool:
@@ -71,12 +71,9 @@ def _counted(cluster: Cluster) -> Iterator[Missing]:
 def _classes(cluster: Cluster, pod: Pod) -> Iterator[Missing]:
     spec = pod.spec
     name = spec.priority_class_name
-    if name and spec.priority is None and name not in SYSTEM_PRIORITIES:
-        yield Missing(
-            "PriorityClass",
-            f"the pod names PriorityClass {name}, which the snapshot does not have",
-            "its priority counts as 0",
-        )
+    if name and spec.priority is None and priority_class(cluster, name) is None:
+        needed = f"the pod names PriorityClass {name} and the snapshot has no priority classes"
+        yield Missing("PriorityClass", needed, "its priority counts as 0")
     runtime = spec.runtime_class_name
     if runtime and cluster.get(RuntimeClass, runtime) is None and not spec.overhead:
         yield Missing(
@@ -94,18 +91,31 @@ def _claims(cluster: Cluster, pod: Pod) -> Iterator[Missing]:
         yield Missing(
             "PersistentVolumeClaim",
             f"the pod uses PersistentVolumeClaim {', '.join(names)} and the snapshot has no claims",
-            "where its volumes can be reached is not known",
+            "they count as not found",
         )
         return
-    claims = [cluster.get(PersistentVolumeClaim, name, pod.metadata.namespace) for name in names]
-    bound = [claim.name for claim in claims if claim is not None and claim.spec.volume_name]
+    claims = (cluster.get(PersistentVolumeClaim, name, pod.metadata.namespace) for name in names)
+    yield from missing_for_claims(cluster, [claim for claim in claims if claim is not None])
+
+
+def missing_for_claims(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]) -> Iterator[Missing]:
+    """Everything that is missing for the answer for some claims.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The cluster.
+    claims : sequence of PersistentVolumeClaim
+        Claims of the cluster.
+    """
+    bound = [claim.name for claim in claims if claim.spec.volume_name]
     if bound and not _has(cluster, PersistentVolume):
         yield Missing(
             "PersistentVolume",
             f"PersistentVolumeClaim {', '.join(bound)} is bound and the snapshot has no volumes",
             "where they can be reached is not known",
         )
-    waiting = [claim.name for claim in claims if claim is not None and not claim.spec.volume_name]
+    waiting = [claim.name for claim in claims if not claim.spec.volume_name]
     if waiting and not _has(cluster, StorageClass):
         yield Missing(
             "StorageClass",

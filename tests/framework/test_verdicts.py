@@ -54,7 +54,7 @@ def test_where_pre_filter_turned_the_pod_away_all_nodes_are_alike() -> None:
 
 
 def test_nominated_pods_decide_where_the_pod_does_not_fit_with_them() -> None:
-    snapshot = run([0, 1, 2], a=[-1, 0, -1])
+    snapshot = run([0, 1, 2], a=[0, 0, -1])
     nominated = run([0, 1], a=[1, -1])
     found = NodeStatuses(3, ABSENT, snapshot, nominated)
     assert [found.status(row) for row in range(3)] == [said(TWO, "a"), said(ONE, "a"), Status()]

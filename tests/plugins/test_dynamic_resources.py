@@ -5,7 +5,7 @@ import pytest
 from kschedctl.api.device import DeviceClass
 from kschedctl.framework.release import RELEASES
 from kschedctl.framework.status import Code, Status
-from tests.builders import GPU, decide, make_cluster, make_node, make_object, make_pod, raw_scores
+from tests.builders import GPU, decide, make_cluster, make_node, make_object, make_pod, make_profile, raw_scores
 
 PLUGIN = "DynamicResources"
 CLAIMING = make_pod(resourceClaims=[{"name": "gpu", "resourceClaimName": "gpu-1"}, {"name": "nic"}])
@@ -48,11 +48,8 @@ def test_resources_backed_by_a_device_class(version: str, resource: str, noted: 
 
 
 def test_post_filter_has_nothing_to_deallocate() -> None:
-    config = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
-    disabled = {"plugins": {"postFilter": {"disabled": [{"name": "DefaultPreemption"}]}}}
-    decision = decide(
-        make_pod(requests={"cpu": "9"}), make_cluster([make_node()]), config={**config, "profiles": [disabled]}
-    )
+    config = make_profile(plugins={"postFilter": {"disabled": [{"name": "DefaultPreemption"}]}})
+    decision = decide(make_pod(requests={"cpu": "9"}), make_cluster([make_node()]), config=config)
     assert decision.post_filter is not None
     assert decision.post_filter.status == Status(Code.UNSCHEDULABLE, ("no new claims to deallocate",), PLUGIN)
 

@@ -23,16 +23,19 @@ from tests.strategies import pods, worlds
 @pytest.mark.parametrize(
     ("plugin", "aspect", "of_nodes"),
     [
-        pytest.param(NodeResourcesFit, "requests", "offers", id="resources"),
-        pytest.param(NodePorts, "ports", "labels", id="ports"),
-        pytest.param(PodTopologySpread, "spread", "labels", id="spread"),
-        pytest.param(InterPodAffinity, "podAffinity", "labels", id="pod affinity"),
+        pytest.param(NodeResourcesFit, "requests", ("offers",), id="resources"),
+        pytest.param(NodePorts, "ports", ("labels",), id="ports"),
+        pytest.param(PodTopologySpread, "spread", ("labels",), id="spread"),
+        pytest.param(PodTopologySpread, "spread", ("labels", "taints"), id="spread over tainted nodes"),
+        pytest.param(InterPodAffinity, "podAffinity", ("labels",), id="pod affinity"),
     ],
 )
 @given(data=st.data())
-def test_overlay_equals_really_changing(plugin: type[Plugin], aspect: str, of_nodes: str, data: st.DataObject) -> None:
-    world = data.draw(worlds(aspect, of_nodes=(of_nodes,), pending=2))
-    pod = data.draw(pods(aspect).filter(_selects_something))
+def test_overlay_equals_really_changing(
+    plugin: type[Plugin], aspect: str, of_nodes: tuple[str, ...], data: st.DataObject
+) -> None:
+    world = data.draw(worlds(aspect, of_nodes=of_nodes, pending=2))
+    pod = data.draw(pods(aspect, "nodeSelector", "tolerations").filter(_selects_something))
     sample = Sample("drawn", pod, World((*world.nodes, *world.pods, *world.namespaces)))
     checks = {check.clause.__name__: check for check in plugin_checks(plugin, samples=[sample])}
     checks["overlay_equals_really_changing"]()

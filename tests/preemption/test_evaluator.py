@@ -246,7 +246,7 @@ def test_nominated_pods_of_higher_priority_keep_their_room() -> None:
 def test_nominated_pods_of_lower_priority_lose_their_nomination() -> None:
     pods = [running("low", "a", "4"), make_pod("waiting", requests={"cpu": "2"}, priority=1, nominated="a")]
     found = preempt(pods)
-    assert [pods[i].name for i in found.loses_nomination] == ["waiting"]
+    assert [pods[i].name for i in found.loses_nomination("a")] == ["waiting"]
 
 
 def test_a_spread_constraint_is_met_by_evicting_in_its_own_domain() -> None:

@@ -87,3 +87,11 @@ def test_a_pod_that_nobody_needs_is_safe() -> None:
     scheduler = Scheduler(make_cluster([make_node("a")], [make_pod("report", node="a"), make_pod("web", priority=9)]))
     assert threat(scheduler, 0).takers == ()
     assert threat(scheduler, 0).safe_priority is None
+
+
+def test_a_pod_with_a_gate_evicts_nobody() -> None:
+    pods = [
+        make_pod("report", node="a", requests={"cpu": "4"}),
+        make_pod("web", requests={"cpu": "4"}, priority=9, schedulingGates=[{"name": "wait"}]),
+    ]
+    assert threat(Scheduler(make_cluster([make_node("a", cpu="4")], pods)), 0).takers == ()

@@ -359,6 +359,24 @@ def test_args(args: dict[str, Any], expected: dict[str, int] | None) -> None:
     assert raw_scores(decision, PLUGIN) == expected
 
 
+def test_required_terms_of_others_without_weight_mean_nobody() -> None:
+    config = make_args(InterPodAffinity={"hardPodAffinityWeight": 0})
+    decision = decide(
+        make_pod(labels=WEB), make_cluster(NODES, [near(required(term()), "o", node="a1")]), config=config
+    )
+    assert raw_scores(decision, PLUGIN) is None
+
+
+def test_where_the_last_match_is_evicted_the_pod_is_the_first() -> None:
+    # It does not fit beside the only pod that it wants to be near, and is meant by its own term.
+    running = web("a1", requests={"cpu": "4"})
+    nodes = [make_node("a1", zone="a"), make_node("b1", cpu="1", zone="b")]
+    pod = near(required(term()), labels=WEB, requests={"cpu": "2"}, priority=5)
+    decision = decide(pod, make_cluster(nodes, [running]))
+    assert decision.post_filter is not None
+    assert decision.post_filter.nominated == ("a1",)
+
+
 @pytest.mark.parametrize(
     "others",
     [

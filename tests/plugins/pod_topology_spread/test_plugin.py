@@ -202,6 +202,50 @@ def test_soft_constraints(
     assert scores(decision, PLUGIN) == dict(zip(names, normalized, strict=True))
 
 
+@pytest.mark.parametrize(
+    ("extra", "constraints", "raw"),
+    [
+        # Pods on a1 a1 a2. Only nodes that are feasible and have all labels make domains.
+        pytest.param(
+            make_node("none"),
+            [soft(), soft(HOSTNAME)],
+            (7, 6, 0),
+            id="3 hosts with a zone: 3 log(4) + 2 or 1 times log(5)",
+        ),
+        pytest.param(make_node("c1", zone="c"), [soft()], (5, 5, 0), id="3 zones: 3 log(5) = 4.83"),
+        pytest.param(
+            make_node("c1", zone="c", taints=["x:NoSchedule"]),
+            [soft()],
+            (4, 4, 0),
+            id="2 feasible zones: 3 log(4) = 4.16",
+        ),
+        pytest.param(
+            make_node("c1", zone="c", taints=["x:NoSchedule"]),
+            [soft(HOSTNAME)],
+            (3, 2, 0),
+            id="3 feasible hosts: log(5)",
+        ),
+    ],
+)
+def test_which_nodes_make_domains_for_scoring(
+    extra: Any, constraints: list[dict[str, Any]], raw: tuple[int, ...]
+) -> None:
+    found = raw_scores(decide(web(*constraints), make_cluster([*NODES[:3], extra], running("a1 a1 a2"))), PLUGIN)
+    assert found is not None
+    assert (found["a1"], found["a2"], found["b1"]) == raw
+
+
+def test_a_pod_nominated_to_a_node_that_does_not_count_changes_nothing() -> None:
+    # The pod cannot run on a1, so that pods there do not count; otherwise zone a had 1 + 1 - 0 = 2.
+    nodes = [make_node("a1", zone="a", labels={"disk": "hdd"}), make_node("b1", zone="b", labels={"disk": "ssd"})]
+    waiting = make_pod("waiting", nominated="a1", labels=WEB)
+    pod = web(hard(), nodeSelector={"disk": "ssd"})
+    statuses = decide(pod, make_cluster(nodes, [waiting])).statuses
+    assert statuses is not None
+    assert statuses.nominated is not None
+    assert statuses.nominated.rejections[PLUGIN].status(0) == Status()
+
+
 def test_nodes_without_the_label_score_0() -> None:
     assert scores(decide(web(soft()), make_cluster(NODES)), PLUGIN) == {"a1": 100, "a2": 100, "b1": 100, "none": 0}
 

@@ -1,0 +1,115 @@
+"""What ``explain`` does once its options are read: load, decide, print."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from kschedctl.cli.asking import PodOptions, provenance
+from kschedctl.cli.output import Form, OutputForm
+from kschedctl.cli.selection import Asked
+from kschedctl.cli.streams import write
+from kschedctl.cli.terminal import captured, open_console
+from kschedctl.errors import InputError
+from kschedctl.face import SchedulingCluster
+from kschedctl.report.build import explanation
+from kschedctl.report.explanation import Explanation, ExplanationList
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainOptions:
+    """The options of ``explain``, read."""
+
+    which: PodOptions
+    nodes: tuple[str, ...]
+    every_node: bool
+    why: bool
+    no_color: bool
+    seed: int | None
+
+
+class Answering:
+    """One run of ``explain``.
+
+    Parameters
+    ----------
+    options : ExplainOptions
+        What is asked.
+    form : OutputForm
+        How it is answered.
+    """
+
+    def __init__(self, options: ExplainOptions, form: OutputForm) -> None:
+        self._options = options
+        self._form = form
+
+    def run(self) -> tuple[bool, bool]:
+        """Answer for all pods.
+
+        Returns
+        -------
+        complete, schedulable : bool
+            Whether everything that bears on the answers is known, and whether all pods would be scheduled.
+        """
+        options = self._options
+        cluster, asked = options.which.load()
+        for name in options.nodes:
+            if name not in cluster.nodes.row:
+                raise _no_such_node(cluster, name)
+        asked = asked or options.which.select(cluster)
+        # kubectl prints one object for one that is named, and a list for what may be several.
+        single = len(asked) == 1 and options.which.named
+        complete = schedulable = True
+        answers: list[Explanation] = []
+        for i, one in enumerate(asked):
+            answer = self._explain(cluster, one)
+            complete &= answer.complete
+            schedulable &= answer.schedulable
+            if self._form.form in (Form.TEXT, Form.WIDE):
+                write(("\n\n" if i else "") + self._text(answer, one))
+            else:
+                answers.append(answer)
+        if answers:
+            self._print_data(answers, single=single)
+        return complete, schedulable
+
+    def _explain(self, cluster: SchedulingCluster, asked: Asked) -> Explanation:
+        pod = cluster.find(asked.pod, where=asked.where)
+        return explanation(cluster.explain(pod), provenance(cluster, pod, self._options.seed))
+
+    def _print_data(self, answers: list[Explanation], *, single: bool) -> None:
+        from kschedctl.report import data
+
+        value = answers[0] if single else ExplanationList(items=tuple(answers))
+        write(self._form.render(value, data.as_names(answers)))
+
+    def _text(self, answer: Explanation, asked: Asked) -> str:
+        from kschedctl.report.text import View, print_explanation
+
+        wide = self._form.form is Form.WIDE
+        view = View(
+            now=datetime.now(UTC),
+            command=self._options.which.command("explain", asked),
+            preempt_command=self._options.which.command("preempt", asked),
+            nodes=self._options.nodes,
+            every_node=self._options.every_node or wide,
+            why=self._options.why or wide,
+        )
+        return captured(self._console, lambda console: print_explanation(console, answer, view))
+
+    @cached_property
+    def _console(self) -> Console:
+        return open_console(no_color=self._options.no_color)
+
+
+def _no_such_node(cluster: SchedulingCluster, name: str) -> InputError:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, cluster.nodes.names)
+    hint = f"did you mean {', '.join(close)}?" if close else "kschedctl explain POD --nodes lists them"
+    return InputError(f"the snapshot has no node {name}", path="--node", hint=hint)

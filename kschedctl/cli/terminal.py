@@ -1,0 +1,41 @@
+"""Where text answers go: a terminal of some width, or a pipe where nothing is broken."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+#: Where nothing tells a width, nothing is broken.
+_NO_WIDTH: Final = 100_000
+
+
+def open_console(*, no_color: bool) -> Console:
+    """Standard output as a console; colours only where a terminal shows them."""
+    import os
+
+    from rich.console import Console
+
+    width = None if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit() else _NO_WIDTH
+    # Without colours there is no bold either: what is left are the characters alone.
+    plain = no_color or bool(os.environ.get("NO_COLOR"))
+    system: Literal["auto"] | None = None if plain else "auto"
+    return Console(width=width, color_system=system, highlight=False, markup=False, emoji=False)
+
+
+def captured(console: Console, show: Callable[[Console], None]) -> str:
+    """What is printed on a console, as text without spaces at the ends of lines."""
+    with console.capture() as capture:
+        show(console)
+    # Tables fill their last column up with spaces.
+    return "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())
+
+
+def program() -> str:
+    """How the user calls the program: as a kubectl plugin or by itself."""
+    name = Path(sys.argv[0]).name
+    return "kubectl ksched" if name.startswith("kubectl-") else "kschedctl"

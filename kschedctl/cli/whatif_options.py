@@ -1,0 +1,152 @@
+"""The options that change the cluster before a command answers: one group, shared by all commands."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+if TYPE_CHECKING:
+    from kschedctl.api.meta import ApiObject
+    from kschedctl.whatif.edits import Apply, Edit
+
+_PANEL: Final = "What if"
+
+
+def _option(name: str, metavar: str, text: str) -> Any:
+    option = typer.Option(name, metavar=metavar, help=text, show_default=False, rich_help_panel=_PANEL)
+    return Annotated[list[str] | None, option]
+
+
+#: In the order in which they take effect.
+_OPTIONS: Final[dict[str, Any]] = {
+    "apply": _option(
+        "--apply", "FILE", "What if these objects were there? The same name replaces; FILE*3 adds 3 copies; - is stdin."
+    ),
+    "delete": _option("--delete", "KIND/NAME", "What if this were gone? Also KIND/NAMESPACE/NAME."),
+    "set_replicas": _option("--set-replicas", "KIND/NAME=N", "What if this workload had N replicas?"),
+    "label": _option("--label", "NODE:KEY=VALUE", "What if this node had this label? NODE:KEY- takes it away."),
+    "taint": _option("--taint", "NODE:KEY=VALUE:EFFECT", "What if this node had this taint? A - behind takes it away."),
+    "cordon": _option("--cordon", "NODE", "What if this node were cordoned?"),
+    "drain": _option("--drain", "NODE", "What if this node were drained? Disruption budgets are not asked."),
+    "fail_zone": _option("--fail-zone", "ZONE", "What if all nodes of this zone were gone?"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhatIfOptions:
+    """The values of the options, as given.
+
+    Attributes
+    ----------
+    namespace : str
+        The namespace of what names none; empty for the default one. The others are the options.
+    """
+
+    apply: tuple[str, ...] = ()
+    delete: tuple[str, ...] = ()
+    set_replicas: tuple[str, ...] = ()
+    label: tuple[str, ...] = ()
+    taint: tuple[str, ...] = ()
+    cordon: tuple[str, ...] = ()
+    drain: tuple[str, ...] = ()
+    fail_zone: tuple[str, ...] = ()
+    namespace: str = ""
+
+    @property
+    def given(self) -> bool:
+        """Whether anything is to be changed."""
+        return any(getattr(self, name) for name in _OPTIONS)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """What ``--apply`` reads."""
+        from kschedctl.whatif.parse import parse_source
+
+        return tuple(parse_source(text)[0] for text in self.apply)
+
+    def edits(self) -> tuple[Edit, ...]:
+        """The changes, in the order in which they take effect.
+
+        Raises
+        ------
+        InputError
+            Where a value cannot be read.
+        """
+        from kschedctl.whatif import parse
+        from kschedctl.whatif.edits import Cordon, Drain, FailZone
+
+        return (
+            *(self._apply(text) for text in self.apply),
+            *(parse.parse_delete(text, self.namespace) for text in self.delete),
+            *(parse.parse_replicas(text, self.namespace) for text in self.set_replicas),
+            *(parse.parse_label(text) for text in self.label),
+            *(parse.parse_taint(text) for text in self.taint),
+            *map(Cordon, self.cordon),
+            *map(Drain, self.drain),
+            *map(FailZone, self.fail_zone),
+        )
+
+    def arguments(self) -> Iterator[str]:
+        """The same options for another command."""
+        for name in _OPTIONS:
+            for value in getattr(self, name):
+                yield from (_flag(name), value)
+
+    def _apply(self, text: str) -> Apply:
+        from kschedctl.cli.streams import stdin
+        from kschedctl.snapshot.pod_choice import STDIN
+        from kschedctl.snapshot.reading import read_manifest
+        from kschedctl.whatif.edits import Apply
+        from kschedctl.whatif.parse import parse_source
+
+        path, copies = parse_source(text)
+        read = read_manifest(path, stdin=stdin() if path == STDIN else None)
+        objects = tuple((self._placed(obj), place) for obj, place in read)
+        return Apply(objects, copies, "standard input" if path == STDIN else path)
+
+    def _placed(self, obj: ApiObject) -> ApiObject:
+        """An object in the namespace of the command where it names none itself."""
+        from msgspec.structs import replace
+
+        from kschedctl.api.kind_names import is_namespaced
+
+        if obj.namespace or not self.namespace or not is_namespaced(type(obj)):
+            return obj
+        return replace(obj, metadata=replace(obj.metadata, namespace=self.namespace))
+
+
+NO_WHAT_IFS: Final = WhatIfOptions()
+
+
+def takes_what_ifs(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options: what is given comes as its parameter ``what_ifs``.
+
+    Parameters
+    ----------
+    command : callable
+        A function that typer makes a command of, with a parameter ``what_ifs`` of type WhatIfOptions.
+    """
+    signature = inspect.signature(command, eval_str=True)
+    own = [parameter for name, parameter in signature.parameters.items() if name != "what_ifs"]
+    added = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+        for name, annotation in _OPTIONS.items()
+    ]
+
+    def run(**values: Any) -> None:
+        given = {name: tuple(values.pop(name) or ()) for name in _OPTIONS}
+        command(**values, what_ifs=WhatIfOptions(**given, namespace=values.get("namespace", "")))
+
+    run.__name__, run.__doc__ = command.__name__, command.__doc__
+    # What typer reads the options off.
+    run.__signature__ = signature.replace(parameters=[*own, *added])  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in (*own, *added)}
+    return run
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"

@@ -1,0 +1,121 @@
+"""Which cluster is meant: kubectl's rules for contexts, and what the official client makes of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from kschedctl.errors import ClusterError, InputError
+
+IN_CLUSTER: Final = "in-cluster"
+_DEFAULT_FILE: Final = "~/.kube/config"
+_GIVE_SNAPSHOT: Final = "give --snapshot with a file, a folder or an archive, or set KSCHEDCTL_SNAPSHOT"
+
+
+def _no_progress(text: str) -> None:
+    """Show nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveContext:
+    """A cluster to ask, and how.
+
+    Attributes
+    ----------
+    context : str
+        The kubeconfig's context; empty for its current one.
+    kubeconfig : str
+        The kubeconfig; empty for ``$KUBECONFIG`` (several files are merged), else ``~/.kube/config``, else the service
+        account of the pod that this runs in.
+    page_size : int
+        How many objects are asked for at a time.
+    show_progress : callable
+        Is given a line to show instead of the last one; an empty one at the end.
+    """
+
+    context: str = ""
+    kubeconfig: str = ""
+    page_size: int = 500
+    show_progress: Callable[[str], None] = _no_progress
+
+
+@dataclass(frozen=True, slots=True)
+class ClientSettings:
+    """What the official client knows of a context.
+
+    Attributes
+    ----------
+    name : str
+        The name of the context.
+    configuration : kubernetes.client.Configuration
+        Server, certificates and credentials.
+    """
+
+    name: str
+    configuration: Any
+
+
+def client_settings(live: LiveContext) -> ClientSettings:
+    """Find out which server is meant and how to log in, exec and OIDC plugins included.
+
+    Raises
+    ------
+    InputError
+        Where the client is not installed, or the kubeconfig or the context is not there or wrong.
+    ClusterError
+        Where no cluster is configured at all.
+    """
+    try:
+        from kubernetes.client import Configuration
+        from kubernetes.config import ConfigException, load_incluster_config
+    except ImportError:
+        raise InputError(
+            "no snapshot of the cluster is given, and asking a running one needs the Kubernetes client",
+            hint=f"{_GIVE_SNAPSHOT}, or install the client: pip install 'kschedctl[live]'",
+        ) from None
+    configuration = Configuration()
+    files = _kubeconfig_files(live.kubeconfig)
+    if files:
+        return ClientSettings(_load_kubeconfig(files, live.context, configuration), configuration)
+    if live.context:
+        raise InputError(f"there is no kubeconfig that could have a context {live.context}", path="--context")
+    try:
+        load_incluster_config(client_configuration=configuration)
+    except ConfigException:
+        raise ClusterError(
+            f"no cluster is configured: there is neither $KUBECONFIG nor {_DEFAULT_FILE}\n  {_GIVE_SNAPSHOT}, "
+            "or name a kubeconfig with --kubeconfig"
+        ) from None
+    return ClientSettings(IN_CLUSTER, configuration)
+
+
+def _kubeconfig_files(given: str) -> str:
+    """The kubeconfigs that are there, separated as in ``$KUBECONFIG``; empty where there are none."""
+    if given:
+        if not Path(given).expanduser().is_file():
+            raise InputError("there is no such file", where=given, path="--kubeconfig")
+        return given
+    listed = os.environ.get("KUBECONFIG", "") or _DEFAULT_FILE
+    return os.pathsep.join(path for path in listed.split(os.pathsep) if path and Path(path).expanduser().is_file())
+
+
+def _load_kubeconfig(files: str, context: str, configuration: Any) -> str:
+    """Fill in the configuration; returns the name of the context."""
+    from kubernetes.config import ConfigException, list_kube_config_contexts, load_kube_config
+    from yaml import YAMLError
+
+    try:
+        known, current = list_kube_config_contexts(config_file=files)
+        names = [found["name"] for found in known]
+        if context and context not in names:
+            hint = f"there is {', '.join(names)}" if names else "there are no contexts"
+            raise InputError(f"there is no context {context}", where=files, path="--context", hint=hint)
+        load_kube_config(
+            config_file=files, context=context or None, client_configuration=configuration, persist_config=False
+        )
+    except (ConfigException, YAMLError, OSError, UnicodeDecodeError) as error:
+        raise InputError(f"is not a kubeconfig that can be used: {error}", where=files) from None
+    return context or str(current["name"])

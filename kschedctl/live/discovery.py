@@ -1,0 +1,99 @@
+"""Where an API server lists each kind that scheduling reads."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import msgspec
+
+from kschedctl.api.kinds import KINDS
+from kschedctl.api.meta import ApiObject
+from kschedctl.errors import ClusterError
+from kschedctl.live.connection import Connection, ForbiddenError, NotServedError
+
+_AGGREGATED: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
+_DISCOVERY_LIST: Final = "APIGroupDiscoveryList"
+_ROOTS: Final = ("/api", "/apis")
+
+
+class Served(NamedTuple):
+    """A kind that the server has.
+
+    Attributes
+    ----------
+    kind : str
+        Such as ``Pod``.
+    type_ : type of ApiObject
+        Its type.
+    plural : str
+        What it is called in paths, such as ``pods``.
+    path : str
+        Where all its objects are listed.
+    """
+
+    kind: str
+    type_: type[ApiObject]
+    plural: str
+    path: str
+
+
+class _Kind(msgspec.Struct, frozen=True):
+    kind: str = ""
+
+
+class _Resource(msgspec.Struct, frozen=True, rename="camel"):
+    resource: str
+    response_kind: _Kind | None = None
+    verbs: tuple[str, ...] = ()
+
+
+class _Version(msgspec.Struct, frozen=True):
+    version: str
+    resources: tuple[_Resource, ...] = ()
+
+
+class _Metadata(msgspec.Struct, frozen=True):
+    name: str = ""
+
+
+class _Group(msgspec.Struct, frozen=True):
+    metadata: _Metadata = _Metadata()
+    versions: tuple[_Version, ...] = ()
+
+
+class _Groups(msgspec.Struct, frozen=True):
+    kind: str
+    items: tuple[_Group, ...] = ()
+
+
+def served_kinds(connection: Connection) -> list[Served]:
+    """The kinds of ``KINDS`` that the server has, each in the version that it prefers.
+
+    Raises
+    ------
+    ClusterError
+        Where the server does not tell what it has.
+    """
+    found: dict[tuple[str, str], Served] = {}
+    for root in _ROOTS:
+        for group in _groups(connection, root):
+            for version in group.versions:
+                for resource in version.resources:
+                    key = group.metadata.name, resource.response_kind.kind if resource.response_kind else ""
+                    if key in KINDS and "list" in resource.verbs:
+                        place = f"{root}/{key[0]}".rstrip("/")
+                        path = f"{place}/{version.version}/{resource.resource}"
+                        found.setdefault(key, Served(key[1], KINDS[key], resource.resource, path))
+    return [found[key] for key in KINDS if key in found]
+
+
+def _groups(connection: Connection, root: str) -> tuple[_Group, ...]:
+    try:
+        answer = msgspec.json.decode(connection.get(root, accept=_AGGREGATED), type=_Groups)
+    except (ForbiddenError, NotServedError) as error:
+        raise ClusterError(f"{connection.host} does not tell which kinds it has: {error}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ClusterError(f"{connection.host}{root} does not answer as an API server does: {error}") from None
+    if answer.kind != _DISCOVERY_LIST:
+        raise ClusterError(f"{connection.host} is older than Kubernetes 1.27, which kschedctl cannot ask")
+    return answer.items

@@ -1,0 +1,222 @@
+"""A decision as data for people and programs: what ``-o json`` prints and what the text is made of.
+
+The form is part of the public interface. ``schema/explain.json`` describes it and is made from these types.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import Meta
+
+from kschedctl.framework.release_choice import ChosenBy
+
+API_VERSION: Final = "kschedctl/v1"
+
+
+class Data(msgspec.Struct, frozen=True, rename="camel"):
+    """Base of all parts of an explanation."""
+
+
+class PodData(Data, frozen=True):
+    """The pod in question."""
+
+    namespace: str
+    name: str
+    requests: Annotated[dict[str, str], Meta(description="What it requests in all, as quantities by resource.")]
+    priority: int
+    priority_class_name: str
+    scheduler_name: Annotated[str, Meta(description="The profile that decides.")]
+    node_name: Annotated[str, Meta(description="Where it runs in the snapshot; empty where it does not.")]
+    nominated_node_name: Annotated[str, Meta(description="The node that an earlier preemption made room on.")]
+
+
+class RulesData(Data, frozen=True):
+    """Whose rules were applied."""
+
+    kubernetes_version: Annotated[str, Meta(description="The release, as major.minor.")]
+    chosen_by: Annotated[ChosenBy, Meta(description="What the choice of it goes by.")]
+    why: Annotated[str, Meta(description="The same in words.")]
+    cluster_version: Annotated[str, Meta(description="The version that it goes by, as the cluster writes it.")]
+    feature_gates: Annotated[dict[str, bool], Meta(description="The feature gates that are modelled.")]
+
+
+class SnapshotData(Data, frozen=True):
+    """What was decided over."""
+
+    paths: tuple[str, ...]
+    nodes: Annotated[int, Meta(description="How many nodes it has.")]
+    pods: Annotated[int, Meta(description="How many pods it has that have not finished.")]
+    written_at: Annotated[datetime | None, Meta(description="When the newest of its files was written, where known.")]
+    changes: Annotated[tuple[str, ...], Meta(description="What was changed after the reading, to see what then.")] = ()
+
+
+class Result(StrEnum):
+    """What comes of a scheduling cycle."""
+
+    SCHEDULED = "scheduled"
+    UNSCHEDULABLE = "unschedulable"
+    GATED = "gated"
+    ERROR = "error"
+
+
+class VerdictData(Data, frozen=True):
+    """What comes of it."""
+
+    result: Annotated[Result, Meta(description="It goes to one of nodes, fits nowhere, is not tried, or fails.")]
+    summary: Annotated[str, Meta(description="One or two sentences.")]
+    nodes: Annotated[tuple[str, ...], Meta(description="The nodes that it can go to; chance decides among several.")]
+    picked: Annotated[str | None, Meta(description="The node it goes to: the only one, or the one a seed picked.")]
+    feasible_nodes: Annotated[int, Meta(description="On how many nodes it fits.")]
+    error: Annotated[str, Meta(description="Why kube-scheduler gives up; empty where it does not.")]
+
+
+class StatusData(Data, frozen=True):
+    """A status of the scheduling framework."""
+
+    code: Annotated[str, Meta(description="The framework's code, such as Success or Unschedulable.")]
+    plugin: Annotated[str, Meta(description="The plugin that said it; empty for none.")]
+    reasons: Annotated[tuple[str, ...], Meta(description="The scheduler's own words.")]
+
+
+class ReasonData(Data, frozen=True):
+    """Why a plugin turns a node away."""
+
+    plugin: str
+    text: Annotated[str, Meta(description="The scheduler's own words, as in its event.")]
+    detail: Annotated[
+        str, Meta(description="The same with the numbers or names behind it; empty where there are none.")
+    ]
+    data: Annotated[dict[str, Any], Meta(description="Those numbers (milli-CPU, bytes, counts) and names.")]
+
+
+class NodeData(Data, frozen=True):
+    """One node."""
+
+    name: str
+    zone: Annotated[str, Meta(description="Of its label; empty where it has none.")]
+    fits: bool
+    code: Annotated[str, Meta(description="The framework's code that kube-scheduler stops at.")]
+    plugin: Annotated[str, Meta(description="The plugin that kube-scheduler stops at; empty where the pod fits.")]
+    reasons: Annotated[tuple[ReasonData, ...], Meta(description="Every filter that turns the node away, in order.")]
+
+
+class FilterData(Data, frozen=True):
+    """A filter of the profile."""
+
+    plugin: str
+    skipped: Annotated[bool, Meta(description="Whether it has nothing to check for this pod.")]
+
+
+class PluginScoreData(Data, frozen=True):
+    """A plugin's score for a node."""
+
+    raw: Annotated[int, Meta(description="As the plugin returned it.")]
+    normalized: Annotated[int, Meta(description="Brought into 0 to 100.")]
+    weighted: Annotated[int, Meta(description="Times the plugin's weight.")]
+
+
+class NodeScoreData(Data, frozen=True):
+    """The scores of a node."""
+
+    name: str
+    total: int
+    plugins: dict[str, PluginScoreData]
+
+
+class ScoresData(Data, frozen=True):
+    """The scores of the nodes that the pod fits on."""
+
+    weights: Annotated[dict[str, int], Meta(description="By plugin.")]
+    nodes: Annotated[tuple[NodeScoreData, ...], Meta(description="From the best down; equal ones by name.")]
+
+
+class CandidateData(Data, frozen=True):
+    """A node that evictions would make room on."""
+
+    name: str
+    victims: Annotated[tuple[str, ...], Meta(description="As namespace/name, the most important first.")]
+    pdb_violations: Annotated[int, Meta(description="How many evictions break a disruption budget.")]
+    lost_at: Annotated[str, Meta(description="The criterion at which it lost; empty for the nominated ones.")]
+
+
+class PreemptionData(Data, frozen=True):
+    """What preemption would do."""
+
+    status: StatusData
+    nominated: Annotated[tuple[str, ...], Meta(description="The nodes it can fall on; chance decides among several.")]
+    candidates: tuple[CandidateData, ...]
+
+
+class NotModelledData(Data, frozen=True):
+    """Something that bears on the answer and is not modelled."""
+
+    feature: str
+    effect: Annotated[str, Meta(description="What that means for the answer.")]
+
+
+class MissingData(Data, frozen=True):
+    """Something that bears on the answer and is not in the snapshot."""
+
+    kind: str
+    needed_for: str
+    effect: Annotated[str, Meta(description="What that means for the answer.")]
+
+
+class Explanation(Data, frozen=True, kw_only=True):
+    """The answer for one pod."""
+
+    api_version: Literal["kschedctl/v1"] = API_VERSION
+    kind: Literal["Explanation"] = "Explanation"
+    pod: PodData
+    verdict: VerdictData
+    rules: RulesData
+    snapshot: SnapshotData
+    pre_enqueue: Annotated[StatusData, Meta(description="Whether the pod may be tried at all.")]
+    pre_filter: Annotated[StatusData | None, Meta(description="What is said before any node is looked at.")]
+    pre_filter_nodes: Annotated[
+        tuple[str, ...] | None, Meta(description="The only nodes that come into question; null for all.")
+    ]
+    filters: tuple[FilterData, ...]
+    nodes: tuple[NodeData, ...]
+    scores: ScoresData | None
+    preemption: Annotated[PreemptionData | None, Meta(description="null where it is not asked.")]
+    message: Annotated[str, Meta(description="The text of the FailedScheduling event; empty where the pod fits.")]
+    warnings: tuple[str, ...]
+    missing: tuple[MissingData, ...]
+    not_modelled: tuple[NotModelledData, ...]
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing that bears on the answer is missing or not modelled."""
+        return not self.missing and not self.not_modelled
+
+    @property
+    def schedulable(self) -> bool:
+        """Whether the pod would be scheduled."""
+        return self.verdict.result is Result.SCHEDULED
+
+
+class ExplanationList(Data, frozen=True, kw_only=True):
+    """The answers for several pods."""
+
+    api_version: Literal["kschedctl/v1"] = API_VERSION
+    kind: Literal["ExplanationList"] = "ExplanationList"
+    items: tuple[Explanation, ...]
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of what ``-o json`` prints."""
+    (one, several), parts = msgspec.json.schema_components(
+        (Explanation, ExplanationList), ref_template="#/$defs/{name}"
+    )
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "kschedctl explain -o json",
+        "description": "One answer, or a list of them where several pods may be meant.",
+        "oneOf": [one, several],
+        "$defs": parts,
+    }

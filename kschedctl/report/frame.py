@@ -1,0 +1,113 @@
+"""What stands around every answer: what it is about and rests on before it, cautions and next questions after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from kschedctl.api.amounts import format_amount
+from kschedctl.api.quantity import parse_quantity
+from kschedctl.api.resources import scheduler_units
+from kschedctl.api.wording import counted
+from kschedctl.report import layout
+from kschedctl.report.explanation import MissingData, NotModelledData, PodData, RulesData, SnapshotData
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+#: Beyond this many warnings the others are counted.
+_MOST_WARNINGS: Final = 10
+
+
+def print_header(
+    console: Console, pod: PodData | None, rules: RulesData, snapshot: SnapshotData, now: datetime
+) -> None:
+    """Print what an answer is about and what it rests on.
+
+    Parameters
+    ----------
+    console : Console
+        Where to.
+    pod : PodData or None
+        The pod, where the answer is about one that is to be placed.
+    rules : RulesData
+        Whose rules.
+    snapshot : SnapshotData
+        What was decided over.
+    now : datetime
+        The time that the snapshot's age is counted to.
+    """
+    about = _about(pod) if pod is not None else ()
+    layout.parts(console, (*about, *basis(rules, snapshot, now)))
+    print_changes(console, snapshot)
+
+
+def print_changes(console: Console, snapshot: SnapshotData) -> None:
+    """Print what was changed to see what then, a line each."""
+    for change in snapshot.changes:
+        layout.paragraph(console, f"what if: {change}", "bold yellow")
+
+
+def _about(pod: PodData) -> Iterator[str]:
+    amounts = [f"{_readable(name, amount)} {name}" for name, amount in pod.requests.items()]
+    yield f"wants {', '.join(amounts)}" if amounts else "requests nothing"
+    yield f"priority {pod.priority}" + (f" ({pod.priority_class_name})" if pod.priority_class_name else "")
+    yield f"profile {pod.scheduler_name}"
+
+
+def basis(rules: RulesData, snapshot: SnapshotData, now: datetime) -> Iterator[str]:
+    """What an answer rests on, in short texts."""
+    yield f"rules of Kubernetes {rules.kubernetes_version} ({rules.why})"
+    size = f"snapshot of {counted(snapshot.nodes, 'node')}, {counted(snapshot.pods, 'pod')}"
+    yield f"{size}, {age(snapshot.written_at, now)}" if snapshot.written_at is not None else size
+
+
+def _readable(resource: str, quantity: str) -> str:
+    """A quantity in the unit that reasons have."""
+    units = scheduler_units({resource: parse_quantity(quantity)})
+    return format_amount(resource, units[resource])
+
+
+def age(then: datetime, now: datetime) -> str:
+    """How long ago a snapshot was written.
+
+    Examples
+    --------
+    >>> from datetime import timedelta
+    >>> moment = datetime(2026, 5, 4)
+    >>> age(moment, moment + timedelta(minutes=3)), age(moment, moment + timedelta(hours=50))
+    ('written 3 min ago', 'written 2 days ago')
+    """
+    seconds = max(int((now - then).total_seconds()), 0)
+    if seconds < 60:
+        return "written just now"
+    if seconds < 3600:
+        return f"written {seconds // 60} min ago"
+    if seconds < 48 * 3600:
+        return f"written {seconds // 3600} h ago"
+    return f"written {seconds // 86400} days ago"
+
+
+def print_cautions(
+    console: Console, warnings: Sequence[str], missing: Sequence[MissingData], not_modelled: Sequence[NotModelledData]
+) -> None:
+    """Print what to be careful about: warnings, and what the answer depends on and is not known."""
+    lines = [f"warning: {text}" for text in warnings[:_MOST_WARNINGS]]
+    if len(warnings) > _MOST_WARNINGS:
+        lines.append(f"and {len(warnings) - _MOST_WARNINGS} warnings more: -o json has them all")
+    lines += [f"not in the snapshot: {m.needed_for}: {m.effect}" for m in missing]
+    lines += [f"not modelled yet: {n.feature} ({n.effect})" for n in not_modelled]
+    if lines:
+        console.print()
+    for line in lines:
+        layout.paragraph(console, line, "yellow")
+
+
+def print_questions(console: Console, questions: Sequence[tuple[str, str]]) -> None:
+    """Print the next questions, each with the command that asks it."""
+    if questions:
+        console.print()
+    width = max((len(question) for question, _ in questions), default=0)
+    for question, command in questions:
+        layout.verbatim(console, f"{question + ':':{width + 1}} {command}", indent=0)

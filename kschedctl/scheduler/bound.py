@@ -1,0 +1,207 @@
+"""Whether the pods that run would still fit on their nodes, each with itself taken out.
+
+Pods that mean the same to the filters are asked about together: one run of the filters has a world per node that such
+a pod is on, in which one of them is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+import numpy as np
+from msgspec.structs import replace
+
+from kschedctl.api.node_selector import NodeSelector, NodeSelectorTerm
+from kschedctl.api.pod import Pod, PodSpec
+from kschedctl.api.selectors import SelectorError, parse_node_term
+from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.interface import PluginError
+from kschedctl.framework.runtime import Framework
+from kschedctl.framework.status import Code, Status
+from kschedctl.scheduler.scheduler import Scheduler
+
+_encode = msgspec.msgpack.Encoder().encode
+#: The owner of a pod that a kubelet made from a file of its own, which no scheduler has seen.
+_MIRRORED: Final = "Node"
+
+
+@dataclass(frozen=True, slots=True)
+class Misplaced:
+    """A pod that would not fit on its node any more.
+
+    Attributes
+    ----------
+    pod : int
+        Its index in ``Cluster.pods``.
+    status : Status
+        What kube-scheduler would stop at.
+    """
+
+    pod: int
+    status: Status
+
+
+@dataclass(frozen=True, slots=True)
+class BoundPods:
+    """What became of the question for all pods on nodes.
+
+    Attributes
+    ----------
+    n_feasible : int
+        How many would still fit.
+    misplaced : tuple of Misplaced
+        Those that would not, in the order of the snapshot.
+    others : tuple of int
+        Pods of schedulers that the configuration does not have, by index.
+    mirrored : tuple of int
+        Pods that kubelets made themselves, by index.
+    lost : tuple of int
+        Pods whose node the snapshot does not have, by index.
+    """
+
+    n_feasible: int
+    misplaced: tuple[Misplaced, ...]
+    others: tuple[int, ...]
+    mirrored: tuple[int, ...]
+    lost: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Alike:
+    """Pods that the filters cannot tell apart: a pod for all of them, and which are on which node row."""
+
+    pod: Pod
+    by_row: dict[int, list[int]]
+
+
+def check_bound_pods(scheduler: Scheduler) -> BoundPods:
+    """Ask for every pod on a node whether it would still fit there.
+
+    Nominated pods are not counted: the pod was there before them.
+
+    Parameters
+    ----------
+    scheduler : Scheduler
+        The scheduler.
+    """
+    pods = scheduler.cluster.pods
+    others, mirrored, asked = [], [], []
+    for index in np.sort(pods.assigned).tolist():
+        record = pods.records[index]
+        owner = pods.owner(index)
+        if owner is not None and owner.kind == _MIRRORED:
+            mirrored.append(index)
+        elif record.spec.scheduler_name in scheduler.configuration.profiles:
+            asked.append(index)
+        else:
+            others.append(index)
+    misplaced: list[Misplaced] = []
+    for group in _grouped(scheduler, asked):
+        misplaced += _misplaced(scheduler.framework(group.pod.spec.scheduler_name), group)
+    lost = [i for i, record in enumerate(pods.records) if record.node_name and pods.node_row[i] < 0]
+    return BoundPods(
+        len(asked) - len(misplaced),
+        tuple(sorted(misplaced, key=lambda found: found.pod)),
+        tuple(others),
+        tuple(mirrored),
+        tuple(lost),
+    )
+
+
+def _grouped(scheduler: Scheduler, indices: list[int]) -> Iterator[_Alike]:
+    pods = scheduler.cluster.pods
+    names = scheduler.cluster.nodes.names
+    # Specs are shared between pods, so that they can be told by their identity.
+    known: dict[tuple[int, int], tuple[PodSpec, bytes]] = {}
+    groups: dict[tuple[int, bytes, int], _Alike] = {}
+    for index in indices:
+        record = pods.records[index]
+        row = int(pods.node_row[index])
+        key = id(record.spec), row if _names_nodes(record.spec) else -1
+        found = known.get(key)
+        if found is None:
+            spec = _on_node(record.spec, names[row])
+            found = known[key] = spec, _encode(spec)
+        spec, meaning = found
+        class_id = int(pods.class_id[index])
+        group_key = class_id, meaning, index if _named_after_pod(spec) else -1
+        group = groups.get(group_key)
+        if group is None:
+            pod = Pod(metadata=record.metadata, spec=spec, status=pods.classes[class_id].pod.status)
+            group = groups[group_key] = _Alike(pod, {})
+        group.by_row.setdefault(row, []).append(index)
+    yield from groups.values()
+
+
+def _misplaced(framework: Framework, group: _Alike) -> Iterator[Misplaced]:
+    state = CycleState()
+    rows = np.array(sorted(group.by_row), dtype=np.int64)
+    everywhere = Status()
+    node_names = None
+    try:
+        outcome = framework.run_pre_filter(state, group.pod)
+        everywhere, node_names = outcome.status, outcome.node_names
+    except PluginError as error:
+        everywhere = Status(Code.ERROR, (str(error),))
+    if everywhere.code is not Code.SUCCESS:
+        for indices in group.by_row.values():
+            yield from (Misplaced(index, everywhere) for index in indices)
+        return
+    worlds = framework.cluster.overlay(rows)
+    worlds.remove(np.arange(len(rows)), np.array([group.by_row[row][0] for row in rows.tolist()], dtype=np.int64))
+    run = framework.run_filters(state, group.pod, worlds)
+    for position, row in enumerate(rows.tolist()):
+        status = run.status(position)
+        if node_names is not None and framework.cluster.nodes.names[row] not in node_names:
+            text = f"node(s) didn't satisfy plugin(s) [{' '.join(outcome.plugins)}]"
+            status = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (text,), " ".join(outcome.plugins))
+        if status.code is not Code.SUCCESS:
+            yield from (Misplaced(index, status) for index in group.by_row[row])
+
+
+def _required(spec: PodSpec) -> NodeSelector | None:
+    affinity = spec.affinity.node_affinity if spec.affinity is not None else None
+    return affinity.required_during_scheduling_ignored_during_execution if affinity is not None else None
+
+
+def _names_nodes(spec: PodSpec) -> bool:
+    required = _required(spec)
+    return required is not None and any(term.match_fields for term in required.node_selector_terms)
+
+
+def _named_after_pod(spec: PodSpec) -> bool:
+    """Whether the pod's name or status decides what it uses: claims for ephemeral volumes, and for devices."""
+    return bool(spec.resource_claims) or any(volume.ephemeral is not None for volume in spec.volumes)
+
+
+def _on_node(spec: PodSpec, node: str) -> PodSpec:
+    """The spec for one node: what its affinity says of the node's name is answered.
+
+    The pods of a DaemonSet name their node; without that they are all alike.
+    """
+    required = _required(spec)
+    if required is None or not _names_nodes(spec):
+        return spec
+    left: list[NodeSelectorTerm] = []
+    for term in required.node_selector_terms:
+        try:
+            parsed = parse_node_term(term)
+        except SelectorError:
+            # A term that cannot be read is for the filter to judge.
+            return spec
+        if parsed is None or not all(field.holds(node) for field in parsed.fields):
+            continue
+        if not term.match_expressions:
+            return _with_required(spec, None)
+        left.append(replace(term, match_fields=()))
+    return _with_required(spec, NodeSelector(tuple(left))) if left else spec
+
+
+def _with_required(spec: PodSpec, required: NodeSelector | None) -> PodSpec:
+    assert spec.affinity is not None
+    assert spec.affinity.node_affinity is not None
+    own = replace(spec.affinity.node_affinity, required_during_scheduling_ignored_during_execution=required)
+    return replace(spec, affinity=replace(spec.affinity, node_affinity=own))

@@ -1,0 +1,170 @@
+"""Our answers beside those of the real scheduler, as far as a snapshot holds them.
+
+What the real scheduler said of a pending pod is in its PodScheduled condition; what it said of a pod that runs is the
+pod's node.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from kschedctl.api.core import Condition
+from kschedctl.api.wording import counted, listed
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.framework.status import Code
+from kschedctl.scheduler.bound import BoundPods, Misplaced, check_bound_pods
+from kschedctl.scheduler.causes import bound_causes, changes_since, pending_causes
+from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.pending import pending_pods
+from kschedctl.scheduler.scheduler import Scheduler
+
+_POD_SCHEDULED: Final = "PodScheduled"
+_GATED: Final = "SchedulingGated"
+_FAILED: Final = "SchedulerError"
+_CUT: Final = " ..."
+#: Where preemption begins in a message.
+_PREEMPTION: Final = re.compile(r"(?:\S[^.]*, )?preemption: ")
+
+
+class Outcome(StrEnum):
+    """How our answer for a pending pod compares."""
+
+    EQUAL = "equal"
+    DIFFERENT = "different"
+    NOT_TRIED = "notTried"
+    OTHER_SCHEDULER = "otherScheduler"
+
+
+@dataclass(frozen=True, slots=True)
+class PendingPod:
+    """A pending pod.
+
+    Attributes
+    ----------
+    pod : int
+        Its index in ``Cluster.pods``.
+    outcome : Outcome
+        How our answer compares.
+    theirs : str
+        The message that the scheduler stored; empty where it has not.
+    ours : str
+        What we say; empty where we were not asked.
+    causes : tuple of str
+        Why they may differ, the likeliest first.
+    """
+
+    pod: int
+    outcome: Outcome
+    theirs: str = ""
+    ours: str = ""
+    causes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BoundPod:
+    """A pod that would not fit on its node any more, and why that may be."""
+
+    found: Misplaced
+    causes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """All answers of a snapshot compared.
+
+    Attributes
+    ----------
+    pending : tuple of PendingPod
+        The pending pods, in the order in which they are tried.
+    bound : BoundPods
+        The pods on nodes.
+    misplaced : tuple of BoundPod
+        Those that would not fit any more, with likely causes.
+    """
+
+    pending: tuple[PendingPod, ...]
+    bound: BoundPods
+    misplaced: tuple[BoundPod, ...]
+
+    @property
+    def equal(self) -> bool:
+        """Whether there is no difference."""
+        return not self.misplaced and all(found.outcome is not Outcome.DIFFERENT for found in self.pending)
+
+
+def verify(scheduler: Scheduler) -> Verification:
+    """Compare our answers for all pods of a cluster with what the real scheduler did.
+
+    Parameters
+    ----------
+    scheduler : Scheduler
+        The scheduler over the cluster.
+    """
+    pending = tuple(_pending_pod(scheduler, index) for index in pending_pods(scheduler.cluster))
+    bound = check_bound_pods(scheduler)
+    misplaced = tuple(BoundPod(found, bound_causes(scheduler.cluster, found)) for found in bound.misplaced)
+    return Verification(pending, bound, misplaced)
+
+
+def _pending_pod(scheduler: Scheduler, index: int) -> PendingPod:
+    cluster = scheduler.cluster
+    pod = cluster.pods.pod(index)
+    condition = next((c for c in pod.status.conditions if c.type == _POD_SCHEDULED), None)
+    theirs = condition.message if condition is not None else ""
+    if not scheduler.knows(pod):
+        return PendingPod(index, Outcome.OTHER_SCHEDULER, theirs)
+    decision = scheduler.explain(pod)
+    ours = said(decision)
+    if condition is None or not condition.reason:
+        return PendingPod(index, Outcome.NOT_TRIED, theirs, ours)
+    if _same(condition, decision):
+        return PendingPod(index, Outcome.EQUAL, theirs, ours)
+    return PendingPod(index, Outcome.DIFFERENT, theirs, ours, tuple(_causes(cluster, condition, decision)))
+
+
+def said(decision: Decision) -> str:
+    """A decision in one line: kube-scheduler's own message where it has one."""
+    if decision.error:
+        return decision.error
+    if decision.pre_enqueue.code is not Code.SUCCESS:
+        return decision.pre_enqueue.message
+    return decision.message or f"would be scheduled to {listed(decision.best, 'or')}"
+
+
+def _same(condition: Condition, decision: Decision) -> bool:
+    gated = decision.pre_enqueue.code is not Code.SUCCESS
+    if condition.reason == _GATED or gated:
+        return condition.reason == _GATED and gated
+    if condition.reason == _FAILED or decision.error:
+        # The words of an error hold moments and addresses.
+        return condition.reason == _FAILED and bool(decision.error)
+    theirs = condition.message
+    if theirs.endswith(_CUT):
+        return bool(decision.message) and decision.message.startswith(theirs.removesuffix(_CUT))
+    return theirs == decision.message
+
+
+def _causes(cluster: Cluster, condition: Condition, decision: Decision) -> Iterator[str]:
+    theirs, ours = condition.message, decision.message
+    if theirs.endswith(_CUT):
+        yield "the stored message is cut off at its end"
+    if ours and _without_preemption(theirs) == _without_preemption(ours):
+        yield "only what is said of preemption differs: it depends on pods that are being deleted or were nominated"
+    yield from pending_causes(cluster, theirs, decision)
+    changes = changes_since(cluster, condition.last_transition_time)
+    if changes:
+        yield f"the pod is pending since before {listed(changes)}"
+    if cluster.taken_at is not None and condition.last_transition_time is not None:
+        older = condition.last_transition_time - cluster.taken_at
+        if older.total_seconds() > 0:
+            yield f"the snapshot is {counted(int(older.total_seconds()) + 1, 'second')} older than the condition"
+    yield "the cluster's scheduler may have another configuration (--config), release or feature gates"
+
+
+def _without_preemption(message: str) -> str:
+    found = _PREEMPTION.search(message)
+    return message[: found.start()] if found else message

@@ -1,0 +1,295 @@
+"""A captured snapshot with pseudonyms in place of everything that names something.
+
+Whatever text an object holds gets a pseudonym, unless its field is listed here as one of Kubernetes' own words: a field
+that is added to the types later gives nothing away.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final, get_args, get_origin
+
+import msgspec
+from msgspec.structs import replace
+
+from kschedctl.api import classes, core, limits, meta, pod, storage, volume, workload
+from kschedctl.api.core import Condition, QuantityText, Taint
+from kschedctl.api.kinds import KINDS
+from kschedctl.api.meta import Labels, LabelSelectorRequirement, OwnerReference
+from kschedctl.api.node_selector import NodeSelectorRequirement
+from kschedctl.api.pod import Pod, Toleration
+from kschedctl.api.storage import TopologySelectorLabelRequirement
+from kschedctl.api.volume import TypedObjectReference
+from kschedctl.api.workload import StatefulSet
+from kschedctl.snapshot.capture import Capture
+from kschedctl.snapshot.header import ServerVersion
+from kschedctl.snapshot.messages import anonymous_conditions
+from kschedctl.snapshot.pseudonyms import Pseudonyms
+from kschedctl.snapshot.rewriting import Replacement, Rewriter, structs_in
+from kschedctl.snapshot.well_known import is_kept_group
+
+#: Fields whose words are Kubernetes' own.
+KEPT_FIELDS: Final = frozenset(
+    {
+        (meta.ObjectMeta, "resource_version"),
+        (core.NodeStatus, "declared_features"),
+        (pod.ContainerPort, "protocol"),
+        (pod.ContainerRestartRule, "action"),
+        (pod.Container, "restart_policy"),
+        (pod.PodSpec, "preemption_policy"),
+        (pod.PodStatus, "phase"),
+        (pod.TopologySpreadConstraint, "when_unsatisfiable"),
+        (pod.TopologySpreadConstraint, "node_affinity_policy"),
+        (pod.TopologySpreadConstraint, "node_taints_policy"),
+        (volume.AzureDisk, "kind"),
+        (volume.PersistentVolumeClaimSpec, "access_modes"),
+        (volume.PersistentVolumeClaimSpec, "volume_mode"),
+        (volume.PersistentVolumeClaimStatus, "phase"),
+        (volume.PersistentVolumeSpec, "access_modes"),
+        (volume.PersistentVolumeSpec, "volume_mode"),
+        (volume.PersistentVolumeStatus, "phase"),
+        (storage.StorageClass, "volume_binding_mode"),
+        (classes.PriorityClass, "preemption_policy"),
+        (limits.LimitRangeItem, "type"),
+        (limits.ResourceQuotaSpec, "scopes"),
+        (limits.ScopedResourceSelectorRequirement, "scope_name"),
+        (limits.ScopedResourceSelectorRequirement, "operator"),
+        (workload.JobSpec, "completion_mode"),
+    }
+)
+#: Fields that no decision goes by.
+_DROPPED: Final[dict[tuple[type, str], Any]] = {
+    (meta.ObjectMeta, "generate_name"): "",
+    (classes.PriorityClass, "description"): "",
+    (storage.StorageClass, "parameters"): {},
+    (storage.VolumeAttributesClass, "parameters"): {},
+}
+_COMPARING: Final = ("Gt", "Lt")
+_MIGRATED_PLUGINS: Final = "storage.alpha.kubernetes.io/migrated-plugins"
+_OTHER_GROUP: Final = "example.com"
+_VERSIONS: Final = frozenset({"", "v1", "v1beta1", "v1beta2", "v1alpha1", "v2"})
+_VERSION: Final = re.compile(r"v?[0-9]+\.[0-9]+\.[0-9]+")
+_KIND_NAMES: Final = {type_: kind for (_, kind), type_ in KINDS.items()}
+#: Kinds that keep their name in references.
+_KINDS: Final = frozenset({"", "VolumeSnapshot", *_KIND_NAMES.values()})
+
+
+def anonymized(captured: Capture) -> Capture:
+    """The same cluster with other names; every decision is the same up to the renaming.
+
+    Parameters
+    ----------
+    captured : Capture
+        The snapshot. It is not changed.
+
+    Notes
+    -----
+    Kept are numbers, times, the names that every cluster has, and label values that are compared as numbers. The
+    pseudonyms depend on nothing but the names of the snapshot.
+    """
+    names = Pseudonyms()
+    everything = [obj for objects in captured.objects.values() for obj in objects]
+    for obj in everything:
+        names.word(obj.name, _KIND_NAMES[type(obj)].lower())
+    rewriter = _Renaming(names).rewriter()
+    for obj in everything:
+        rewriter.rewrite(obj)
+    names.settle(_stateful_names(everything), _claims_by_pod(everything))
+    objects = {type_: [rewriter.rewrite(obj) for obj in objects] for type_, objects in captured.objects.items()}
+    version = captured.header.server_version.git_version
+    header = replace(
+        captured.header, context="", anonymized=True, server_version=ServerVersion(git_version=plain_version(version))
+    )
+    return Capture(header, objects, captured.scheduler_config_left_out)
+
+
+def plain_version(text: str) -> str:
+    """A version without what a vendor adds.
+
+    Examples
+    --------
+    >>> plain_version("v1.35.2-eks-3025e55"), plain_version("")
+    ('v1.35.2', '')
+    """
+    found = _VERSION.match(text)
+    return found[0] if found is not None else ""
+
+
+def _stateful_names(objects: list[Any]) -> Iterator[str]:
+    for obj in objects:
+        if isinstance(obj, StatefulSet):
+            yield obj.name
+            for template in obj.spec.volume_claim_templates:
+                yield f"{template.name}\0{obj.name}"
+
+
+def _claims_by_pod(objects: list[Any]) -> Iterator[tuple[str, str]]:
+    for obj in objects:
+        if isinstance(obj, Pod):
+            yield from ((obj.name, volume.name) for volume in obj.spec.volumes if volume.ephemeral is not None)
+
+
+class _Renaming:
+    """What is done with each field, by its type and by what it is known for."""
+
+    def __init__(self, names: Pseudonyms) -> None:
+        self._names = names
+        self._fields: dict[tuple[type, str], Replacement] = {
+            (meta.ObjectMeta, "namespace"): self._category("namespace"),
+            (meta.ObjectMeta, "uid"): names.uid,
+            (meta.ObjectMeta, "annotations"): self._annotations,
+            (core.NodeSystemInfo, "kubelet_version"): plain_version,
+            (core.ContainerImage, "names"): self._each(names.image),
+            (core.NodeStatus, "conditions"): self._conditions,
+            (pod.Container, "image"): names.image,
+            (pod.ContainerPort, "host_ip"): names.address,
+            (pod.PodAffinityTerm, "topology_key"): names.key,
+            (pod.PodAffinityTerm, "match_label_keys"): self._each(names.key),
+            (pod.PodAffinityTerm, "mismatch_label_keys"): self._each(names.key),
+            (pod.PodAffinityTerm, "namespaces"): self._each(self._category("namespace")),
+            (pod.TopologySpreadConstraint, "topology_key"): names.key,
+            (pod.TopologySpreadConstraint, "match_label_keys"): self._each(names.key),
+            (pod.PodSpec, "node_name"): self._category("node"),
+            (pod.PodStatus, "conditions"): self._conditions,
+            (volume.ImageVolumeSource, "reference"): names.image,
+            (storage.CSINodeDriver, "topology_keys"): self._each(names.key),
+            (workload.StatefulSetStatus, "update_revision"): names.word,
+            (core.NodeSpec, "provider_id"): names.word,
+        }
+        resource = "extended_resource_name"
+        self._fields |= {
+            (type_, resource): names.resource
+            for type_ in (part for kind in KINDS.values() for part in _all_structs(kind))
+            if resource in type_.__struct_fields__
+        }
+        self._structs: dict[type[msgspec.Struct], Replacement] = {
+            Taint: self._taint,
+            Toleration: self._toleration,
+            LabelSelectorRequirement: self._requirement,
+            NodeSelectorRequirement: self._requirement,
+            TopologySelectorLabelRequirement: self._topology,
+            OwnerReference: self._owner,
+            TypedObjectReference: self._reference,
+        }
+
+    def rewriter(self) -> Rewriter:
+        """Rewrites objects by these rules."""
+        return Rewriter(self._rule, self._structs)
+
+    def _rule(self, type_: type[msgspec.Struct], name: str) -> Replacement | None:
+        for base in type_.__mro__:
+            key = (base, name)
+            if key in KEPT_FIELDS:
+                return _unchanged
+            if key in _DROPPED:
+                empty = _DROPPED[key]
+                return lambda _: empty
+            if key in self._fields:
+                return self._fields[key]
+        field = next(field for field in msgspec.structs.fields(type_) if field.name == name)
+        return self._by_type(field.type)
+
+    def _by_type(self, type_: Any) -> Replacement | None:
+        """What is done with a field that nothing is known about but its type."""
+        if structs_in(type_):
+            return None
+        if get_origin(type_) is dict:
+            of = get_args(type_)[1]
+            if of is str:
+                return self._labels
+            return self._resources if of == QuantityText else self._named
+        if get_origin(type_) is tuple:
+            return self._each(self._names.word) if get_args(type_)[0] is str else None
+        if type_ is str or (str in get_args(type_) and type_ != QuantityText and int not in get_args(type_)):
+            return self._optional
+        return None
+
+    def _category(self, category: str) -> Replacement:
+        return lambda text: self._names.word(text, category)
+
+    def _each(self, replacement: Replacement) -> Replacement:
+        return lambda texts: tuple(map(replacement, texts))
+
+    def _optional(self, text: str | None) -> str | None:
+        return None if text is None else self._names.word(text)
+
+    def _labels(self, labels: Labels) -> Labels:
+        return {self._names.key(key): self._names.value(key, value) for key, value in labels.items()}
+
+    def _resources(self, amounts: dict[str, Any]) -> dict[str, Any]:
+        return {self._names.resource(name): amount for name, amount in amounts.items()}
+
+    def _named(self, values: dict[str, Any]) -> dict[str, Any]:
+        return {self._names.word(name): value for name, value in values.items()}
+
+    def _annotations(self, annotations: Labels) -> Labels:
+        return {
+            key: ",".join(map(self._names.word, value.split(",")))
+            if key == _MIGRATED_PLUGINS
+            else self._names.word(value)
+            for key, value in annotations.items()
+        }
+
+    def _conditions(self, conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
+        return anonymous_conditions(conditions, self._names)
+
+    def _taint(self, taint: Taint) -> Taint:
+        key, value = self._names.key(taint.key), self._names.value(taint.key, taint.value)
+        return replace(taint, key=key, value=value)
+
+    def _toleration(self, toleration: Toleration) -> Toleration:
+        names, old = self._names, toleration.key
+        if toleration.operator in _COMPARING:
+            (value,) = names.compare(old, (toleration.value,))
+        else:
+            value = names.value(old, toleration.value)
+        return replace(toleration, key=names.key(old), value=value)
+
+    def _requirement(self, requirement: Any) -> Any:
+        names, old = self._names, requirement.key
+        if requirement.operator in _COMPARING:
+            values = names.compare(old, requirement.values)
+        else:
+            values = tuple(names.value(old, value) for value in requirement.values)
+        return replace(requirement, key=names.key(old), values=values)
+
+    def _kind(self, kind: str) -> str:
+        return kind if kind in _KINDS else self._names.word(kind, "kind")
+
+    def _topology(self, requirement: TopologySelectorLabelRequirement) -> TopologySelectorLabelRequirement:
+        values = tuple(self._names.value(requirement.key, value) for value in requirement.values)
+        return replace(requirement, key=self._names.key(requirement.key), values=values)
+
+    def _owner(self, owner: OwnerReference) -> OwnerReference:
+        group, _, version = owner.api_version.rpartition("/")
+        known = version in _VERSIONS and is_kept_group(group)
+        return replace(
+            owner,
+            api_version=owner.api_version if known else f"{_OTHER_GROUP}/v1",
+            kind=self._kind(owner.kind),
+            name=self._names.word(owner.name),
+            uid=self._names.uid(owner.uid),
+        )
+
+    def _reference(self, reference: TypedObjectReference) -> TypedObjectReference:
+        return replace(
+            reference,
+            api_group=reference.api_group if is_kept_group(reference.api_group) else _OTHER_GROUP,
+            kind=self._kind(reference.kind),
+            name=self._names.word(reference.name),
+            namespace=self._names.word(reference.namespace, "namespace"),
+            uid=self._names.uid(reference.uid),
+        )
+
+
+def _unchanged(value: Any) -> Any:
+    return value
+
+
+def _all_structs(type_: type[msgspec.Struct]) -> Iterator[type[msgspec.Struct]]:
+    """A type and all types of its parts."""
+    yield type_
+    for field in msgspec.structs.fields(type_):
+        for part in structs_in(field.type):
+            yield from _all_structs(part)

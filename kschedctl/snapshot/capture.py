@@ -1,0 +1,122 @@
+"""A cluster into files that a later ``--snapshot`` reads: what scheduling reads and nothing else.
+
+Secrets, environment, arguments and commands are in no type that is read, so they are in no file. Annotations are kept
+one by one; pods that have finished and volumes without a source that matters are left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from kschedctl.api.kinds import KINDS
+from kschedctl.api.meta import ApiObject, Labels, ObjectMeta
+from kschedctl.api.pod import Pod, PodSpec
+from kschedctl.api.volume import Volume
+from kschedctl.snapshot.header import ServerVersion, SnapshotHeader
+from kschedctl.snapshot.load import ObjectReader, taken_at
+from kschedctl.snapshot.rewriting import Replacement, Rewriter
+
+#: The annotations that scheduling reads.
+READ_ANNOTATIONS: Final = frozenset(
+    {
+        "pv.kubernetes.io/bind-completed",
+        "pv.kubernetes.io/bound-by-controller",
+        "storage.alpha.kubernetes.io/migrated-plugins",
+        "storageclass.beta.kubernetes.io/is-default-class",
+        "storageclass.kubernetes.io/is-default-class",
+        "volume.beta.kubernetes.io/storage-class",
+        "volume.kubernetes.io/selected-node",
+    }
+)
+_FINISHED: Final = frozenset({"Succeeded", "Failed"})
+_NO_SOURCE: Final = Volume()
+_KIND_NAMES: Final = {type_: kind for (_, kind), type_ in KINDS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """What is written.
+
+    Attributes
+    ----------
+    header : SnapshotHeader
+        What it says of itself.
+    objects : dict of type to list of ApiObject
+        The objects of every kind that was looked for.
+    scheduler_config_left_out : bool
+        Whether the source had a scheduler configuration, which is not an object of the cluster.
+    """
+
+    header: SnapshotHeader
+    objects: dict[type[ApiObject], list[ApiObject]]
+    scheduler_config_left_out: bool = False
+
+
+def capture(reader: ObjectReader, *, context: str = "") -> Capture:
+    """Take what a snapshot needs from a reader's objects.
+
+    Parameters
+    ----------
+    reader : ObjectReader
+        A running cluster or other files.
+    context : str
+        The kubectl context, where it is one.
+
+    Raises
+    ------
+    KschedctlError
+        As the reader does.
+    """
+    rewriter = _rewriter()
+    found: dict[type[ApiObject], list[ApiObject]] = {type_: [] for type_ in KINDS.values()}
+    for obj, _ in reader:
+        if not isinstance(obj, Pod) or obj.status.phase not in _FINISHED:
+            found[type(obj)].append(rewriter.rewrite(obj))
+    summary = reader.summary
+    earlier = summary.header
+    header = SnapshotHeader(
+        kschedctl_version=version("kschedctl"),
+        captured_at=taken_at(summary) or datetime.now(UTC),
+        server_version=ServerVersion(git_version=summary.git_version),
+        context=context or (earlier.context if earlier is not None else ""),
+        anonymized=earlier is not None and earlier.anonymized,
+        not_listed=dict(summary.not_listed),
+    )
+    objects = {type_: objs for type_, objs in found.items() if _KIND_NAMES[type_] not in summary.not_listed}
+    return with_counts(Capture(header, objects, summary.scheduler_config is not None))
+
+
+def with_counts(captured: Capture) -> Capture:
+    """The same with the numbers of objects in its header."""
+    kinds = {_KIND_NAMES[type_]: len(objects) for type_, objects in captured.objects.items()}
+    return Capture(replace(captured.header, kinds=kinds), captured.objects, captured.scheduler_config_left_out)
+
+
+def _rewriter() -> Rewriter:
+    """Takes out what is not captured."""
+    # The volumes of a pod have annotations, too, in the templates of their claims.
+    volumes = Rewriter(_metadata_rule)
+
+    def with_source(given: tuple[Volume, ...]) -> tuple[Volume, ...]:
+        kept = tuple(volume for volume in given if replace(volume, name="") != _NO_SOURCE)
+        return tuple(map(volumes.rewrite, kept))
+
+    def rule(type_: type[Any], name: str) -> Replacement | None:
+        return with_source if issubclass(type_, PodSpec) and name == "volumes" else _metadata_rule(type_, name)
+
+    return Rewriter(rule)
+
+
+def _metadata_rule(type_: type[Any], name: str) -> Replacement | None:
+    return _read_annotations if issubclass(type_, ObjectMeta) and name == "annotations" else None
+
+
+def _read_annotations(annotations: Labels) -> Labels:
+    if READ_ANNOTATIONS.issuperset(annotations):
+        return annotations
+    return {key: value for key, value in annotations.items() if key in READ_ANNOTATIONS}

@@ -1,0 +1,113 @@
+"""Writing a captured snapshot: a folder or an archive, one list per kind."""
+
+from __future__ import annotations
+
+import os
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from kschedctl.api.kind_names import plural
+from kschedctl.api.kinds import KINDS
+from kschedctl.errors import InputError
+from kschedctl.snapshot.capture import Capture
+from kschedctl.snapshot.header import HEADER_FILE
+
+ARCHIVES: Final = (".tar.gz", ".tgz")
+_NOT_WRITTEN: Final = (".tar", ".zip", ".gz", ".json", ".jsonl", ".ndjson", ".yaml", ".yml")
+_PLACES: Final = {type_: key for key, type_ in KINDS.items()}
+_FILE_MODE: Final = 0o644
+
+
+def write_capture(captured: Capture, target: str | Path) -> None:
+    """Write a captured snapshot.
+
+    Parameters
+    ----------
+    captured : Capture
+        What is written.
+    target : str or Path
+        A file that ends in ``.tar.gz`` or ``.tgz``, else a folder, which must be empty or not there yet. A file that
+        is there is replaced once the new one is complete.
+
+    Raises
+    ------
+    InputError
+        Where it cannot be written.
+    """
+    path = Path(target)
+    check_target(path)
+    try:
+        if path.name.endswith(ARCHIVES):
+            _write_archive(captured, path)
+        else:
+            _write_folder(captured, path)
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror or error}", where=str(path)) from None
+
+
+def check_target(target: str | Path) -> None:
+    """Find out whether a snapshot can be written to a place, before a cluster is read for it.
+
+    Raises
+    ------
+    InputError
+        Where it cannot.
+    """
+    path = Path(target)
+    if path.name.endswith(ARCHIVES):
+        if not path.parent.is_dir():
+            raise InputError("there is no such folder", where=str(path.parent))
+        return
+    if path.suffix in _NOT_WRITTEN:
+        hint = "give FILE.tar.gz or DIR"
+        raise InputError("names neither a folder nor an archive that can be written", where=str(path), hint=hint)
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        hint = "name a folder that is empty or not there yet"
+        raise InputError("is there already and is no empty folder", where=str(path), hint=hint)
+
+
+def _files(captured: Capture) -> Iterator[tuple[str, bytes]]:
+    """The names and contents; the header comes first, so that it is found without reading on."""
+    yield HEADER_FILE, _formatted(captured.header)
+    for type_, objects in captured.objects.items():
+        group, kind = _PLACES[type_]
+        api_version = f"{group}/v1" if group else "v1"
+        items = b",\n".join(map(msgspec.json.encode, objects))
+        head = msgspec.json.encode({"apiVersion": api_version, "kind": f"{kind}List"})
+        yield f"{plural(kind.lower())}.json", b'%s,"items":[\n%s\n]}\n' % (head[:-1], items)
+
+
+def _formatted(header: msgspec.Struct) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(header), indent=2) + b"\n"
+
+
+def _write_folder(captured: Capture, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in _files(captured):
+        (folder / name).write_bytes(content)
+
+
+def _write_archive(captured: Capture, path: Path) -> None:
+    moment = captured.header.captured_at
+    handle, unfinished = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with open(handle, "wb") as file, tarfile.open(fileobj=file, mode="w:gz") as archive:
+            for name, content in _files(captured):
+                member = tarfile.TarInfo(name)
+                member.size = len(content)
+                member.mode = _FILE_MODE
+                member.mtime = int(moment.timestamp()) if moment is not None else 0
+                archive.addfile(member, BytesIO(content))
+        mask = os.umask(0)
+        os.umask(mask)
+        Path(unfinished).chmod(0o666 & ~mask)
+        Path(unfinished).replace(path)
+    except BaseException:
+        Path(unfinished).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,108 @@
+"""Which pod is meant: one of the snapshot by name, or the one of a manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from kschedctl.api.kinds import kind_type
+from kschedctl.api.meta import ApiObject
+from kschedctl.api.pod import Pod
+from kschedctl.cluster.pods import Pods
+from kschedctl.errors import InputError, ManifestError
+from kschedctl.snapshot.conform import decode
+from kschedctl.snapshot.location import Location
+
+STDIN: Final = "-"
+_MANIFEST_SUFFIXES: Final = (".yaml", ".yml", ".json", ".yaml.gz", ".yml.gz", ".json.gz")
+_SHOWN: Final = 5
+
+
+def is_manifest(text: str) -> bool:
+    """Whether a text names a manifest rather than a pod of the snapshot."""
+    return text == STDIN or text.lower().endswith(_MANIFEST_SUFFIXES) or Path(text).is_file()
+
+
+def find_pod(pods: Pods, name: str, namespace: str | None) -> Pod:
+    """A pod of the snapshot.
+
+    Parameters
+    ----------
+    pods : Pods
+        The pods of the snapshot.
+    name : str
+        Its name.
+    namespace : str or None
+        Its namespace; ``None`` to look in all of them.
+
+    Raises
+    ------
+    ManifestError
+        Where there is none of that name, or several.
+    """
+    if namespace is not None:
+        index = pods.index.get((namespace, name))
+        if index is None:
+            raise ManifestError(f"the snapshot has no pod {namespace}/{name}", hint=_hint(pods, name))
+        return pods.pod(index)
+    found = [index for (_, own), index in pods.index.items() if own == name]
+    if not found:
+        raise ManifestError(f"the snapshot has no pod {name} in any namespace", hint=_hint(pods, name))
+    if len(found) > 1:
+        names = _listed(pods.key(index) for index in found)
+        raise ManifestError(f"the snapshot has {len(found)} pods of the name {name}", hint=f"name one: {names}")
+    return pods.pod(found[0])
+
+
+def only_pod(objects: Iterable[tuple[ApiObject, Location]], where: str) -> tuple[Pod, Location]:
+    """The pod of a manifest that has one, and its place.
+
+    Raises
+    ------
+    ManifestError
+        Where there is none, or several.
+    """
+    pods = [(obj, place) for obj, place in objects if isinstance(obj, Pod)]
+    if len(pods) != 1:
+        raise ManifestError(f"holds {len(pods) or 'no'} pods, one is expected", where=where)
+    return pods[0]
+
+
+def pod_of(data: Mapping[str, Any]) -> Pod:
+    """The pod that a manifest is, as data; what says nothing of its kind is taken for a pod.
+
+    Raises
+    ------
+    ManifestError
+        Where it is something else, or a field is wrong.
+    """
+    kind, version = data.get("kind", "Pod"), data.get("apiVersion", "v1")
+    if kind_type(str(version), str(kind)) is not Pod:
+        raise ManifestError(f"a {kind} ({version}) is no Pod", path="kind")
+    try:
+        return decode(msgspec.json.encode(data), Pod)
+    except InputError as error:
+        raise ManifestError(error.problem, where="the pod", path=error.path, hint=error.hint) from None
+    except TypeError as error:
+        raise ManifestError(f"holds what JSON cannot: {error}", where="the pod") from None
+
+
+def _hint(pods: Pods, name: str) -> str:
+    elsewhere = [pods.key(index) for (_, own), index in pods.index.items() if own == name]
+    if elsewhere:
+        return f"there is {_listed(elsewhere)}"
+    close = set(get_close_matches(name, {own for _, own in pods.index}, n=_SHOWN))
+    if close:
+        return f"did you mean {_listed(pods.key(i) for (_, own), i in pods.index.items() if own in close)}?"
+    return "pods that have finished are not in question" if len(pods) else "the snapshot has no pods"
+
+
+def _listed(names: Iterable[str]) -> str:
+    """At most a few names; the others are counted."""
+    every = list(names)
+    shown = ", ".join(every[:_SHOWN])
+    return f"{shown} and {len(every) - _SHOWN} more" if len(every) > _SHOWN else shown

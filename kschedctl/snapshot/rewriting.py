@@ -1,0 +1,84 @@
+"""Objects with some of their fields replaced, wherever in them these fields are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any, TypeVar, get_args
+
+import msgspec
+from msgspec.structs import replace
+
+T = TypeVar("T", bound=msgspec.Struct)
+Replacement = Callable[[Any], Any]
+#: The replacement for a field of a type; ``None`` where its parts are looked at instead.
+FieldRule = Callable[[type[msgspec.Struct], str], Replacement | None]
+
+
+class Rewriter:
+    """Replaces fields of structs, and of the structs inside them.
+
+    Parameters
+    ----------
+    field_rule : callable
+        What is done with a field, by type and name; asked once for each.
+    struct_rules : dict of type to callable, optional
+        What is done with all structs of a type, as a whole.
+
+    Notes
+    -----
+    What comes out unchanged is the same object: types in which no field is replaced cost nothing.
+    """
+
+    def __init__(
+        self, field_rule: FieldRule, struct_rules: dict[type[msgspec.Struct], Replacement] | None = None
+    ) -> None:
+        self._field_rule = field_rule
+        self._struct_rules = struct_rules or {}
+        self._plans: dict[type[msgspec.Struct], tuple[tuple[str, Replacement], ...]] = {}
+
+    def rewrite(self, struct: T) -> T:
+        """The struct with all replacements made."""
+        rule = self._struct_rules.get(type(struct))
+        if rule is not None:
+            replaced: T = rule(struct)
+            return replaced
+        changes = {}
+        for name, replacement in self._plan(type(struct)):
+            value = getattr(struct, name)
+            new = replacement(value)
+            if new is not value and new != value:
+                changes[name] = new
+        return replace(struct, **changes) if changes else struct
+
+    def _plan(self, type_: type[msgspec.Struct]) -> tuple[tuple[str, Replacement], ...]:
+        """The fields in which something may be replaced, and how."""
+        plan = self._plans.get(type_)
+        if plan is None:
+            plan = tuple(self._made_plan(type_))
+            self._plans[type_] = plan
+        return plan
+
+    def _made_plan(self, type_: type[msgspec.Struct]) -> Iterator[tuple[str, Replacement]]:
+        for field in msgspec.structs.fields(type_):
+            replacement = self._field_rule(type_, field.name)
+            if replacement is not None:
+                yield field.name, replacement
+            elif any(part in self._struct_rules or self._plan(part) for part in structs_in(field.type)):
+                yield field.name, self._parts
+
+    def _parts(self, value: Any) -> Any:
+        if isinstance(value, msgspec.Struct):
+            return self.rewrite(value)
+        if isinstance(value, tuple):
+            new = tuple(map(self.rewrite, value))
+            return new if any(a is not b for a, b in zip(new, value, strict=True)) else value
+        return value
+
+
+@cache
+def structs_in(type_: Any) -> tuple[type[msgspec.Struct], ...]:
+    """The struct types in the type of a field, such as that of a tuple's items."""
+    if isinstance(type_, type) and issubclass(type_, msgspec.Struct):
+        return (type_,)
+    return tuple(struct for part in get_args(type_) for struct in structs_in(part))

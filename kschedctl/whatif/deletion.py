@@ -1,0 +1,89 @@
+"""Objects deleted, with what goes with them."""
+
+from __future__ import annotations
+
+from kschedctl.api.core import Namespace, Node
+from kschedctl.api.defaults import DEFAULT_NAMESPACE
+from kschedctl.api.kind_names import is_namespaced
+from kschedctl.api.meta import ApiObject
+from kschedctl.api.pod import Pod
+from kschedctl.api.wording import counted, listed
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.errors import InputError
+from kschedctl.whatif.edits import Delete
+from kschedctl.whatif.nodes import Changed, without_nodes
+from kschedctl.whatif.ownership import MAKERS, between, pods_made_by, workloads
+from kschedctl.whatif.targets import find_kind, find_node, near
+
+
+def delete(cluster: Cluster, edit: Delete) -> Changed:
+    """Delete an object.
+
+    Raises
+    ------
+    InputError
+        Where there is none of that kind and name.
+    """
+    kind = find_kind(edit.kind)
+    if kind is Node:
+        evicted = without_nodes(cluster, [find_node(cluster, edit.name)])
+        return evicted.cluster, (f"Node {edit.name} is deleted: {evicted}",)
+    if kind is Namespace:
+        return _namespace(cluster, edit.name)
+    namespace = (edit.namespace or DEFAULT_NAMESPACE) if is_namespaced(kind) else ""
+    key = (namespace, edit.name)
+    shown = f"{kind.__name__} {namespace}/{edit.name}" if namespace else f"{kind.__name__} {edit.name}"
+    if kind is Pod:
+        known = set(cluster.pods.index)
+    elif kind in MAKERS:
+        known = workloads(cluster, kind)
+    else:
+        known = {(obj.namespace, obj.name) for obj in cluster.list(kind)}
+    if key not in known:
+        raise not_found(kind, key, known)
+    if kind is Pod:
+        return cluster.with_pods(removed=[cluster.pods.index[key]]), (f"{shown} is deleted",)
+    gone = ""
+    if kind in MAKERS:
+        pods = pods_made_by(cluster, kind, *key)
+        gone = f" with {counted(len(pods), 'pod')}"
+        through = between(cluster, kind, *key)
+        cluster = cluster.with_pods(removed=pods)
+        if through:
+            kept = [obj for obj in cluster.list(type(through[0])) if obj not in through]
+            cluster = cluster.with_objects(type(through[0]), kept)
+    kept = [obj for obj in cluster.list(kind) if (obj.namespace, obj.name) != key]
+    return cluster.with_objects(kind, kept), (f"{shown} is deleted{gone}",)
+
+
+def not_found(kind: type[ApiObject], key: tuple[str, str], known: set[tuple[str, str]]) -> InputError:
+    """That there is no object of a kind and name, with a hint at those that there are.
+
+    Parameters
+    ----------
+    kind : type
+        The kind.
+    key : (str, str)
+        Namespace, empty for kinds that have none, and name.
+    known : set of (str, str)
+        Those that there are.
+    """
+    shown = "/".join(part for part in key if part)
+    elsewhere = sorted(f"{namespace}/{name}" for namespace, name in known if name == key[1])
+    if elsewhere:
+        hint = f"there is {listed(elsewhere)}"
+    else:
+        hint = near(shown, sorted("/".join(part for part in each if part) for each in known), f"{kind.__name__}s")
+    return InputError(f"the cluster has no {kind.__name__} {shown}", hint=hint)
+
+
+def _namespace(cluster: Cluster, name: str) -> Changed:
+    pods = [i for i, record in enumerate(cluster.pods.records) if record.metadata.namespace == name]
+    if not pods and cluster.get(Namespace, name) is None:
+        known = {("", obj.name) for obj in cluster.list(Namespace)}
+        raise not_found(Namespace, ("", name), known | {("", r.metadata.namespace) for r in cluster.pods.records})
+    for kind in cluster.kinds:
+        kept = [obj for obj in cluster.list(kind) if name != (obj.name if kind is Namespace else obj.namespace)]
+        cluster = cluster.with_objects(kind, kept)
+    cluster = cluster.with_pods(removed=pods)
+    return cluster, (f"Namespace {name} is deleted with {counted(len(pods), 'pod')}",)

@@ -1,0 +1,94 @@
+"""What becomes of pods that lose their node: those that a controller makes anew wait for another one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from kschedctl.api.meta import ObjectMeta
+from kschedctl.api.pod import Pod, PodStatus
+from kschedctl.api.wording import counted
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.pods import Pods
+
+#: Owners whose pods belong to one node: a DaemonSet, and of the mirror pod of a static pod the node itself.
+NODE_BOUND: Final = frozenset({"DaemonSet", "Node"})
+_STATEFUL_SET: Final = "StatefulSet"
+
+
+@dataclass(frozen=True, slots=True)
+class Evicted:
+    """A cluster after some pods lost their node.
+
+    Attributes
+    ----------
+    cluster : Cluster
+        The cluster.
+    n_pending, n_gone, n_staying : int
+        How many of the pods wait for a node again, are gone for good, and stay where they are.
+    """
+
+    cluster: Cluster
+    n_pending: int = 0
+    n_gone: int = 0
+    n_staying: int = 0
+
+    def __str__(self) -> str:
+        said = (
+            (self.n_pending, "waits for a node again", "wait for a node again"),
+            (self.n_gone, "is gone", "are gone"),
+            (self.n_staying, "stays", "stay"),
+        )
+        parts = [f"{counted(n, 'pod')} {one if n == 1 else several}" for n, one, several in said if n]
+        return ", ".join(parts) or "no pod is on it"
+
+
+def evict(cluster: Cluster, indices: Iterable[int], *, node_bound_stay: bool) -> Evicted:
+    """Take pods off their nodes.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The cluster.
+    indices : iterable of int
+        The pods, as indices into ``Cluster.pods``.
+    node_bound_stay : bool
+        Whether pods of DaemonSets and mirror pods stay; else they are gone.
+    """
+    pods = cluster.pods
+    removed, made_anew, n_staying = [], [], 0
+    for index in indices:
+        owner = pods.owner(index)
+        node_bound = owner is not None and owner.kind in NODE_BOUND
+        if node_bound and node_bound_stay:
+            n_staying += 1
+            continue
+        removed.append(index)
+        if owner is not None and not node_bound and not _replaced_already(pods, index, owner.kind):
+            made_anew.append(fresh_pod(pods.pod(index)))
+    if removed:
+        cluster = cluster.with_pods(removed=removed, added=made_anew)
+    return Evicted(cluster, len(made_anew), len(removed) - len(made_anew), n_staying)
+
+
+def fresh_pod(pod: Pod, *, name: str = "") -> Pod:
+    """The pod that a controller makes in place of one that is gone.
+
+    Parameters
+    ----------
+    pod : Pod
+        The one that is gone.
+    name : str
+        The new one's name; by default the old one's, by which people know it.
+    """
+    old = pod.metadata
+    metadata = ObjectMeta(
+        name=name or old.name, namespace=old.namespace, labels=old.labels, owner_references=old.owner_references
+    )
+    return Pod(metadata=metadata, spec=pod.spec, status=PodStatus(phase="Pending"))
+
+
+def _replaced_already(pods: Pods, index: int, owner_kind: str) -> bool:
+    """Whether the next pod was made when this one began to terminate; a StatefulSet waits for its end."""
+    return pods.records[index].metadata.deletion_timestamp is not None and owner_kind != _STATEFUL_SET

@@ -1,0 +1,84 @@
+"""Pods that a workload makes when it is new, as its controller makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from itertools import count
+
+from msgspec.structs import replace
+
+from kschedctl.admission.chain import FeatureGates, admit
+from kschedctl.api.meta import ApiObject
+from kschedctl.api.pod import Pod
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.workloads.pods import pods_of
+from kschedctl.workloads.template import generated_name
+
+
+def with_pods_of(
+    cluster: Cluster, workload: ApiObject, *, release: FeatureGates, where: str = ""
+) -> tuple[Cluster, int]:
+    """Add the pods that a workload wants and that are not there; they wait for a node.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The cluster.
+    workload : ApiObject
+        The workload.
+    release : FeatureGates
+        The release whose API server takes the pods.
+    where : str
+        Where it was read, for errors.
+
+    Returns
+    -------
+    cluster : Cluster
+        The cluster with the pods, and with the claims and whatever else their controller makes for them.
+    int
+        How many pods were added.
+    """
+    added: list[Pod] = []
+    objects: dict[type[ApiObject], list[ApiObject]] = {}
+    taken = set(cluster.pods.index)
+    for made in pods_of(workload, cluster, where=where):
+        names = fresh_names(made.pod, made.replicas, taken)
+        for name in names:
+            pod = replace(made.pod, metadata=replace(made.pod.metadata, name=name))
+            pod = admit(pod, cluster, release=release, where=where or f"Pod {pod.key}").pod
+            taken.add((pod.namespace, name))
+            added.append(pod)
+        for obj in made.objects if names else ():
+            objects.setdefault(type(obj), []).append(obj)
+    for kind, new in objects.items():
+        cluster = cluster.with_objects(kind, (*cluster.list(kind), *new))
+    return cluster.with_pods(added=added), len(added)
+
+
+def fresh_names(pod: Pod, number: int, taken: Container[tuple[str, str]]) -> list[str]:
+    """Names for new pods.
+
+    Parameters
+    ----------
+    pod : Pod
+        What the pods are like: with a ``generateName`` the names are generated, else its own is the only one.
+    number : int
+        How many.
+    taken : container of (namespace, name)
+        The names that there are.
+
+    Returns
+    -------
+    list of str
+        Fewer than that where a name of its own is taken.
+    """
+    namespace, prefix = pod.metadata.namespace, pod.metadata.generate_name
+    if not prefix:
+        return [pod.name][:number] if (namespace, pod.name) not in taken else []
+    names: list[str] = []
+    for i in count():
+        if len(names) == number:
+            break
+        if (namespace, name := generated_name(prefix, i)) not in taken:
+            names.append(name)
+    return names

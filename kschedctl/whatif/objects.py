@@ -1,0 +1,141 @@
+"""Objects laid over the cluster, and copies of nodes and pods."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from itertools import count, islice
+
+from msgspec.structs import replace
+
+from kschedctl.admission.chain import FeatureGates, admit
+from kschedctl.api.core import Node
+from kschedctl.api.defaults import default_pod
+from kschedctl.api.meta import ApiObject, ObjectMeta
+from kschedctl.api.pod import Pod
+from kschedctl.api.storage import CSINode
+from kschedctl.api.wording import counted, listed
+from kschedctl.cluster.builder import ClusterBuilder
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.errors import InputError
+from kschedctl.plugins.pod_topology_spread.constraints import HOSTNAME
+from kschedctl.whatif.edits import Apply
+from kschedctl.whatif.eviction import fresh_pod
+from kschedctl.whatif.making import with_pods_of
+from kschedctl.whatif.nodes import Changed
+from kschedctl.whatif.ownership import MAKERS, pods_made_by
+
+
+def apply(cluster: Cluster, edit: Apply, *, release: FeatureGates) -> Changed:
+    """Lay objects over the cluster, or copies of them.
+
+    Raises
+    ------
+    InputError
+        Where an object is not one that an API server would take, or is to be copied and is neither node nor pod.
+    """
+    # What a snapshot's reader checks and fills in, for these objects alone.
+    builder = ClusterBuilder()
+    for obj, place in edit.objects:
+        builder.add(obj, place)
+    laid = builder.build()
+    if edit.copies is not None:
+        return _copied(cluster, laid, edit, edit.copies, release)
+    changes: list[str] = []
+    if len(laid.nodes):
+        changes += _told(Node, cluster.nodes.row, laid.nodes.names)
+        nodes = {node.name: node for node in (*cluster.nodes.objects, *laid.nodes.objects)}
+        cluster = cluster.with_nodes(nodes.values())
+    for kind in laid.kinds:
+        before, new = ({_key(obj): obj for obj in each.list(kind)} for each in (cluster, laid))
+        changes += _told(kind, before, new)
+        cluster = cluster.with_objects(kind, (before | new).values())
+        if kind in MAKERS:
+            for obj in laid.list(kind):
+                cluster, told = _with_its_pods(cluster, obj, release)
+                changes += told
+    pods = [_stored(obj, cluster, place, release) for obj, place in edit.objects if isinstance(obj, Pod)]
+    if pods:
+        index = cluster.pods.index
+        changes += _told(Pod, [key for key in map(_key, pods) if tuple(key.split("/")) in index], map(_key, pods))
+        cluster = cluster.with_pods(
+            removed=[index[pod.namespace, pod.name] for pod in pods if (pod.namespace, pod.name) in index],
+            added=[pod for pod in pods if (pod.namespace, pod.name) in laid.pods.index],
+        )
+    return cluster, tuple(changes)
+
+
+def _with_its_pods(cluster: Cluster, workload: ApiObject, release: FeatureGates) -> Changed:
+    """Let a workload make its pods; one that has some keeps them, as a rollout is nothing that a moment shows."""
+    own = pods_made_by(cluster, type(workload), workload.namespace, workload.name)
+    name = f"{type(workload).__name__} {_key(workload)}"
+    if own:
+        stay = "stays as it is" if len(own) == 1 else "stay as they are"
+        return cluster, (f"{name}: {counted(len(own), 'pod')} {stay}",)
+    cluster, n_added = with_pods_of(cluster, workload, release=release)
+    return cluster, (f"{name}: {counted(n_added, 'pod')} {'waits' if n_added == 1 else 'wait'} for a node",)
+
+
+def _copied(cluster: Cluster, laid: Cluster, edit: Apply, copies: int, release: FeatureGates) -> Changed:
+    changes = []
+    for obj, place in edit.objects:
+        names: list[str]
+        if isinstance(obj, Node):
+            names = list(islice(_fresh_names(obj.name, cluster.nodes.row), copies))
+            nodes = (*cluster.nodes.objects, *(_copy_of_node(obj, name) for name in names))
+            csi_node = laid.get(CSINode, obj.name) or cluster.get(CSINode, obj.name)
+            if csi_node is not None:
+                csi_nodes = (replace(csi_node, metadata=ObjectMeta(name=name)) for name in names)
+                cluster = cluster.with_objects(CSINode, (*cluster.list(CSINode), *csi_nodes))
+            cluster = cluster.with_nodes(nodes)
+        elif isinstance(obj, Pod):
+            pod = _stored(obj, cluster, place, release)
+            taken = {name for namespace, name in cluster.pods.index if namespace == pod.namespace}
+            names = list(islice(_fresh_names(pod.name, taken), copies))
+            waiting = replace(pod, spec=replace(pod.spec, node_name=""))
+            cluster = cluster.with_pods(added=[fresh_pod(waiting, name=name) for name in names])
+        elif isinstance(obj, CSINode) and obj.name in laid.nodes.row:
+            continue
+        else:
+            hint = "only nodes and pods can be; give it in a file of its own"
+            raise InputError(f"{type(obj).__name__} {obj.name} cannot be copied", where=str(place), hint=hint)
+        changes.append(f"{type(obj).__name__} {listed(names)} added, like {obj.name}")
+    return cluster, tuple(changes)
+
+
+def _fresh_names(name: str, taken: Collection[str]) -> Iterator[str]:
+    return (fresh for i in count(1) if (fresh := f"{name}-{i}") not in taken)
+
+
+def _copy_of_node(node: Node, name: str) -> Node:
+    """A node like another one: with its own name and hostname, and without what is attached to the other."""
+    labels = dict(node.metadata.labels)
+    if HOSTNAME in labels:
+        labels[HOSTNAME] = name
+    return replace(
+        node,
+        metadata=ObjectMeta(name=name, labels=labels, annotations=node.metadata.annotations),
+        spec=replace(node.spec, provider_id=""),
+        status=replace(node.status, volumes_attached=()),
+    )
+
+
+def _stored(pod: Pod, cluster: Cluster, place: object, release: FeatureGates) -> Pod:
+    """The pod as an API server stores it; one with a priority has been through it."""
+    pod = default_pod(pod)
+    where = f"{place} (Pod {pod.key})" if place != "" else f"Pod {pod.key}"
+    return pod if pod.spec.priority is not None else admit(pod, cluster, release=release, where=where).pod
+
+
+def _key(obj: ApiObject) -> str:
+    return f"{obj.namespace}/{obj.name}" if obj.namespace else obj.name
+
+
+def _told(kind: type[ApiObject], before: Collection[str], new: Iterable[str]) -> Iterator[str]:
+    """What is added and what is replaced, in words."""
+    names = list(new)
+    replaced = [name for name in names if name in before]
+    added = [name for name in names if name not in before]
+    if added:
+        yield f"{kind.__name__} {listed(added)} added"
+    if replaced:
+        yield f"{kind.__name__} {listed(replaced)} replaced"

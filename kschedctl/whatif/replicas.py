@@ -1,0 +1,178 @@
+"""Workloads of another size.
+
+What a ReplicaSet, or a Deployment through its ReplicaSets, takes away is nearly what the controller would (upstream
+``ActivePodsWithRanks``): pods without a node, then those that do not run yet, then those on nodes with most of the
+workload's pods, then the youngest. Readiness, restarts and the deletion cost of pods are not looked at, and the
+ReplicaSets of a rollout count as one. A StatefulSet has its ordinals exactly.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+from msgspec.structs import replace
+
+from kschedctl.admission.chain import FeatureGates
+from kschedctl.api.defaults import DEFAULT_NAMESPACE
+from kschedctl.api.meta import ObjectMeta
+from kschedctl.api.pod import Pod
+from kschedctl.api.volume import PersistentVolumeClaim, PersistentVolumeClaimStatus
+from kschedctl.api.wording import counted
+from kschedctl.api.workload import Deployment, ReplicaSet, ReplicationController, StatefulSet
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.errors import InputError
+from kschedctl.whatif.deletion import not_found
+from kschedctl.whatif.edits import SetReplicas
+from kschedctl.whatif.eviction import fresh_pod
+from kschedctl.whatif.making import fresh_names, with_pods_of
+from kschedctl.whatif.nodes import Changed
+from kschedctl.whatif.ownership import pods_made_by, workloads
+from kschedctl.whatif.targets import find_kind
+
+_SCALABLE: Final = (Deployment, ReplicaSet, StatefulSet, ReplicationController)
+_PHASES: Final = {"Pending": 0, "Unknown": 1}
+_POD_NAME: Final = "statefulset.kubernetes.io/pod-name"
+_POD_INDEX: Final = "apps.kubernetes.io/pod-index"
+
+Scalable = Deployment | ReplicaSet | StatefulSet | ReplicationController
+
+
+def set_replicas(cluster: Cluster, edit: SetReplicas, *, release: FeatureGates) -> Changed:
+    """Give a workload more pods, which wait for a node, or fewer.
+
+    Raises
+    ------
+    InputError
+        Where there is no such workload, it is of a kind without replicas, or it has no pod that could be copied.
+    """
+    kind = find_kind(edit.kind)
+    if not issubclass(kind, _SCALABLE):
+        kinds = ", ".join(each.__name__ for each in _SCALABLE)
+        raise InputError(f"a {kind.__name__} has no replicas", hint=f"the kinds that have are {kinds}")
+    key = (edit.namespace or DEFAULT_NAMESPACE, edit.name)
+    known = workloads(cluster, kind)
+    if key not in known:
+        raise not_found(kind, key, known)
+    shown = f"{kind.__name__} {'/'.join(key)}"
+    every = pods_made_by(cluster, kind, *key)
+    # Controllers do not count what is being deleted; a StatefulSet waits for the name.
+    active = [i for i in every if cluster.pods.records[i].metadata.deletion_timestamp is None]
+    stored = cluster.get(kind, edit.name, key[0])
+    cluster = cluster.with_objects(
+        kind, [_sized(obj, edit.replicas) if (obj.namespace, obj.name) == key else obj for obj in cluster.list(kind)]
+    )
+    n_removed = 0
+    if not active and stored is not None and stored.spec.template is not None:
+        cluster, n_added = with_pods_of(cluster, _sized(stored, edit.replicas), release=release)
+    elif not active and edit.replicas:
+        hint = f"give the {kind.__name__} or its pods with --apply"
+        raise InputError(f"the cluster has no pod of {'/'.join(key)} that could be copied, and no template", hint=hint)
+    elif kind is StatefulSet:
+        cluster, n_added, n_removed = _ordinals(cluster, key, every, edit.replicas)
+    else:
+        cluster, n_added, n_removed = _any(cluster, active, edit.replicas)
+    before = counted(len(active), "replica")
+    change = f"{shown} has {edit.replicas} instead of {before}"
+    if n_added:
+        change += f": {counted(n_added, 'new pod')} wait{'s' if n_added == 1 else ''}, like the newest"
+    elif n_removed:
+        order = "the highest ordinals" if kind is StatefulSet else "waiting ones first, then doubled and young ones"
+        change += f": {counted(n_removed, 'pod')} {'is' if n_removed == 1 else 'are'} gone ({order})"
+    return cluster, (change,)
+
+
+def _sized(obj: Scalable, replicas: int) -> Scalable:
+    return replace(obj, spec=replace(obj.spec, replicas=replicas))
+
+
+def _any(cluster: Cluster, active: list[int], replicas: int) -> tuple[Cluster, int, int]:
+    """Pods that are all alike: as many of them."""
+    surplus = len(active) - replicas
+    if surplus >= 0:
+        order = _removal_order(cluster, active)
+        return cluster.with_pods(removed=order[:surplus]), 0, surplus
+    newest = _newest(cluster, active)
+    owner = next(owner.name for owner in newest.metadata.owner_references if owner.controller)
+    like = replace(newest, metadata=replace(newest.metadata, generate_name=f"{owner}-"))
+    names = fresh_names(like, -surplus, cluster.pods.index)
+    return cluster.with_pods(added=[fresh_pod(newest, name=name) for name in names]), -surplus, 0
+
+
+def _removal_order(cluster: Cluster, active: list[int]) -> list[int]:
+    pods = cluster.pods
+    rows = pods.node_row[active].tolist()
+    per_node = Counter(rows)
+
+    def rank(position: int) -> tuple[bool, int, int, float]:
+        record = pods.records[active[position]]
+        created = record.metadata.creation_timestamp
+        together = per_node[rows[position]] if record.node_name else 0
+        age = -created.timestamp() if created is not None else 0.0
+        return bool(record.node_name), _PHASES.get(record.status.phase, 2), -together, age
+
+    return [active[position] for position in sorted(range(len(active)), key=rank)]
+
+
+def _newest(cluster: Cluster, active: list[int]) -> Pod:
+    def age(index: int) -> float:
+        created = cluster.pods.records[index].metadata.creation_timestamp
+        return created.timestamp() if created is not None else 0.0
+
+    return cluster.pods.pod(max(active, key=age))
+
+
+def _ordinals(cluster: Cluster, key: tuple[str, str], every: list[int], replicas: int) -> tuple[Cluster, int, int]:
+    """Pods with ordinals: those from the first on, each with its claims."""
+    namespace, name = key
+    stateful_set = cluster.get(StatefulSet, name, namespace)
+    start = stateful_set.spec.ordinals.start if stateful_set is not None else 0
+    wanted = {f"{name}-{i}": str(i) for i in range(start, start + replicas)}
+    have = {cluster.pods.records[i].metadata.name: i for i in every}
+    removed = [index for own, index in have.items() if own not in wanted]
+    missing = [own for own in wanted if own not in have]
+    added: list[Pod] = []
+    if missing:
+        newest = _newest(cluster, every)
+        claims = {(claim.namespace, claim.name): claim for claim in cluster.list(PersistentVolumeClaim)}
+        for own in missing:
+            pod, made = _with_ordinal(newest, own, wanted[own], cluster)
+            added.append(pod)
+            claims = {(claim.namespace, claim.name): claim for claim in made} | claims
+        cluster = cluster.with_objects(PersistentVolumeClaim, claims.values())
+    return cluster.with_pods(removed=removed, added=added), len(missing), len(removed)
+
+
+def _with_ordinal(pod: Pod, name: str, ordinal: str, cluster: Cluster) -> tuple[Pod, list[PersistentVolumeClaim]]:
+    """The pod of an ordinal like that of another one, and claims like the other's, not bound yet."""
+    old = pod.name
+    volumes, claims = [], []
+    for volume in pod.spec.volumes:
+        source = volume.persistent_volume_claim
+        if source is not None and source.claim_name == f"{volume.name}-{old}":
+            claim_name = f"{volume.name}-{name}"
+            claim = cluster.get(PersistentVolumeClaim, source.claim_name, pod.namespace)
+            if claim is not None:
+                claims.append(_unbound(claim, claim_name))
+            volume = replace(volume, persistent_volume_claim=replace(source, claim_name=claim_name))
+        volumes.append(volume)
+    new = {_POD_NAME: name, _POD_INDEX: ordinal}
+    labels = {key: new.get(key, value) for key, value in pod.metadata.labels.items()}
+    fresh = fresh_pod(pod, name=name)
+    return (
+        replace(
+            fresh,
+            metadata=replace(fresh.metadata, labels=labels),
+            spec=replace(fresh.spec, volumes=tuple(volumes)),
+        ),
+        claims,
+    )
+
+
+def _unbound(claim: PersistentVolumeClaim, name: str) -> PersistentVolumeClaim:
+    return replace(
+        claim,
+        metadata=ObjectMeta(name=name, namespace=claim.namespace, labels=claim.metadata.labels),
+        spec=replace(claim.spec, volume_name=""),
+        status=PersistentVolumeClaimStatus(phase="Pending"),
+    )

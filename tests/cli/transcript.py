@@ -1,0 +1,98 @@
+"""Golden files: transcripts of commands as a user types them, with all that they print and their exit codes.
+
+    # A line of comment.
+    $ kschedctl explain web-7 -n shop
+      what it writes to standard output, two spaces in (empty lines are empty)
+    ! what it writes to standard error
+    ? 1
+
+A file is a test. ``--rewrite-golden`` writes what is printed now.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sysconfig
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+INPUTS = Path(__file__).parent / "inputs"
+SHOP = ROOT / "fixtures" / "shop" / "cluster"
+VOLUMES = ROOT / "fixtures" / "volumes"
+_AGE_SECONDS = 3 * 60 + 5
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A command, or a comment where it has none, and what it printed."""
+
+    comment: str = ""
+    command: str = ""
+    printed: tuple[str, ...] = ()
+
+
+def read_transcript(text: str) -> Iterator[Step]:
+    command, printed = "", list[str]()
+    for line in text.splitlines():
+        if line.startswith(("# ", "$ ")):
+            if command:
+                yield Step(command=command, printed=tuple(printed))
+            command, printed = "", []
+            if line.startswith("$ "):
+                command = line.removeprefix("$ ")
+            else:
+                yield Step(comment=line)
+        else:
+            printed.append(line)
+    if command:
+        yield Step(command=command, printed=tuple(printed))
+
+
+def write_transcript(steps: list[Step]) -> str:
+    lines: list[str] = []
+    for step in steps:
+        lines += [f"$ {step.command}", *step.printed] if step.command else [step.comment]
+    return "\n".join(lines) + "\n"
+
+
+def make_room(folder: Path) -> None:
+    """Put the inputs and the clusters of the fixtures into a folder."""
+    shutil.copytree(INPUTS, folder, dirs_exist_ok=True)
+    shutil.copytree(SHOP, folder / "shop")
+    shutil.copytree(VOLUMES, folder / "volumes")
+
+
+def _set_age(folder: Path) -> None:
+    """Everything in a folder was written three minutes ago."""
+    then = time.time() - _AGE_SECONDS
+    for path in folder.rglob("*"):
+        os.utime(path, (then, then))
+
+
+def run(command: str, folder: Path) -> tuple[str, ...]:
+    """What a command prints, as a user with an 80 column terminal would see it in a pipe."""
+    # Anew for every command: on a slow machine a transcript takes its time.
+    _set_age(folder)
+    scripts = sysconfig.get_path("scripts")
+    environment = {
+        "PATH": f"{scripts}:/usr/bin:/bin",
+        "HOME": str(folder),
+        "LANG": "C.UTF-8",
+        "COLUMNS": "80",
+        "KSCHEDCTL_SNAPSHOT": "shop",
+        # Coverage of what the command runs.
+        **{name: value for name, value in os.environ.items() if name.startswith("COV")},
+    }
+    done = subprocess.run(
+        command, shell=True, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=60
+    )
+    return (
+        *(f"  {line}" if line else "" for line in done.stdout.splitlines()),
+        *(f"! {line}" for line in done.stderr.splitlines()),
+        *((f"? {done.returncode}",) if done.returncode else ()),
+    )

@@ -1,0 +1,213 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from kschedctl.api.core import Namespace, Service
+from kschedctl.api.meta import ApiObject
+from kschedctl.api.pod import Pod
+from kschedctl.api.workload import PodDisruptionBudget
+from kschedctl.cluster.builder import ClusterBuilder
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.pods import LOST, PENDING
+from kschedctl.errors import SnapshotError
+from tests.builders import make_cluster, make_container, make_node, make_object, make_pod
+
+
+def built(*objects: tuple[ApiObject, object]) -> Cluster:
+    builder = ClusterBuilder()
+    for obj, place in objects:
+        builder.add(obj, place)
+    return builder.build()
+
+
+def test_an_empty_cluster() -> None:
+    cluster = built()
+    assert (len(cluster.nodes), len(cluster.pods), cluster.warnings) == (0, 0, ())
+
+
+def test_what_is_known_of_the_snapshot_is_kept() -> None:
+    taken_at = datetime(2026, 1, 1, tzinfo=UTC)
+    cluster = ClusterBuilder().build(server_version="v1.36.3", taken_at=taken_at)
+    assert (cluster.server_version, cluster.taken_at) == ("v1.36.3", taken_at)
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "warning"),
+    [
+        pytest.param(
+            make_node("n", cpu="1"),
+            make_node("n", cpu="2"),
+            "Node n is in a.yaml and again in b.yaml; the later counts",
+            id="nodes",
+        ),
+        pytest.param(
+            make_pod("p", namespace="shop"),
+            make_pod("p", namespace="shop", node="n"),
+            "Pod shop/p is in a.yaml and again in b.yaml; the later counts",
+            id="pods",
+        ),
+        pytest.param(
+            make_object(Service, "s", namespace="shop"),
+            make_object(Service, "s", namespace="shop", spec={"selector": {"a": "b"}}),
+            "Service shop/s is in a.yaml and again in b.yaml; the later counts",
+            id="other objects",
+        ),
+    ],
+)
+def test_of_duplicates_the_later_counts_with_a_warning(earlier: ApiObject, later: ApiObject, warning: str) -> None:
+    cluster = built((earlier, "a.yaml"), (later, "b.yaml"))
+    assert cluster.warnings == (warning,)
+    match later:
+        case Pod():
+            assert [record.node_name for record in cluster.pods.records] == ["n"]
+        case Service():
+            assert [service.spec.selector for service in cluster.list(Service)] == [{"a": "b"}]
+        case _:
+            assert cluster.nodes.allocatable[0]["cpu"] == 2000
+
+
+def test_the_same_name_in_another_namespace_or_kind_is_no_duplicate() -> None:
+    objects = [make_pod("x"), make_pod("x", namespace="shop"), make_node("x"), make_object(Namespace, "x")]
+    assert built(*((obj, f"{i}.yaml") for i, obj in enumerate(objects))).warnings == ()
+
+
+def test_objects_without_a_namespace_are_in_default() -> None:
+    bare = make_object(Pod, "p")
+    cluster = built((bare, "a.yaml"), (make_pod("p"), "b.yaml"), (make_object(Service, "s"), ""))
+    assert cluster.pods.index == {("default", "p"): 0}
+    assert cluster.warnings == ("Pod default/p is in a.yaml and again in b.yaml; the later counts",)
+    assert cluster.get(Service, "s", "default") is not None
+    assert cluster.get(Service, "s", "other") is None
+
+
+@pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
+def test_finished_pods_do_not_count(phase: str) -> None:
+    finished = make_pod("p", node="n", status={"phase": phase})
+    assert len(make_cluster([make_node("n")], [finished]).pods) == 0
+    assert len(built((make_pod("p"), "a"), (finished, "b")).pods) == 0
+
+
+def test_pods_without_a_node_are_pending_and_those_of_a_node_that_is_not_there_are_lost() -> None:
+    pods = [make_pod("a", node="n"), make_pod("b"), make_pod("c", node="gone")]
+    cluster = make_cluster([make_node("n")], pods)
+    assert cluster.pods.node_row.tolist() == [0, PENDING, LOST]
+    assert cluster.pods.assigned.tolist() == [0]
+
+
+def test_pods_that_mean_the_same_to_others_are_of_one_class() -> None:
+    pods = [
+        make_pod("a", node="n"),
+        make_pod("b", priority=5),
+        make_pod("c", tolerations=[{"operator": "Exists"}]),
+        make_pod("d", containers=[make_container(image="other")]),
+        make_pod("labels", labels={"a": "b"}),
+        make_pod("namespace", namespace="other"),
+        make_pod("requests", requests={"cpu": "1"}),
+        make_pod("terminating", terminating=True),
+    ]
+    cluster = make_cluster([make_node("n")], pods)
+    assert cluster.pods.class_id.tolist() == [0, 0, 0, 0, 1, 2, 3, 4]
+    assert cluster.pods.class_terminating.tolist() == [False] * 4 + [True]
+
+
+def test_a_pod_comes_back_defaulted_with_its_own_spec() -> None:
+    cluster = make_cluster([make_node("n")], [make_pod("a"), make_pod("b", priority=5, tolerations=[{"key": "x"}])])
+    pod = cluster.pods.pod(1)
+    assert (pod.key, pod.spec.priority, pod.spec.tolerations[0].key) == ("default/b", 5, "x")
+    assert pod.spec.scheduler_name == "default-scheduler"
+
+
+BROKEN = {"matchExpressions": [{"key": "app", "operator": "Near"}]}
+NEAR = '"Near" is not a selector operator; there are In, NotIn, Exists, DoesNotExist'
+
+
+def term_of(**fields: Any) -> dict[str, Any]:
+    return {"topologyKey": "zone", **fields}
+
+
+@pytest.mark.parametrize(
+    ("obj", "where", "path", "problem"),
+    [
+        pytest.param(
+            make_node("n", cpu="many"), "x.yaml (Node n)", "status.allocatable.cpu", '"many" is not a quantity', id="n"
+        ),
+        pytest.param(
+            make_object(Pod, "p", namespace="shop", spec={"containers": [make_container(requests={"cpu": "two"})]}),
+            "x.yaml (Pod shop/p)",
+            "spec.containers[0].resources.requests.cpu",
+            '"two" is not a quantity',
+            id="request",
+        ),
+        pytest.param(
+            make_object(Pod, "p", namespace="shop", spec={"overhead": {"memory": "1Q"}}),
+            "x.yaml (Pod shop/p)",
+            "spec.overhead.memory",
+            '"1Q" is not a quantity',
+            id="overhead",
+        ),
+        pytest.param(
+            make_pod(topologySpreadConstraints=[{"topologyKey": "zone"}, {"labelSelector": BROKEN}]),
+            "x.yaml (Pod default/pod)",
+            "spec.topologySpreadConstraints[1].labelSelector.matchExpressions[0].operator",
+            NEAR,
+            id="spread constraint",
+        ),
+        pytest.param(
+            make_pod(
+                affinity={
+                    "podAffinity": {
+                        "requiredDuringSchedulingIgnoredDuringExecution": [term_of(), term_of(labelSelector=BROKEN)]
+                    }
+                }
+            ),
+            "x.yaml (Pod default/pod)",
+            "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[1].labelSelector"
+            ".matchExpressions[0].operator",
+            NEAR,
+            id="affinity",
+        ),
+        pytest.param(
+            make_pod(
+                affinity={
+                    "podAntiAffinity": {
+                        "preferredDuringSchedulingIgnoredDuringExecution": [
+                            {"weight": 1, "podAffinityTerm": term_of(namespaceSelector=BROKEN)}
+                        ]
+                    }
+                }
+            ),
+            "x.yaml (Pod default/pod)",
+            "spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm"
+            ".namespaceSelector.matchExpressions[0].operator",
+            NEAR,
+            id="preferred anti-affinity",
+        ),
+    ],
+)
+def test_errors_name_place_object_and_field(obj: ApiObject, where: str, path: str, problem: str) -> None:
+    with pytest.raises(SnapshotError) as caught:
+        ClusterBuilder().add(obj, "x.yaml")
+    assert (caught.value.where, caught.value.path, caught.value.problem) == (where, path, problem)
+
+
+def test_a_wrong_quantity_comes_with_a_hint() -> None:
+    with pytest.raises(SnapshotError) as caught:
+        ClusterBuilder().add(make_node("n", cpu="many"), "prod/nodes.yaml, document 2")
+    assert str(caught.value) == (
+        'prod/nodes.yaml, document 2 (Node n): status.allocatable.cpu: "many" is not a quantity\n'
+        "  a number with an optional suffix is expected, such as 2, 500m or 1.5Gi"
+    )
+
+
+def test_a_budget_with_a_wrong_selector_is_ignored_with_a_warning() -> None:
+    budget = make_object(PodDisruptionBudget, "b", namespace="shop", spec={"selector": BROKEN})
+    (warning,) = built((budget, "")).warnings
+    assert warning == (f"PodDisruptionBudget shop/b is ignored: spec.selector.matchExpressions[0].operator: {NEAR}")
+
+
+def test_namespaces_have_their_names_as_labels() -> None:
+    cluster = make_cluster([], [], make_object(Namespace, "shop", labels={"team": "a"}))
+    assert cluster.namespace_labels == {"shop": {"team": "a", "kubernetes.io/metadata.name": "shop"}}

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.pods import NOT_STARTED, PENDING
+from tests.builders import make_cluster, make_node, make_pod
+from tests.strategies import World, worlds
+
+WEB, DB = {"app": "web"}, {"app": "db"}
+
+
+def sample() -> Cluster:
+    pods = [
+        make_pod("w1", node="b", labels=WEB),
+        make_pod("d1", node="a", labels=DB),
+        make_pod("w2", node="a", labels=WEB),
+        make_pod("w3", labels=WEB),
+        make_pod("w4", node="a", labels=WEB),
+        make_pod("w5", node="gone", labels=WEB),
+    ]
+    return make_cluster([make_node("a"), make_node("b"), make_node("c")], pods)
+
+
+def test_pods_by_node_in_the_order_of_the_snapshot() -> None:
+    pods = sample().pods
+    assert pods.assigned.tolist() == [1, 2, 4, 0]
+    assert [pods.on_node(row).tolist() for row in range(3)] == [[1, 2, 4], [0], []]
+
+
+def test_cells_count_pods_by_class_and_node() -> None:
+    pods = sample().pods
+    web, db = pods.class_id[0], pods.class_id[1]
+    classes, rows, counts = pods.cells(np.array([web, db]))
+    assert sorted(zip(classes.tolist(), rows.tolist(), counts.tolist(), strict=True)) == sorted(
+        [(web, 0, 2), (web, 1, 1), (db, 0, 1)]
+    )
+    classes, rows, counts = pods.cells(np.array([db]))
+    assert (classes.tolist(), rows.tolist(), counts.tolist()) == ([db], [0], [1])
+    assert pods.cells(np.array([], dtype=np.int64))[0].shape == (0,)
+
+
+def test_sums_per_node() -> None:
+    pods = sample().pods
+    per_class = np.zeros(len(pods.classes), dtype=np.int64)
+    per_class[pods.class_id[0]] = 10
+    per_class[pods.class_id[1]] = -1
+    assert pods.sum_per_node(per_class).tolist() == [19, 10, 0]
+
+
+def test_a_cluster_without_pods_sums_to_nothing() -> None:
+    pods = make_cluster([make_node("a"), make_node("b")]).pods
+    assert pods.sum_per_node(np.zeros(0, dtype=np.int64)).tolist() == [0, 0]
+
+
+def test_names_and_owners() -> None:
+    owned = make_pod("a", namespace="shop", owner=("apps/v1", "ReplicaSet", "web"))
+    pods = make_cluster([], [owned, make_pod("b")]).pods
+    assert pods.key(0) == "shop/a"
+    assert pods.index == {("shop", "a"): 0, ("default", "b"): 1}
+    owner = pods.owner(0)
+    assert owner is not None
+    assert owner.name == "web"
+    assert pods.owner(1) is None
+
+
+def test_nominations_count_for_pending_pods_only() -> None:
+    pods = [make_pod("a", nominated="n"), make_pod("b", nominated="n", node="n"), make_pod("c", nominated="gone")]
+    assert make_cluster([make_node("n")], pods).pods.nominated_row.tolist() == [0, PENDING, PENDING]
+
+
+def test_start_times_are_microseconds() -> None:
+    started = make_pod("a", status={"startTime": "2026-01-01T00:00:00.000001Z"})
+    pods = make_cluster([], [started, make_pod("b")]).pods
+    since = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
+    assert pods.start_time.tolist() == [int(since) * 10**6 + 1, NOT_STARTED]
+
+
+def test_importance_is_priority_then_the_earlier_start_then_the_order_of_the_snapshot() -> None:
+    early, late = {"startTime": "2026-01-01T00:00:00Z"}, {"startTime": "2026-01-02T00:00:00Z"}
+    pods = [
+        make_pod("low", node="a", priority=1, status=early),
+        make_pod("new", node="a", priority=5),
+        make_pod("late", node="a", priority=5, status=late),
+        make_pod("early", node="a", priority=5, status=early),
+        make_pod("also", node="a", priority=5, status=early),
+        make_pod("pending", priority=9),
+    ]
+    found = make_cluster([make_node("a")], pods).pods
+    names = [found.records[i].metadata.name for i in found.by_importance]
+    assert names == ["early", "also", "late", "new", "low"]
+
+
+@given(worlds("requests"), st.data())
+def test_sums_equal_adding_up_pod_by_pod(world: World, data: st.DataObject) -> None:
+    pods = world.cluster.pods
+    values = st.lists(st.integers(-5, 5), min_size=len(pods.classes), max_size=len(pods.classes))
+    per_class = np.array(data.draw(values), dtype=np.int64)
+    expected = [0] * len(world.nodes)
+    for row, class_id in zip(pods.node_row.tolist(), pods.class_id.tolist(), strict=True):
+        expected[row] += per_class[class_id]
+    assert pods.sum_per_node(per_class).tolist() == expected

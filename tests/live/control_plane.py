@@ -1,0 +1,187 @@
+"""A real control plane: etcd and kube-apiserver, and on request kube-scheduler and kube-controller-manager.
+
+The binaries are those of the folder that ``KUBEBUILDER_ASSETS`` names, as for other tools that test against them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+ASSETS: Final = "KUBEBUILDER_ASSETS"
+NEEDED: Final = ("etcd", "kube-apiserver", "kube-scheduler", "kube-controller-manager", "kubectl")
+LOOPBACK: Final = "127.0.0.1"
+_READY_SECONDS: Final = 60.0
+_NOT_READY: Final = "node.kubernetes.io/not-ready"
+
+
+def missing_assets() -> str:
+    """Why there is no control plane to test with; empty where there is."""
+    folder = os.environ.get(ASSETS, "")
+    if not folder:
+        return f"{ASSETS} is not set"
+    missing = [name for name in NEEDED if not os.access(Path(folder) / name, os.X_OK)]
+    return f"{folder} ({ASSETS}) has no {', '.join(missing)}" if missing else ""
+
+
+class ControlPlane:
+    """Processes with all their data below one folder, on free ports of the loopback address.
+
+    Parameters
+    ----------
+    folder : Path
+        Where everything is kept.
+
+    Attributes
+    ----------
+    kubeconfig : Path
+        Of a user who may do everything.
+    kubeconfig_nobody : Path
+        Of a user without any rights.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.kubeconfig = folder / "kubeconfig"
+        self.kubeconfig_nobody = folder / "kubeconfig-nobody"
+        self._binaries = Path(os.environ[ASSETS])
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+
+    def start(self) -> None:
+        """Start etcd and the API server, and wait until it answers."""
+        openssl = shutil.which("openssl")
+        assert openssl, "openssl makes the key that the API server signs with"
+        key = self.folder / "sa.key"
+        subprocess.run([openssl, "genrsa", "-out", str(key), "2048"], check=True, capture_output=True)
+        (self.folder / "tokens.csv").write_text('admin,admin,admin,"system:masters"\nnobody,nobody,nobody\n')
+        client, peer, secure = _free_ports(3)
+        etcd = f"http://{LOOPBACK}:{client}"
+        self._run(
+            "etcd",
+            f"--data-dir={self.folder / 'etcd'}",
+            f"--listen-client-urls={etcd}",
+            f"--advertise-client-urls={etcd}",
+            f"--listen-peer-urls=http://{LOOPBACK}:{peer}",
+            f"--initial-advertise-peer-urls=http://{LOOPBACK}:{peer}",
+            f"--initial-cluster=default=http://{LOOPBACK}:{peer}",
+            "--unsafe-no-fsync",
+        )
+        self._run(
+            "kube-apiserver",
+            f"--etcd-servers={etcd}",
+            f"--bind-address={LOOPBACK}",
+            f"--secure-port={secure}",
+            f"--cert-dir={self.folder / 'certs'}",
+            "--service-account-issuer=https://kubernetes.default.svc",
+            f"--service-account-key-file={key}",
+            f"--service-account-signing-key-file={key}",
+            "--authorization-mode=RBAC",
+            f"--token-auth-file={self.folder / 'tokens.csv'}",
+            "--service-cluster-ip-range=10.0.0.0/24",
+            "--disable-admission-plugins=ServiceAccount",
+        )
+        for user, path in (("admin", self.kubeconfig), ("nobody", self.kubeconfig_nobody)):
+            path.write_text(json.dumps(_kubeconfig(user, f"https://{LOOPBACK}:{secure}")))
+        self._wait_until_ready()
+
+    def start_scheduler(self) -> None:
+        """Start kube-scheduler."""
+        self._run("kube-scheduler", f"--kubeconfig={self.kubeconfig}", "--secure-port=0", "--leader-elect=false")
+
+    def start_controllers(self) -> None:
+        """Start kube-controller-manager, which leaves nodes without a heartbeat alone."""
+        self._run(
+            "kube-controller-manager",
+            f"--kubeconfig={self.kubeconfig}",
+            "--secure-port=0",
+            "--leader-elect=false",
+            f"--service-account-private-key-file={self.folder / 'sa.key'}",
+            "--controllers=*,-node-lifecycle-controller",
+        )
+
+    def stop(self, *names: str) -> None:
+        """End some of the processes, or all of them, the last first."""
+        for name in names or list(reversed(self._processes)):
+            process = self._processes.pop(name, None)
+            if process is not None:
+                process.kill()
+                process.wait()
+
+    def kubectl(self, *arguments: str, given: Any = None) -> str:
+        """Run kubectl as the user who may do everything.
+
+        Parameters
+        ----------
+        *arguments : str
+            What follows ``kubectl``.
+        given : JSON value, optional
+            What it reads from standard input.
+        """
+        command = [str(self._binaries / "kubectl"), f"--kubeconfig={self.kubeconfig}", *arguments]
+        text = None if given is None else json.dumps(given)
+        done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def create(self, objects: Iterable[dict[str, Any]]) -> None:
+        """Create objects."""
+        self.kubectl("create", "-f", "-", given={"apiVersion": "v1", "kind": "List", "items": list(objects)})
+
+    def create_nodes(self, nodes: Sequence[dict[str, Any]]) -> None:
+        """Create nodes that are ready, with the status that they are given."""
+        self.create({key: value for key, value in node.items() if key != "status"} for node in nodes)
+        for node in nodes:
+            name = node["metadata"]["name"]
+            status = {"status": node["status"]}
+            self.kubectl("patch", "node", name, "--subresource=status", "--type=merge", "-p", json.dumps(status))
+            self.kubectl("taint", "node", name, f"{_NOT_READY}:NoSchedule-")
+
+    def get(self, kind: str, *arguments: str) -> list[dict[str, Any]]:
+        """All objects of a kind in all namespaces."""
+        items: list[dict[str, Any]] = json.loads(self.kubectl("get", kind, "-A", "-o", "json", *arguments))["items"]
+        return items
+
+    def _run(self, name: str, *arguments: str) -> None:
+        with open(self.folder / f"{name}.log", "wb") as log:
+            self._processes[name] = subprocess.Popen(
+                [str(self._binaries / name), *arguments], stdout=log, stderr=log, cwd=self.folder
+            )
+
+    def _wait_until_ready(self) -> None:
+        until = time.monotonic() + _READY_SECONDS
+        command = [str(self._binaries / "kubectl"), f"--kubeconfig={self.kubeconfig}", "get", "--raw", "/readyz"]
+        while time.monotonic() < until:
+            if subprocess.run(command, capture_output=True, check=False).stdout == b"ok":
+                return
+            time.sleep(0.25)
+        log = (self.folder / "kube-apiserver.log").read_text(errors="replace")
+        raise AssertionError(f"the API server is not ready after {_READY_SECONDS:.0f} s: {log[-2000:]}")
+
+
+def _free_ports(number: int) -> list[int]:
+    sockets = [socket.socket() for _ in range(number)]
+    try:
+        for each in sockets:
+            each.bind((LOOPBACK, 0))
+        return [each.getsockname()[1] for each in sockets]
+    finally:
+        for each in sockets:
+            each.close()
+
+
+def _kubeconfig(user: str, server: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "test", "cluster": {"server": server, "insecure-skip-tls-verify": True}}],
+        "users": [{"name": user, "user": {"token": user}}],
+        "contexts": [{"name": "test", "context": {"cluster": "test", "user": user}}],
+        "current-context": "test",
+    }

@@ -1,0 +1,78 @@
+"""Nodes with one reason share a row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kschedctl.report.explanation import NodeData, ReasonData
+from kschedctl.report.groups import group_nodes
+
+
+def node(name: str, *reasons: ReasonData) -> NodeData:
+    return NodeData(name, "", not reasons, "Unschedulable", reasons[0].plugin if reasons else "", reasons)
+
+
+def cpu(free: int, wanted: int = 2000) -> ReasonData:
+    data: dict[str, Any] = {"resource": "cpu", "requested": wanted, "used": 4000 - free, "allocatable": 4000}
+    detail = f"wants {wanted / 1000:g} cpu, free {free / 1000:g} of 4"
+    return ReasonData("NodeResourcesFit", "Insufficient cpu", detail, data)
+
+
+def taint(text: str) -> ReasonData:
+    detail = f"taint {text} is not tolerated"
+    return ReasonData("TaintToleration", "node(s) had untolerated taint(s)", detail, {"taint": text})
+
+
+def test_numbers_become_ranges_and_the_closest_node_is_named() -> None:
+    (group,) = group_nodes([node("a", cpu(100)), node("b", cpu(1600)), node("c", cpu(700)), node("fits")])
+    assert group.why == "Insufficient cpu: wants 2 cpu, free 0.1 to 1.6 of 4"
+    assert [n.name for n in group.nodes] == ["a", "b", "c"]
+    assert group.closest == "b lacks 0.4 cpu"
+
+
+def test_different_taints_are_different_rows_the_largest_first() -> None:
+    groups = group_nodes(
+        [node("a", taint("x:NoSchedule")), node("b", taint("y:NoSchedule")), node("c", taint("y:NoSchedule"))]
+    )
+    assert [(group.why, len(group.nodes)) for group in groups] == [
+        ("taint y:NoSchedule is not tolerated", 2),
+        ("taint x:NoSchedule is not tolerated", 1),
+    ]
+
+
+def test_many_wordings_share_a_row() -> None:
+    (group,) = group_nodes([node(f"n{i}", taint(f"key-{i}:NoSchedule")) for i in range(9)])
+    assert group.why == "taint key-0:NoSchedule is not tolerated (n0; the others alike)"
+    assert len(group.nodes) == 9
+
+
+def test_what_else_is_wrong_is_counted() -> None:
+    (group,) = group_nodes(
+        [
+            node("a", taint("x:NoSchedule"), cpu(100)),
+            node("b", taint("x:NoSchedule"), cpu(300)),
+            node("c", taint("x:NoSchedule")),
+        ]
+    )
+    assert group.also == (("Insufficient cpu: wants 2 cpu, free 0.1 to 0.3 of 4", 2),)
+
+
+WORDS = st.sampled_from(["wants 2 cpu", "free 1.5Gi of 4Gi", "taint a=1:NoSchedule", "node-7", "0", "x"])
+
+
+@given(st.lists(st.tuples(st.sampled_from(["A", "B"]), st.lists(WORDS, max_size=3)), max_size=30))
+def test_every_node_that_does_not_fit_is_in_one_group(given_nodes: list[tuple[str, list[str]]]) -> None:
+    nodes = [
+        node(f"n{i}", *(ReasonData(plugin, "reason", word, {}) for word in words))
+        for i, (plugin, words) in enumerate(given_nodes)
+    ]
+    grouped = [member.name for group in group_nodes(nodes) for member in group.nodes]
+    assert sorted(grouped) == sorted(member.name for member in nodes if not member.fits)
+
+
+def test_numbers_inside_names_stay() -> None:
+    (group,) = group_nodes([node("a", taint("pool-7=1.5:NoSchedule")), node("b", taint("pool-7=1.5:NoSchedule"))])
+    assert "pool-7=1.5" in group.why

@@ -1,0 +1,208 @@
+"""Anonymised clusters decide as the original ones, and give nothing away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+import msgspec
+import pytest
+
+from kschedctl.api.core import Condition, Node, QuantityText, Taint
+from kschedctl.api.defaults import default_pod
+from kschedctl.api.kinds import KINDS, kind_type
+from kschedctl.api.meta import ApiObject, LabelSelectorRequirement
+from kschedctl.api.node_selector import NodeSelectorRequirement
+from kschedctl.api.pod import Pod, Toleration
+from kschedctl.cluster.builder import ClusterBuilder
+from kschedctl.scheduler.cases import Case
+from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.snapshot.anonymize import KEPT_FIELDS, anonymized
+from kschedctl.snapshot.capture import Capture, capture
+from kschedctl.snapshot.capture_files import write_capture
+from kschedctl.snapshot.location import Location
+from kschedctl.snapshot.rewriting import structs_in
+from kschedctl.snapshot.summary import ReadSummary
+from tests.builders import make_node, make_object, make_pod
+from tests.conformance.recordings import cases, themes
+
+#: Every so many of the recorded cases are looked at.
+_STEP = 12
+#: Fields of the types that are replaced as a whole whose words are Kubernetes' own.
+_OWN_WORDS = {
+    (Taint, "effect"): "NoSchedule",
+    (Toleration, "operator"): "Equal",
+    (Toleration, "effect"): "NoSchedule",
+    (LabelSelectorRequirement, "operator"): "In",
+    (NodeSelectorRequirement, "operator"): "In",
+    (Condition, "type"): "PodScheduled",
+    (Condition, "status"): "False",
+    (Condition, "reason"): "Unschedulable",
+}
+
+
+class Given:
+    """Objects as a reader yields them."""
+
+    def __init__(self, *objects: ApiObject) -> None:
+        self.summary = ReadSummary(git_version="v1.36.3-vendor")
+        self._objects = objects
+
+    def __iter__(self) -> Iterator[tuple[ApiObject, Location]]:
+        return ((obj, Location("given")) for obj in self._objects)
+
+
+def captured(*objects: ApiObject) -> Capture:
+    return capture(Given(*objects), context="s3cret-context")
+
+
+def decide(found: Capture) -> Decision:
+    """The decision for the last pod of a capture, over everything else of it."""
+    *_, pod = found.objects[Pod]
+    builder = ClusterBuilder()
+    for objects in found.objects.values():
+        for obj in objects:
+            if obj is not pod:
+                builder.add(obj)
+    return Scheduler(builder.build()).explain(default_pod(pod))  # type: ignore[arg-type]
+
+
+def without_names(found: Capture, decision: Decision) -> dict[str, Any]:
+    """Everything about a decision, with numbers in the order of the capture in place of names."""
+    cluster = decision.cluster
+    nodes = {node.name: number for number, node in enumerate(found.objects[Node])}
+    pods = {f"{pod.namespace or 'default'}/{pod.name}": number for number, pod in enumerate(found.objects[Pod])}
+    verdicts = {nodes[name]: decision.verdict(row) for row, name in enumerate(cluster.nodes.names)}
+    scores = decision.scores
+    return {
+        "error": bool(decision.error),
+        "gate": decision.pre_enqueue.code,
+        "pre filter": decision.pre_filter and decision.pre_filter.status.code,
+        "verdicts": {
+            number: (verdict.status.code, verdict.status.plugin, [plugin for plugin, _ in verdict.reasons])
+            for number, verdict in verdicts.items()
+            if not decision.error
+        },
+        "scores": scores
+        and {nodes[cluster.nodes.names[row]]: int(total) for row, total in zip(scores.rows, scores.total, strict=True)},
+        "best": sorted(nodes[name] for name in decision.best),
+        "candidates": decision.preemption
+        and sorted(
+            (nodes[each.node], [pods[cluster.pods.key(v.pod)] for v in each.victims], each.n_violations, each.lost_at)
+            for each in decision.preemption.candidates
+        ),
+        "message": len(decision.message.split(", ")),
+    }
+
+
+def objects_of(case: Case) -> list[ApiObject]:
+    kinds = [
+        (kind_type(data["apiVersion"], data["kind"]), data)
+        for data in (*case.objects, {"apiVersion": "v1", "kind": "Pod", **case.pod})
+    ]
+    return [msgspec.convert(data, kind) for kind, data in kinds if kind is not None]
+
+
+@pytest.mark.parametrize("theme", themes())
+def test_decisions_are_the_same_up_to_the_renaming(theme: str) -> None:
+    # A configuration names resources and labels too; it is not part of the snapshot.
+    for case in [case for case in cases(theme)[::_STEP] if case.config is None]:
+        original = captured(*objects_of(case))
+        anonymous = anonymized(original)
+        assert without_names(anonymous, decide(anonymous)) == without_names(original, decide(original)), case.id
+
+
+def filled(type_: Any, numbers: Iterator[int], at: tuple[type, str] | None = None) -> Any:
+    """A value of a type in which every text is something that must not be given away."""
+    if isinstance(type_, type) and issubclass(type_, msgspec.Struct):
+        fields = {f.name: filled(f.type, numbers, _declared(type_, f.name)) for f in msgspec.structs.fields(type_)}
+        return type_(**fields)
+    if at in _OWN_WORDS:
+        return _OWN_WORDS[at]
+    secret = "" if at in KEPT_FIELDS else f"s3cret-{next(numbers)}"
+    if structs_in(type_) and get_origin(type_) is not tuple:
+        return filled(structs_in(type_)[0], numbers)
+    if get_origin(type_) is tuple:
+        return (filled(get_args(type_)[0], numbers, at),)
+    if get_origin(type_) is dict:
+        return {f"s3cret.example.com/{secret}": filled(get_args(type_)[1], numbers, at)}
+    parts = (type_, *get_args(type_))
+    if type_ == QuantityText or int in parts:
+        return 1
+    if bool in parts:
+        return True
+    return secret if str in parts else datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def _declared(type_: type, name: str) -> tuple[type, str]:
+    """The type that a field is declared in."""
+    known = {*KEPT_FIELDS, *_OWN_WORDS}
+    return next(((base, name) for base in type_.__mro__ if (base, name) in known), (type_, name))
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=[kind for _, kind in KINDS])
+def test_no_text_of_any_type_is_left(kind: type[ApiObject], tmp_path: Path) -> None:
+    obj = filled(kind, count())
+    if isinstance(obj, Pod):
+        obj = msgspec.structs.replace(obj, status=msgspec.structs.replace(obj.status, phase="Pending"))
+    write_capture(anonymized(captured(obj)), tmp_path / "out")
+    text = b"".join(path.read_bytes() for path in (tmp_path / "out").iterdir())
+    assert b"s3cret" not in text
+    assert b'"vendor"' not in text
+    assert b"v1.36.3" in text
+
+
+def test_labels_selectors_and_affinity_agree() -> None:
+    found = anonymized(
+        captured(
+            make_node("worker-a", labels={"team": "payroll", "size": "9"}),
+            make_node("worker-b", labels={"team": "payroll", "size": "11"}),
+            make_pod(
+                "new",
+                nodeSelector={"team": "payroll"},
+                affinity={
+                    "nodeAffinity": {
+                        "requiredDuringSchedulingIgnoredDuringExecution": {
+                            "nodeSelectorTerms": [
+                                {
+                                    "matchExpressions": [{"key": "size", "operator": "Gt", "values": ["10"]}],
+                                    "matchFields": [{"key": "metadata.name", "operator": "In", "values": ["worker-b"]}],
+                                }
+                            ]
+                        }
+                    }
+                },
+            ),
+        )
+    )
+    assert decide(found).best == ("node-2",)
+
+
+def test_it_is_the_same_each_time() -> None:
+    objects = [make_node("b"), make_node("a"), make_pod("p")]
+    assert anonymized(captured(*objects)).objects == anonymized(captured(*objects)).objects
+    names = [node.name for node in anonymized(captured(*objects)).objects[Node]]
+    # In the order of the original names, whatever the order of the objects.
+    assert names == ["node-2", "node-1"]
+
+
+def test_header_says_so() -> None:
+    header = anonymized(captured(make_node("a"))).header
+    assert header.anonymized
+    assert header.context == ""
+    assert header.server_version.git_version == "v1.36.3"
+
+
+def test_environment_images_and_arguments_are_gone(tmp_path: Path) -> None:
+    container = {
+        "name": "s3cret-c",
+        "image": "s3cret.example.com/s3cret/app:s3cret",
+        "env": [{"name": "A", "value": "s3cret"}],
+    }
+    workload = make_object(kind_type("apps/v1", "Deployment") or Pod, "s3cret", template={})
+    write_capture(anonymized(captured(make_pod("s3cret", containers=[container]), workload)), tmp_path / "out")
+    assert all(b"s3cret" not in path.read_bytes() for path in (tmp_path / "out").iterdir())

@@ -1,0 +1,184 @@
+"""What goes into a captured snapshot, and that it can be read back."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import tarfile
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kschedctl.api.kinds import KINDS
+from kschedctl.api.pod import Pod
+from kschedctl.api.storage import StorageClass
+from kschedctl.errors import InputError
+from kschedctl.snapshot.capture import READ_ANNOTATIONS, Capture, capture
+from kschedctl.snapshot.capture_files import check_target, write_capture
+from kschedctl.snapshot.load import load_snapshot
+from kschedctl.snapshot.reading import SnapshotReader
+from kschedctl.volumes import claims, migration
+
+NODE: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "Node",
+    "metadata": {
+        "name": "n1",
+        "annotations": {"secret/annotation": "s3cret"},
+        "managedFields": [{"manager": "s3cret"}],
+    },
+    "status": {"allocatable": {"cpu": "4", "pods": "10"}, "addresses": [{"type": "InternalIP", "address": "10.1.2.3"}]},
+}
+POD: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {
+        "name": "p",
+        "namespace": "shop",
+        "annotations": {"kubectl.kubernetes.io/last-applied-configuration": "s3cret"},
+    },
+    "spec": {
+        "containers": [
+            {
+                "name": "c",
+                "image": "app",
+                "env": [{"name": "PASSWORD", "value": "s3cret"}],
+                "args": ["--password=s3cret"],
+                "command": ["s3cret"],
+                "resources": {"requests": {"cpu": "1"}},
+            }
+        ],
+        "volumes": [{"name": "token", "secret": {"secretName": "s3cret"}}],
+    },
+    "status": {
+        "phase": "Pending",
+        "podIP": "10.1.2.3",
+        "conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes"}],
+    },
+}
+CLASS: dict[str, Any] = {
+    "apiVersion": "storage.k8s.io/v1",
+    "kind": "StorageClass",
+    "metadata": {"name": "fast", "annotations": {"storageclass.kubernetes.io/is-default-class": "true", "x": "s3cret"}},
+    "provisioner": "csi.example.com",
+}
+SECRET: dict[str, Any] = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"a": "s3cret"}}
+
+
+def finished(phase: str) -> dict[str, Any]:
+    return {**POD, "metadata": {"name": f"p-{phase.lower()}"}, "status": {"phase": phase}}
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "source"
+    path.mkdir()
+    items = [NODE, POD, CLASS, SECRET, finished("Succeeded"), finished("Failed")]
+    (path / "all.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    (path / "version.json").write_text(json.dumps({"serverVersion": {"gitVersion": "v1.35.2"}}))
+    return path
+
+
+def captured(path: Path) -> Capture:
+    return capture(SnapshotReader([path]))
+
+
+def files(path: Path) -> Iterator[tuple[str, bytes]]:
+    if path.is_dir():
+        yield from ((each.name, each.read_bytes()) for each in sorted(path.iterdir()))
+        return
+    with tarfile.open(path) as archive:
+        for member in archive:
+            extracted = archive.extractfile(member)
+            assert extracted is not None
+            yield member.name, extracted.read()
+
+
+@pytest.mark.parametrize("name", ["out", "out.tar.gz", "out.tgz"])
+def test_written_snapshot_reads_as_the_original(source: Path, tmp_path: Path, name: str) -> None:
+    target = tmp_path / name
+    write_capture(captured(source), target)
+    original, found = load_snapshot([source]).cluster, load_snapshot([target]).cluster
+    assert found.server_version == "v1.35.2"
+    assert found.nodes.names == ("n1",)
+    assert [found.pods.pod(i).spec for i in range(len(found.pods))] == [original.pods.pod(0).spec]
+    assert found.pods.pod(0).status == original.pods.pod(0).status
+    assert [each.metadata.annotations for each in found.list(StorageClass)] == [
+        {"storageclass.kubernetes.io/is-default-class": "true"}
+    ]
+    assert found.taken_at == original.taken_at
+
+
+@pytest.mark.parametrize("name", ["out", "out.tar.gz"])
+def test_nothing_confidential_is_written(source: Path, tmp_path: Path, name: str) -> None:
+    write_capture(captured(source), tmp_path / name)
+    written = dict(files(tmp_path / name))
+    assert b"s3cret" not in b"".join(written.values())
+    assert b"10.1.2.3" not in b"".join(written.values())
+    assert b"s3cret" not in gzip.decompress((tmp_path / name).read_bytes()) if name.endswith("gz") else True
+    # One list per kind, and the header first, where an archive has an order.
+    assert len(written) == 1 + len(KINDS)
+    assert name == "out" or next(iter(written)) == "snapshot.json"
+
+
+def test_pods_that_have_finished_are_left_out(source: Path) -> None:
+    assert [pod.name for pod in captured(source).objects[Pod]] == ["p"]
+
+
+def test_header_says_what_is_in_it(source: Path, tmp_path: Path) -> None:
+    header = capture(SnapshotReader([source]), context="prod").header
+    assert header.context == "prod"
+    assert not header.anonymized
+    assert {kind: n for kind, n in header.kinds.items() if n} == {"Node": 1, "Pod": 1, "StorageClass": 1}
+    assert header.captured_at is not None
+    assert header.captured_at <= datetime.now(UTC)
+    # What was captured once is still of that time when it is captured again.
+    write_capture(capture(SnapshotReader([source]), context="prod"), tmp_path / "once")
+    assert captured(tmp_path / "once").header == header
+
+
+def test_kinds_that_were_not_listed_stay_so(source: Path, tmp_path: Path) -> None:
+    reader = SnapshotReader([source])
+    reader.summary.not_listed["PersistentVolume"] = "persistentvolumes may not be listed"
+    once = capture(reader)
+    assert "PersistentVolume" not in once.header.kinds
+    write_capture(once, tmp_path / "out")
+    assert not (tmp_path / "out" / "persistentvolumes.json").exists()
+    assert load_snapshot([tmp_path / "out"]).cluster.warnings == ("persistentvolumes may not be listed",)
+
+
+def test_annotations_that_volumes_read_are_kept() -> None:
+    read = {claims.BIND_COMPLETED, claims.BOUND_BY_CONTROLLER, claims.SELECTED_NODE, migration.MIGRATED_PLUGINS}
+    assert read <= READ_ANNOTATIONS
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("cluster.json", "names neither a folder nor an archive"),
+        ("cluster.zip", "names neither a folder nor an archive"),
+        ("full", "is there already and is no empty folder"),
+        ("nowhere/cluster.tar.gz", "there is no such folder"),
+    ],
+)
+def test_targets_that_cannot_be_written(tmp_path: Path, name: str, problem: str) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "x").touch()
+    with pytest.raises(InputError, match=problem):
+        check_target(tmp_path / name)
+
+
+def test_archive_is_replaced_only_by_a_whole_one(source: Path, tmp_path: Path) -> None:
+    target = tmp_path / "cluster.tar.gz"
+    target.write_text("old")
+    broken = captured(source)
+    broken.objects[Pod].append(object())  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        write_capture(broken, target)
+    assert target.read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+    write_capture(captured(source), target)
+    assert tarfile.is_tarfile(target)

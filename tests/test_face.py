@@ -1,0 +1,119 @@
+"""The public face: what a program gets from ``kschedctl.load``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kschedctl
+from tests.builders import make_pod
+
+ROOT = Path(__file__).resolve().parents[1]
+SHOP = ROOT / "fixtures" / "shop" / "cluster"
+POD: dict[str, Any] = {
+    "metadata": {"name": "new", "namespace": "shop"},
+    "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]},
+}
+
+
+@pytest.fixture(scope="module")
+def shop() -> kschedctl.SchedulingCluster:
+    return kschedctl.load(SHOP)
+
+
+def test_cluster_has_nodes_and_pods(shop: kschedctl.SchedulingCluster) -> None:
+    assert len(shop.nodes) == 15
+    assert ("shop", "web-7") in shop.pods.index
+    assert shop.release_choice.release.version == "1.36"
+
+
+def test_pod_can_be_given_in_every_way(shop: kschedctl.SchedulingCluster, tmp_path: Path) -> None:
+    manifest = tmp_path / "pod.json"
+    manifest.write_text(json.dumps({"apiVersion": "v1", "kind": "Pod", **POD}))
+    pod = make_pod("new", namespace="shop", requests={"cpu": "1"}, priority=100)
+    given: list[Any] = [POD, manifest, str(manifest), pod]
+    best = {shop.explain(one).best for one in given}
+    assert len(best) == 1
+    assert best != {()}
+
+
+def test_pod_of_the_cluster_is_named(shop: kschedctl.SchedulingCluster) -> None:
+    decision = shop.explain("shop/search-3")
+    assert not decision.schedulable
+    assert decision.message.startswith("0/15 nodes are available: ")
+
+
+def test_running_pod_gives_its_node_free() -> None:
+    node = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": "a"},
+        "status": {"allocatable": {"cpu": "1", "pods": "1"}},
+    }
+    spec = {"nodeName": "a", "containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]}
+    running = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}
+    cluster = loaded(node, running)
+    assert cluster.node_name(cluster.find("default/p")) == "a"
+    assert cluster.explain("default/p").best == ("a",)
+    # Another pod finds no room there.
+    assert cluster.explain({"metadata": {"name": "q"}, "spec": {"containers": spec["containers"]}}).best == ()
+
+
+def loaded(*objects: dict[str, Any], **options: Any) -> kschedctl.SchedulingCluster:
+    from io import BytesIO
+
+    text = "\n".join(json.dumps(obj) for obj in objects)
+    return kschedctl.load("-", stdin=BytesIO(text.encode()), **options)
+
+
+def test_new_pod_is_admitted(shop: kschedctl.SchedulingCluster) -> None:
+    pod = {**POD, "spec": {**POD["spec"], "priorityClassName": "shop-critical"}}
+    assert shop.explain(pod).pod.spec.priority == 1000
+
+
+def test_version_gates_and_configuration() -> None:
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"schedulerName": "mine"}],
+    }
+    cluster = kschedctl.load(SHOP, kubernetes_version="1.35", feature_gates={"PodLevelResources": False}, config=config)
+    assert cluster.release_choice.release.version == "1.35"
+    assert not cluster.release_choice.release.enabled("PodLevelResources")
+    assert list(cluster.configuration.profiles) == ["mine"]
+    with pytest.raises(kschedctl.InputError, match='no profile is named "default-scheduler"'):
+        cluster.explain(POD)
+
+
+@pytest.mark.parametrize(
+    ("pod", "problem"),
+    [
+        ("shop/none", "the snapshot has no pod shop/none"),
+        ("none.yaml", "there is no such file"),
+        ({"kind": "Deployment", "apiVersion": "apps/v1"}, "is no Pod"),
+        ({"spec": {"containers": 5}}, "containers"),
+        ({"spec": {"containers": [{"resources": {"requests": {"cpu": "x"}}}]}}, '"x" is not a quantity'),
+        ({"spec": {"containers": object()}}, "holds what JSON cannot"),
+        (
+            {
+                "spec": {
+                    "topologySpreadConstraints": [
+                        {"labelSelector": {"matchExpressions": [{"key": "a", "operator": "?"}]}}
+                    ]
+                }
+            },
+            "is not a selector operator",
+        ),
+    ],
+)
+def test_wrong_pods_are_refused(shop: kschedctl.SchedulingCluster, pod: Any, problem: str) -> None:
+    with pytest.raises(kschedctl.InputError, match=problem):
+        shop.explain(pod)
+
+
+def test_missing_configuration_is_an_error() -> None:
+    with pytest.raises(kschedctl.InputError, match=r"none\.yaml: cannot be read: No such file"):
+        kschedctl.load(SHOP, config="none.yaml")

@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kschedctl.cluster.pods import PENDING
+from kschedctl.framework.interface import FilterPlugin, Plugin, PreFilterPlugin, PreFilterResult, ScorePlugin
+from kschedctl.framework.status import Code, Rejections, Status
+from kschedctl.plugins.registry import IN_TREE_PLUGINS
+from kschedctl.testing.contract import CLAUSES, check_plugin, plugin_checks
+from kschedctl.testing.probe import ask
+from kschedctl.testing.samples import SAMPLES, WORLD, Change
+from tests.framework.plugins import make_plugin
+
+Method = Callable[..., Any]
+
+
+def filter_by(judge: Method, **fields: Any) -> type[Plugin]:
+    """A Filter plugin that turns masked nodes away."""
+
+    def filter_(self: Plugin, state: object, pod: object, nodes: Any) -> Rejections:
+        return Rejections.where(np.array(judge(self, nodes), dtype=np.bool_), Code.UNSCHEDULABLE, "no")
+
+    return make_plugin("Sample", FilterPlugin, filter=filter_, **fields)
+
+
+def score_by(score: Method, **methods: Any) -> type[Plugin]:
+    """A Score plugin."""
+    return make_plugin("Sample", ScorePlugin, score=lambda self, state, pod, rows: score(self, rows), **methods)
+
+
+def used(plugin: Plugin, nodes: Any) -> Any:
+    """The number of pods on each node, changes included."""
+    columns = plugin.handle.cluster.resources(plugin.handle.request_rules)
+    at = columns.index["pods"]
+    return columns.requested[at][nodes.rows] + nodes.delta("pods", columns.per_class[at])
+
+
+def calls(plugin: Any) -> int:
+    plugin.calls = getattr(plugin, "calls", 0) + 1
+    return int(plugin.calls)
+
+
+def first_row(plugin: Plugin, nodes: Any) -> Any:
+    return nodes.rows == 0
+
+
+def alone(plugin: Plugin, nodes: Any) -> list[bool]:
+    return [len(nodes) == 1] * len(nodes)
+
+
+def snapshot_only(plugin: Plugin, nodes: Any) -> Any:
+    return plugin.handle.cluster.resources(plugin.handle.request_rules).requested[3][nodes.rows] > 1
+
+
+def spoiled(plugin: Plugin, nodes: Any) -> Any:
+    plugin.handle.cluster.pods.class_id[:1] += 0 if calls(plugin) > 1 else 1
+    return nodes.rows < 0
+
+
+def shifted(self: Plugin, state: object, pod: object, scores: Any) -> Any:
+    scores += 1
+    return scores
+
+
+def reasonless(self: Plugin, state: object, pod: object, nodes: Any) -> Rejections:
+    return Rejections.everywhere(len(nodes), Status(Code.UNSCHEDULABLE))
+
+
+def waiting(self: Plugin, state: object, pod: object, nodes: Any) -> Rejections:
+    return Rejections.everywhere(len(nodes), Status(Code.WAIT, ("later",)))
+
+
+def short(self: Plugin, state: object, pod: object, nodes: Any) -> Rejections:
+    return Rejections.everywhere(1, Status(Code.UNSCHEDULABLE, ("no",)))
+
+
+def test_an_honest_plugin_keeps_it() -> None:
+    check_plugin(filter_by(lambda plugin, nodes: used(plugin, nodes) > 1))
+    check_plugin(score_by(lambda plugin, rows: rows * 0 + 100))
+
+
+@pytest.mark.parametrize(
+    ("plugin", "clause", "text"),
+    [
+        pytest.param(make_plugin("Sample", Plugin), "takes_part_somewhere", "takes part nowhere", id="no part"),
+        pytest.param(
+            make_plugin("Sample", FilterPlugin, filter=reasonless),
+            "filter_answers_for_every_world",
+            "turns a node away without a reason",
+            id="no reason",
+        ),
+        pytest.param(
+            make_plugin("Sample", FilterPlugin, filter=waiting),
+            "filter_answers_for_every_world",
+            "filter says Wait",
+            id="a wrong code",
+        ),
+        pytest.param(
+            make_plugin("Sample", FilterPlugin, filter=short),
+            "filter_answers_for_every_world",
+            r"has the shape \(1,\), not \(6,\)",
+            id="too few verdicts",
+        ),
+        pytest.param(
+            score_by(lambda plugin, rows: rows / 2),
+            "score_answers_for_every_row",
+            "score is of float64, not int64",
+            id="fractions",
+        ),
+        pytest.param(
+            score_by(lambda plugin, rows: rows.tolist()),
+            "score_answers_for_every_row",
+            "score is a list, not an array",
+            id="no array",
+        ),
+        pytest.param(
+            score_by(lambda plugin, rows: rows + 99), "score_answers_for_every_row", "0 to 100, not 101", id="too high"
+        ),
+        pytest.param(
+            score_by(lambda plugin, rows: rows + 1, normalize_score=shifted),
+            "score_answers_for_every_row",
+            "changes the array",
+            id="raw scores changed",
+        ),
+        pytest.param(
+            filter_by(lambda plugin, nodes: [calls(plugin) == 1] * len(nodes)),
+            "answers_the_same_again",
+            "asked twice",
+            id="a memory",
+        ),
+        pytest.param(filter_by(spoiled), "leaves_its_inputs_alone", "the pod or the cluster is changed", id="spoils"),
+        pytest.param(
+            filter_by(first_row), "does_not_depend_on_the_order_of_nodes", "in reverse order", id="favours a row"
+        ),
+        pytest.param(filter_by(alone), "judges_each_node_alone", "asked alone about n0", id="counts the nodes"),
+        pytest.param(
+            filter_by(snapshot_only),
+            "overlay_equals_really_changing",
+            "n1 with its pods removed: filter says",
+            id="no overlay",
+        ),
+        pytest.param(
+            filter_by(lambda plugin, nodes: used(plugin, nodes) > 1, depends_on_pods=False),
+            "depends_on_pods_is_true",
+            "depends_on_pods is False, but its pods removed matter",
+            id="a false promise",
+        ),
+    ],
+)
+def test_a_broken_plugin_is_found(plugin: type[Plugin], clause: str, text: str) -> None:
+    (check,) = [check for check in plugin_checks(plugin) if check.clause.__name__ == clause]
+    assert str(check) == f"Sample-{clause}"
+    with pytest.raises(AssertionError, match=text):
+        check()
+
+
+def test_a_plugin_that_cannot_do_without_nodes_is_found() -> None:
+    plugin = score_by(lambda plugin, rows: rows * 0 + int(plugin.handle.cluster.nodes.names.index("n0")))
+    (check,) = [check for check in plugin_checks(plugin) if check.clause.__name__ == "copes_with_nothing"]
+    with pytest.raises(ValueError, match="index"):
+        check()
+
+
+def test_where_pre_filter_skips_there_is_nothing_to_compare() -> None:
+    def pre_filter(self: Plugin, state: object, pod: object) -> PreFilterResult:
+        return PreFilterResult(Status(Code.SKIP))
+
+    plugin = make_plugin("Sample", PreFilterPlugin, filter_by(snapshot_only), pre_filter=pre_filter)
+    check_plugin(plugin)
+
+
+def test_every_clause_has_its_words() -> None:
+    assert all(clause.__doc__ for clause in CLAUSES)
+
+
+def test_the_world_has_what_its_checks_need() -> None:
+    cluster = WORLD.cluster()
+    assert cluster.warnings == ()
+    assert (cluster.pods.node_row == PENDING).sum() == 3
+    assert WORLD.cluster(Change()) is cluster
+    assert WORLD.new_cluster() is not cluster
+    changed = WORLD.cluster(Change("n5", frozenset({"default/cache-1"}), frozenset({"default/more-web"})))
+    assert [changed.pods.key(i) for i in changed.pods.on_node(5)] == ["default/more-web"]
+    assert WORLD.reversed().cluster().nodes.names == cluster.nodes.names[::-1]
+
+
+@pytest.mark.parametrize("name", [name for name, plugin in IN_TREE_PLUGINS.items() if issubclass(plugin, FilterPlugin)])
+def test_every_filter_has_something_to_say_about_some_sample(name: str) -> None:
+    if name == "DynamicResources":
+        return
+    subject = plugin_checks(IN_TREE_PLUGINS[name])[0].subject
+    cluster = WORLD.cluster()
+    said = [ask(subject.over(cluster), cluster, sample.pod) for sample in SAMPLES]
+    assert any(status != Status() for answers in said for status in answers.verdicts.values())
