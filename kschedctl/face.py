@@ -7,17 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from kschedctl.admission.chain import admit
-from kschedctl.api.defaults import DEFAULT_NAMESPACE, default_pod
+from kschedctl.admission.chain import Admitted, admit
+from kschedctl.api.defaults import DEFAULT_NAMESPACE
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
-from kschedctl.api.quantity import QUANTITY_HINT, QuantityError
-from kschedctl.api.selectors import SelectorError
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.interning import PodInterner
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.pods import Pods
-from kschedctl.errors import ConfigError, ManifestError
+from kschedctl.errors import ConfigError
 from kschedctl.framework.config.load import SchedulerConfiguration, load_configuration
 from kschedctl.framework.registry import Registry
 from kschedctl.framework.release_choice import ReleaseChoice, choose_release
@@ -31,10 +28,11 @@ from kschedctl.scheduler.verify import Verification, verify
 from kschedctl.snapshot.load import Snapshot, load_snapshot
 from kschedctl.snapshot.location import Location
 from kschedctl.snapshot.missing import Missing, find_missing
-from kschedctl.snapshot.pod_choice import find_pod, is_manifest, only_pod, pod_of
-from kschedctl.snapshot.reading import read_manifest
+from kschedctl.snapshot.pod_choice import defaulted, find_pod, given_pod
 from kschedctl.whatif.apply import edited
 from kschedctl.whatif.edits import Edit
+from kschedctl.workloads.made import MadePod
+from kschedctl.workloads.pods import pods_of
 
 if TYPE_CHECKING:
     from kschedctl.live.context import LiveContext
@@ -53,6 +51,8 @@ class SchedulingCluster:
         Profiles and their plugins; by default kube-scheduler's own.
     registry : Registry, optional
         The plugins that there are; by default the in-tree ones and those of installed packages.
+    admission : bool
+        Whether new pods go through admission before they are decided for; else they only get their defaults.
     """
 
     def __init__(
@@ -61,8 +61,11 @@ class SchedulingCluster:
         release_choice: ReleaseChoice,
         configuration: SchedulerConfiguration | None = None,
         registry: Registry | None = None,
+        *,
+        admission: bool = True,
     ) -> None:
         self.snapshot = snapshot
+        self.admission = admission
         self.release_choice = release_choice
         self.registry = registry if registry is not None else full_registry()
         self._scheduler = Scheduler(snapshot.cluster, release_choice.release, configuration, self.registry)
@@ -107,17 +110,55 @@ class SchedulingCluster:
         ManifestError
             Where there is no such pod, or it is not one that an API server would take.
         """
-        pod = self.find(pod)
-        index = self._index(pod)
+        return self.decide(self.admit(pod).pod)
+
+    def admit(self, pod: Pod | Mapping[str, Any] | str | Path, *, where: str = "") -> Admitted:
+        """The pod that is meant as the scheduler sees it, and what admission did to it; as for ``explain``.
+
+        Parameters
+        ----------
+        pod : Pod, mapping, str or Path
+            As for ``explain``.
+        where : str
+            Where the pod was read, for errors.
+        """
+        written, where = given_pod(self.pods, pod, where)
+        found, where = defaulted(written, where)
+        index = self._index(found)
         # A pod of the snapshot that has a priority was admitted when it was made.
-        is_stored = index is not None and pod.spec.priority is not None and pod == self.find(self.pods.pod(index))
-        if not is_stored:
-            pod = admit(pod, self.cluster, release=self.release_choice.release, where=f"Pod {pod.key}").pod
+        is_stored = index is not None and found.spec.priority is not None and found == self.find(self.pods.pod(index))
+        if is_stored or not self.admission:
+            return Admitted(found, (), (), ())
+        return admit(written, self.cluster, release=self.release_choice.release, where=where)
+
+    def decide(self, pod: Pod) -> Decision:
+        """Decide for a pod that went through admission; ``explain`` is this for any pod."""
         scheduler = self._scheduler
+        index = self._index(pod)
         if index is not None and self.pods.node_row[index] >= 0:
             others = self.cluster.with_pods(removed=[index])
             scheduler = Scheduler(others, self.release_choice.release, self.configuration, self.registry)
         return scheduler.explain(pod)
+
+    def pods_of(self, workload: ApiObject, *, where: str = "") -> tuple[MadePod, ...]:
+        """The pods that a controller would make of a workload, to be explained with ``with_made``.
+
+        Raises
+        ------
+        ManifestError
+            Where it is none, or not one that an API server would take.
+        """
+        return pods_of(workload, self.cluster, where=where)
+
+    def with_made(self, made: Iterable[MadePod]) -> SchedulingCluster:
+        """The cluster with what comes with some pods: their controllers and claims. It has not the pods themselves."""
+        objects = [obj for one in made for obj in one.objects]
+        if not objects:
+            return self
+        snapshot = replace(self.snapshot, cluster=self.cluster.with_added(objects))
+        return SchedulingCluster(
+            snapshot, self.release_choice, self.configuration, self.registry, admission=self.admission
+        )
 
     def aftermath(self, decision: Decision, candidate: Candidate) -> Aftermath:
         """What follows when a decision's preemption takes a candidate."""
@@ -159,24 +200,7 @@ class SchedulingCluster:
         where : str
             Where the pod was read, for errors.
         """
-        if isinstance(pod, str) and not is_manifest(pod):
-            namespace, _, name = pod.rpartition("/")
-            pod = find_pod(self.pods, name, namespace or DEFAULT_NAMESPACE)
-        elif isinstance(pod, str | Path):
-            pod, place = only_pod(read_manifest(pod), str(pod))
-            where = where or str(place)
-        elif isinstance(pod, Mapping):
-            pod = pod_of(pod)
-        try:
-            pod = default_pod(pod)
-            # To read every quantity and selector once, where a wrong one can still be told.
-            PodInterner().record(pod)
-        except (QuantityError, SelectorError) as error:
-            name = f"Pod {pod.metadata.namespace or DEFAULT_NAMESPACE}/{pod.name}"
-            where = f"{where} ({name})" if where else name
-            hint = QUANTITY_HINT if isinstance(error, QuantityError) else ""
-            raise ManifestError(str(error), where=where, path=error.path, hint=hint) from None
-        return pod
+        return defaulted(*given_pod(self.pods, pod, where))[0]
 
     def _index(self, pod: Pod) -> int | None:
         return self.pods.index.get((pod.metadata.namespace, pod.metadata.name))
@@ -191,6 +215,7 @@ def load(
     more: Iterable[tuple[ApiObject, Location]] = (),
     live: LiveContext | None = None,
     edits: Sequence[Edit] = (),
+    admission: bool = True,
 ) -> SchedulingCluster:
     """Load a cluster from a snapshot, or without one from the cluster of a kubectl context.
 
@@ -212,6 +237,8 @@ def load(
         Which cluster to ask where no paths are given; by default that of kubectl's current context.
     edits : sequence of Edit, optional
         Changes to try (``kschedctl.whatif.edits``), made one after the other.
+    admission : bool
+        Whether new pods go through admission before they are decided for; else they only get their defaults.
 
     Raises
     ------
@@ -232,7 +259,12 @@ def load(
     """
     snapshot = read_snapshot(*paths, stdin=stdin, more=more, live=live)
     return over(
-        snapshot, kubernetes_version=kubernetes_version, feature_gates=feature_gates, config=config, edits=edits
+        snapshot,
+        kubernetes_version=kubernetes_version,
+        feature_gates=feature_gates,
+        config=config,
+        edits=edits,
+        admission=admission,
     )
 
 
@@ -253,6 +285,7 @@ def over(
     feature_gates: Mapping[str, bool] | None = None,
     config: str | Path | Mapping[str, Any] | None = None,
     edits: Sequence[Edit] = (),
+    admission: bool = True,
 ) -> SchedulingCluster:
     """Put a scheduler over what was read; parameters and errors are those of ``load``."""
     cluster = snapshot.cluster
@@ -272,7 +305,7 @@ def over(
     if edits:
         made = edited(cluster, edits, release=choice.release)
         snapshot = replace(snapshot, cluster=made.cluster, changes=(*snapshot.changes, *made.changes))
-    return SchedulingCluster(snapshot, choice, configuration, registry)
+    return SchedulingCluster(snapshot, choice, configuration, registry, admission=admission)
 
 
 def _load_live(live: LiveContext | None, more: Iterable[tuple[ApiObject, Location]]) -> Snapshot:

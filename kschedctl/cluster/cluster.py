@@ -105,6 +105,13 @@ class Cluster:
         by_name = {(obj.namespace, obj.name): obj for obj in objects}
         return self._with(objects={**self._objects, kind: by_name})
 
+    def with_added(self, objects: Iterable[ApiObject]) -> Cluster:
+        """The cluster with some objects more, of kinds that are neither Node nor Pod; the same name replaces."""
+        by_kind = dict(self._objects)
+        for obj in objects:
+            by_kind[type(obj)] = {**by_kind.get(type(obj), {}), (obj.namespace, obj.name): obj}
+        return self._with(objects=by_kind)
+
     def _with(
         self, *, nodes: Nodes | None = None, pods: Pods | None = None, objects: ObjectMap | None = None
     ) -> Cluster:

@@ -104,18 +104,41 @@ def _kubeconfig_files(given: str) -> str:
 
 def _load_kubeconfig(files: str, context: str, configuration: Any) -> str:
     """Fill in the configuration; returns the name of the context."""
-    from kubernetes.config import ConfigException, list_kube_config_contexts, load_kube_config
+    from kubernetes.config import ConfigException, load_kube_config
     from yaml import YAMLError
 
     try:
-        known, current = list_kube_config_contexts(config_file=files)
-        names = [found["name"] for found in known]
+        names, current = _contexts(files)
         if context and context not in names:
             hint = f"there is {', '.join(names)}" if names else "there are no contexts"
             raise InputError(f"there is no context {context}", where=files, path="--context", hint=hint)
-        load_kube_config(
-            config_file=files, context=context or None, client_configuration=configuration, persist_config=False
-        )
+        name = context or current
+        if not name:
+            hint = "name one with --context, or choose one: kubectl config use-context NAME"
+            raise InputError("has no current context", where=files, hint=hint)
+        load_kube_config(config_file=files, context=name, client_configuration=configuration, persist_config=False)
     except (ConfigException, YAMLError, OSError, UnicodeDecodeError) as error:
         raise InputError(f"is not a kubeconfig that can be used: {error}", where=files) from None
-    return context or str(current["name"])
+    return name
+
+
+def _contexts(files: str) -> tuple[list[str], str]:
+    """The names of all contexts, and the current one.
+
+    Of several files the first that names a current context counts, as for kubectl; the client takes the last.
+    """
+    import yaml
+
+    names: list[str] = []
+    current = ""
+    for path in files.split(os.pathsep):
+        config = yaml.safe_load(Path(path).expanduser().read_bytes())
+        if not isinstance(config, dict):
+            raise InputError("is not a kubeconfig that can be used: it is empty or no object", where=path)
+        contexts = config.get("contexts")
+        named = (
+            [found.get("name") for found in contexts if isinstance(found, dict)] if isinstance(contexts, list) else []
+        )
+        names += [name for name in named if isinstance(name, str) and name not in names]
+        current = current or str(config.get("current-context") or "")
+    return names, current

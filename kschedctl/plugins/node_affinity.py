@@ -77,6 +77,14 @@ def preference_scores(nodes: Nodes, terms: Iterable[PreferredSchedulingTerm]) ->
     return scores
 
 
+def preferred_terms(pod: Pod) -> tuple[PreferredSchedulingTerm, ...]:
+    """The pod's preferred node affinity."""
+    affinity = pod.spec.affinity
+    if affinity is None or affinity.node_affinity is None:
+        return ()
+    return affinity.node_affinity.preferred_during_scheduling_ignored_during_execution
+
+
 @dataclass(frozen=True, slots=True)
 class _PreScoreState:
     scores: Int64
@@ -148,27 +156,25 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
 
     def pre_score(self, state: CycleState, pod: Pod, rows: Int64) -> Status:
         """Skip where neither the pod nor the profile prefers anything."""
-        affinity = pod.spec.affinity
-        terms = (
-            affinity.node_affinity.preferred_during_scheduling_ignored_during_execution
-            if affinity is not None and affinity.node_affinity is not None
-            else ()
-        )
+        terms = preferred_terms(pod)
         try:
-            scores = preference_scores(self.handle.cluster.nodes, terms)
+            scores = self._preference_scores(terms)
         except PluginError as error:
             return Status(Code.ERROR, (str(error),))
         if not terms and not self._added_preferred:
             return SKIP
-        state.write(_PreScoreState(scores + preference_scores(self.handle.cluster.nodes, self._added_preferred)))
+        state.write(_PreScoreState(scores))
         return SUCCESS
+
+    def _preference_scores(self, terms: tuple[PreferredSchedulingTerm, ...]) -> Int64:
+        nodes = self.handle.cluster.nodes
+        return preference_scores(nodes, terms) + preference_scores(nodes, self._added_preferred)
 
     def score(self, state: CycleState, pod: Pod, rows: Int64) -> Int64:
         """The weights of the preferred terms that match."""
         prepared = state.read(_PreScoreState)
-        if prepared is None:
-            raise PluginError('reading "PreScoreNodeAffinity" from cycleState: not found')
-        return prepared.scores[rows]
+        scores = prepared.scores if prepared is not None else self._preference_scores(preferred_terms(pod))
+        return scores[rows]
 
     def normalize_score(self, state: CycleState, pod: Pod, scores: Int64) -> Int64:
         """The highest sum gets 100."""

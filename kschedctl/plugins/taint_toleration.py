@@ -6,6 +6,7 @@ Score: the number of ``PreferNoSchedule`` taints that are not tolerated, normali
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -16,7 +17,13 @@ from kschedctl.api.tolerations import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDUL
 from kschedctl.cluster.labels import Int64
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
-from kschedctl.framework.interface import FilterPlugin, PreScorePlugin, ScorePlugin, default_normalize_score
+from kschedctl.framework.interface import (
+    FilterPlugin,
+    PluginError,
+    PreScorePlugin,
+    ScorePlugin,
+    default_normalize_score,
+)
 from kschedctl.framework.status import SUCCESS, Code, Reason, Rejections, Status
 
 REASON: Final = "node(s) had untolerated taint(s)"
@@ -31,6 +38,11 @@ def untolerated_taint(taints: tuple[Taint, ...], tolerations: tuple[Toleration, 
 def intolerable_soft_taints(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> int:
     """How many ``PreferNoSchedule`` taints are not tolerated."""
     return sum(taint.effect == PREFER_NO_SCHEDULE and not tolerated(tolerations, taint) for taint in taints)
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """That PreScore ran."""
 
 
 class TaintToleration(FilterPlugin, PreScorePlugin, ScorePlugin):
@@ -56,11 +68,14 @@ class TaintToleration(FilterPlugin, PreScorePlugin, ScorePlugin):
         return Rejections.where(tainted.astype(np.bool_), Code.UNSCHEDULABLE_AND_UNRESOLVABLE, REASON, details)
 
     def pre_score(self, state: CycleState, pod: Pod, rows: Int64) -> Status:
-        """Nothing to prepare; the plugin never skips."""
+        """Note that it ran; the plugin never skips."""
+        state.write(_State())
         return SUCCESS
 
     def score(self, state: CycleState, pod: Pod, rows: Int64) -> Int64:
         """Count the soft taints that are not tolerated."""
+        if state.read(_State) is None:
+            raise PluginError('reading "PreScoreTaintToleration" from cycleState: not found')
         # Only tolerations that can match a soft taint count; one for another effect never does.
         tolerations = pod.spec.tolerations
         return self._per_list(lambda taints: intolerable_soft_taints(taints, tolerations), rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from kschedctl.api.wording import counted, listed
 from kschedctl.report import layout
 from kschedctl.report.diff import Diff, NodeChangeData, NodeOutcomeData, Part, PodChangeData, SideData
+from kschedctl.report.explanation import MissingData
 from kschedctl.report.frame import basis, print_cautions, print_changes, print_questions
 
 if TYPE_CHECKING:
@@ -72,10 +73,21 @@ def print_diff(console: Console, diff: Diff, view: DiffView) -> None:
     print_cautions(
         console,
         tuple(dict.fromkeys(text for side in both for text in side.warnings)),
-        tuple(dict.fromkeys(missing for side in both for missing in side.missing)),
+        _in_short(dict.fromkeys(missing for side in both for missing in side.missing)),
         tuple(dict.fromkeys(feature for side in both for feature in side.not_modelled)),
     )
     print_questions(console, view.commands)
+
+
+def _in_short(missing: Iterable[MissingData]) -> tuple[MissingData, ...]:
+    """What is missing, of things of one kind that have one effect the first; the others are counted."""
+    alike: dict[tuple[str, str], list[MissingData]] = {}
+    for each in missing:
+        alike.setdefault((each.kind, each.effect), []).append(each)
+    return tuple(
+        MissingData(kind, group[0].needed_for + (f" (and {len(group) - 1} alike)" if len(group) > 1 else ""), effect)
+        for (kind, effect), group in alike.items()
+    )
 
 
 def group_alike(changed: Sequence[PodChangeData]) -> list[list[PodChangeData]]:

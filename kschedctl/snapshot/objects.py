@@ -79,12 +79,14 @@ class Reading:
         error: type[InputError],
         *,
         other_kinds_are_errors: bool,
+        may_hold_others_alone: bool = False,
     ) -> None:
         self._paths = paths
         self._stdin = stdin
         self._summary = summary
         self._error = error
         self._other_kinds_are_errors = other_kinds_are_errors
+        self._may_hold_others_alone = may_hold_others_alone
         self._problems: list[InputError] = []
 
     def objects(self) -> Iterator[tuple[ApiObject, Location]]:
@@ -112,7 +114,8 @@ class Reading:
             raise self._error.together([*self._problems, more]) from None
         if self._problems:
             raise self._error.together(self._problems)
-        if not self._summary.n_objects:
+        others_alone = self._may_hold_others_alone and self._summary.left_out
+        if not self._summary.n_objects and not others_alone:
             raise self._nothing_found()
 
     def _note(self, problem: InputError, where: str = "") -> None:

@@ -9,13 +9,18 @@ from typing import Any, Final
 
 import msgspec
 
+from kschedctl.api.defaults import DEFAULT_NAMESPACE, default_pod
 from kschedctl.api.kinds import kind_type
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
+from kschedctl.api.quantity import QUANTITY_HINT, QuantityError
+from kschedctl.api.selectors import SelectorError
+from kschedctl.cluster.interning import PodInterner
 from kschedctl.cluster.pods import Pods
 from kschedctl.errors import InputError, ManifestError
 from kschedctl.snapshot.conform import decode
 from kschedctl.snapshot.location import Location
+from kschedctl.snapshot.reading import read_manifest
 
 STDIN: Final = "-"
 _MANIFEST_SUFFIXES: Final = (".yaml", ".yml", ".json", ".yaml.gz", ".yml.gz", ".json.gz")
@@ -89,6 +94,53 @@ def pod_of(data: Mapping[str, Any]) -> Pod:
         raise ManifestError(error.problem, where="the pod", path=error.path, hint=error.hint) from None
     except TypeError as error:
         raise ManifestError(f"holds what JSON cannot: {error}", where="the pod") from None
+
+
+def given_pod(pods: Pods, pod: Pod | Mapping[str, Any] | str | Path, where: str = "") -> tuple[Pod, str]:
+    """The pod that is meant, as it was written, and where that is.
+
+    Parameters
+    ----------
+    pods : Pods
+        The pods of the snapshot.
+    pod : Pod, mapping, str or Path
+        The pod: an object, its manifest as data, ``namespace/name`` of a pod of the cluster, or the path of a
+        manifest with one pod.
+    where : str
+        Where the pod was read; by default what the reading tells.
+
+    Raises
+    ------
+    ManifestError
+        Where there is no such pod.
+    """
+    if isinstance(pod, str) and not is_manifest(pod):
+        namespace, _, name = pod.rpartition("/")
+        return find_pod(pods, name, namespace or DEFAULT_NAMESPACE), where
+    if isinstance(pod, str | Path):
+        found, place = only_pod(read_manifest(pod), str(pod))
+        return found, where or str(place)
+    return (pod_of(pod) if isinstance(pod, Mapping) else pod), where
+
+
+def defaulted(pod: Pod, where: str) -> tuple[Pod, str]:
+    """A pod with the defaults of an API server, and where it was read with its name.
+
+    Raises
+    ------
+    ManifestError
+        Where a quantity or a selector of it is none.
+    """
+    name = f"Pod {pod.namespace or DEFAULT_NAMESPACE}/{pod.name}"
+    where = f"{where} ({name})" if where else name
+    try:
+        pod = default_pod(pod)
+        # To read every quantity and selector once, where a wrong one can still be told.
+        PodInterner().record(pod)
+    except (QuantityError, SelectorError) as error:
+        hint = QUANTITY_HINT if isinstance(error, QuantityError) else ""
+        raise ManifestError(str(error), where=where, path=error.path, hint=hint) from None
+    return pod, where
 
 
 def _hint(pods: Pods, name: str) -> str:

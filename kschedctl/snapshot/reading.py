@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
@@ -39,7 +40,9 @@ class SnapshotReader:
         return Reading(self._paths, self._stdin, self.summary, SnapshotError, other_kinds_are_errors=False).objects()
 
 
-def read_manifest(path: str | Path, *, stdin: BinaryIO | None = None) -> list[tuple[ApiObject, Location]]:
+def read_manifest(
+    path: str | Path, *, stdin: BinaryIO | None = None, left_out: Counter[str] | None = None
+) -> list[tuple[ApiObject, Location]]:
     """The objects of a manifest.
 
     Parameters
@@ -48,10 +51,25 @@ def read_manifest(path: str | Path, *, stdin: BinaryIO | None = None) -> list[tu
         A file, folder or archive; ``-`` is standard input.
     stdin : BinaryIO or None
         Standard input.
+    left_out : Counter, optional
+        Is added to: the objects of kinds that scheduling does not read, by kind. They are errors without it.
+
+    Returns
+    -------
+    list of (object, place)
+        Empty only where all that is there was left out.
 
     Raises
     ------
     ManifestError
         For every problem that a snapshot can have, and for kinds that scheduling does not read.
     """
-    return list(Reading([path], stdin, ReadSummary(), ManifestError, other_kinds_are_errors=True).objects())
+    summary = ReadSummary()
+    counted = left_out is not None
+    reading = Reading(
+        [path], stdin, summary, ManifestError, other_kinds_are_errors=not counted, may_hold_others_alone=counted
+    )
+    found = list(reading.objects())
+    if left_out is not None:
+        left_out.update(summary.left_out)
+    return found

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Container
 from itertools import count
 
-from msgspec.structs import replace
-
 from kschedctl.admission.chain import FeatureGates, admit
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.workloads.claims import renamed
 from kschedctl.workloads.pods import pods_of
 from kschedctl.workloads.template import generated_name
 
@@ -39,20 +38,16 @@ def with_pods_of(
         How many pods were added.
     """
     added: list[Pod] = []
-    objects: dict[type[ApiObject], list[ApiObject]] = {}
+    objects: list[ApiObject] = []
     taken = set(cluster.pods.index)
     for made in pods_of(workload, cluster, where=where):
-        names = fresh_names(made.pod, made.replicas, taken)
-        for name in names:
-            pod = replace(made.pod, metadata=replace(made.pod.metadata, name=name))
-            pod = admit(pod, cluster, release=release, where=where or f"Pod {pod.key}").pod
+        for name in fresh_names(made.pod, made.replicas, taken):
+            one = renamed(made, name, cluster)
+            pod = admit(one.pod, cluster, release=release, where=where or f"Pod {one.pod.key}").pod
+            objects += one.objects
             taken.add((pod.namespace, name))
             added.append(pod)
-        for obj in made.objects if names else ():
-            objects.setdefault(type(obj), []).append(obj)
-    for kind, new in objects.items():
-        cluster = cluster.with_objects(kind, (*cluster.list(kind), *new))
-    return cluster.with_pods(added=added), len(added)
+    return cluster.with_added(objects).with_pods(added=added), len(added)
 
 
 def fresh_names(pod: Pod, number: int, taken: Container[tuple[str, str]]) -> list[str]:

@@ -10,7 +10,6 @@ from tests.builders import HOSTNAME, ZONE, decide, make_cluster, make_node, make
 
 NODES = [make_node("a", zone="a"), make_node("b", zone="b")]
 TERM = {"topologyKey": ZONE, "labelSelector": {"matchLabels": {"app": "web"}}}
-FALLBACK = pytest.mark.xfail(strict=True, reason="what Score does without PreScore is not upstream's yet")
 
 
 def without(plugin: str, point: str) -> dict[str, Any]:
@@ -40,7 +39,7 @@ def test_node_affinity_filters_without_its_pre_filter() -> None:
 @pytest.mark.parametrize(
     ("plugin", "error"),
     [
-        pytest.param("TaintToleration", 'reading "PreScoreTaintToleration" from cycleState: not found', marks=FALLBACK),
+        ("TaintToleration", 'reading "PreScoreTaintToleration" from cycleState: not found'),
         ("PodTopologySpread", 'error reading "PreScorePodTopologySpread" from cycleState: not found'),
         ("InterPodAffinity", 'failed to read "PreScoreInterPodAffinity" from cycleState: not found'),
     ],
@@ -50,14 +49,7 @@ def test_scores_that_miss_their_state_end_the_cycle(plugin: str, error: str) -> 
     assert decision.error == f'running Score plugins: plugin "{plugin}" failed with: {error}'
 
 
-@pytest.mark.parametrize(
-    "plugin",
-    [
-        pytest.param("NodeAffinity", marks=FALLBACK),
-        pytest.param("NodeResourcesFit", marks=FALLBACK),
-        "NodeResourcesBalancedAllocation",
-    ],
-)
+@pytest.mark.parametrize("plugin", ["NodeAffinity", "NodeResourcesFit", "NodeResourcesBalancedAllocation"])
 def test_others_work_their_state_out_when_scoring(plugin: str) -> None:
     preferred = [{"weight": 1, "preference": {"matchExpressions": [{"key": "disk", "operator": "Exists"}]}}]
     affinity = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import jsonschema
+import msgspec
 import pytest
 from hypothesis import given
+from rich.console import Console
 
 import kschedctl.report
 from kschedctl.api.pod import Pod
@@ -19,7 +22,8 @@ from kschedctl.report.build import explanation
 from kschedctl.report.data import as_json
 from kschedctl.report.diff import Diff, Part, PodChangeData, SideData, schema
 from kschedctl.report.diff_build import Answered, compare
-from kschedctl.report.diff_text import group_alike
+from kschedctl.report.diff_text import DiffView, group_alike, print_diff
+from kschedctl.report.explanation import MissingData
 from kschedctl.report.provenance import Provenance, rules_data, snapshot_data
 from tests.builders import decide, make_cluster, make_node, make_pod
 from tests.strategies import World, worlds
@@ -195,3 +199,13 @@ def test_answers_are_valid_by_the_schema() -> None:
     assert len(value["changed"]) == len(changes)
     jsonschema.Draft202012Validator.check_schema(schema())
     jsonschema.validate(value, schema(), cls=jsonschema.Draft202012Validator)
+
+
+def test_what_is_missing_for_many_pods_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    diff = _diff(())
+    missing = tuple(MissingData("ReplicaSet", f"{name} belongs to one", "scores can differ") for name in "abc")
+    diff = msgspec.structs.replace(diff, after=msgspec.structs.replace(diff.after, missing=missing))
+    print_diff(Console(width=100), diff, DiffView(now=datetime.now(UTC)))
+    printed = capsys.readouterr().out
+    assert "a belongs to one (and 2 alike): scores can differ" in printed
+    assert "b belongs" not in printed

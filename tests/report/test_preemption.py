@@ -62,6 +62,8 @@ def preempt(over: Scheduler, pod: Pod | None = None, **view: Any) -> Preemption:
     return preemption_answer(decision, base, PreemptionView(**view), lambda c: aftermath(over, decision, c))
 
 
+FULL = {"cpu": "4"}
+EVICTED = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
 TIED = scheduler([running("one", "a"), running("two", "b")])
 JOB = ("batch/v1", "Job", "work")
 ANSWERS = {
@@ -72,6 +74,14 @@ ANSWERS = {
     "nobody of lower priority": preempt(scheduler([running("x", "a", priority=100)], nodes="a")),
     "no removal helps": preempt(scheduler([], nodes="a"), make_pod(nodeSelector={"disk": "fast"}, priority=1)),
     "may not": preempt(TIED, make_pod("big", requests={"cpu": "4"}, priority=100, preemptionPolicy="Never")),
+    "waits for a victim": preempt(
+        scheduler(
+            [make_pod("old", node="a", requests={"cpu": "4"}, terminating=True, status={"conditions": [EVICTED]})]
+        ),
+        make_pod(
+            "big", requests={"cpu": "4"}, priority=100, nominated="a", nodeSelector={"kubernetes.io/hostname": "a"}
+        ),
+    ),
     "gated": preempt(TIED, make_pod("big", requests={"cpu": "4"}, schedulingGates=[{"name": "wait"}])),
     "no nodes": preempt(scheduler([], nodes="")),
     "switched off": preempt(
@@ -111,6 +121,7 @@ def test_lists_and_threats_are_valid_by_the_schema() -> None:
         ("nobody of lower priority", Outcome.NOT_HELPFUL, False),
         ("no removal helps", Outcome.NOT_HELPFUL, False),
         ("may not", Outcome.NOT_ELIGIBLE, False),
+        ("waits for a victim", Outcome.NOT_ELIGIBLE, False),
         ("gated", Outcome.GATED, False),
         ("no nodes", Outcome.ERROR, False),
         ("switched off", Outcome.DISABLED, False),
@@ -148,6 +159,14 @@ def test_why_evicting_does_not_help(case: str, cause: Cause, plugin: str, messag
     assert (node.cause, node.plugin) == (cause, plugin)
     assert ANSWERS[case].preemption_message == message
     assert message in ANSWERS[case].message
+
+
+def test_a_pod_whose_victim_is_still_stopping_waits() -> None:
+    answer = ANSWERS["waits for a victim"]
+    assert answer.verdict.summary == (
+        "default/big fits on none of 2 nodes, and waits: a pod that was evicted for it is still stopping on a."
+    )
+    assert answer.preemption_message == "preemption: not eligible due to a terminating pod on the nominated node."
 
 
 def test_numbers_are_those_without_the_pods_of_lower_priority() -> None:

@@ -72,9 +72,7 @@ PV_A, PV_B = zoned("pv-a", "a", "in-a"), zoned("pv-b", "b", "in-b")
 ANSWERS: dict[str, ClaimVolumes | PodVolumes] = {
     "bound": about_claim(IN_A, PV_A, EARLY),
     "waiting": about_claim(make_claim(), LATE),
-    "with volumes there": about_claim(
-        make_claim(size="5Gi"), LATE, make_volume(), make_volume("big", size="9Gi")
-    ),
+    "with volumes there": about_claim(make_claim(size="5Gi"), LATE, make_volume(), make_volume("big", size="9Gi")),
     "no class": about_claim(make_claim(storage_class="absent"), LATE),
     "two zones": about_pod(IN_A, IN_B, PV_A, PV_B, EARLY),
     "one zone": about_pod(IN_A, PV_A, EARLY),

@@ -161,20 +161,22 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
 
     def pre_score(self, state: CycleState, pod: Pod, rows: Int64) -> Status:
         """Add up what the pod requests of the resources that are scored."""
+        state.write(_ScoreState(self._scored_requests(pod)))
+        return SUCCESS
+
+    def _scored_requests(self, pod: Pod) -> dict[str, int]:
         # Upstream scores containers' requests only; pod-level resources count in the filter.
         requests = scoring_requests(pod, spec_only(self.handle.request_rules, pod_level=False))
         resources = self._args.scoring_strategy.resources
-        state.write(_ScoreState({r.name: requested_amount(requests, r.name) for r in resources}))
-        return SUCCESS
+        return {r.name: requested_amount(requests, r.name) for r in resources}
 
     def score(self, state: CycleState, pod: Pod, rows: Int64) -> Int64:
         """Score nodes by the configured strategy."""
         found = state.read(_ScoreState)
-        if found is None:
-            raise PluginError('reading "PreScoreNodeResourcesFit" from cycleState: not found')
-        if not found.wanted:
+        wanted = found.wanted if found is not None else self._scored_requests(pod)
+        if not wanted:
             raise PluginError("resources not found")
-        offers = allocations(self.handle.cluster, self.handle.request_rules, found.wanted, rows, non_zero=True)
+        offers = allocations(self.handle.cluster, self.handle.request_rules, wanted, rows, non_zero=True)
         return weighted_mean(offers, self._weights, self._kernel, only_positive=self._ratio)
 
 

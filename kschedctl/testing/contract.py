@@ -1,0 +1,287 @@
+"""The contract of plugins, as checks over a plugin class.
+
+    from kschedctl.testing.contract import check_plugin
+    check_plugin(MyPlugin)
+
+or, one test per check, ``@pytest.mark.parametrize("check", plugin_checks(MyPlugin), ids=str)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from kschedctl.api.pod import Pod
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.overlay import Overlay
+from kschedctl.framework.config.args import default_args
+from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.interface import MAX_NODE_SCORE, FilterPlugin, Plugin, ScorePlugin
+from kschedctl.framework.release import LATEST, Release
+from kschedctl.framework.status import Code, Rejections, Status
+from kschedctl.testing.changes import changed_overlays, changes_of
+from kschedctl.testing.probe import Subject, ask, judge, prepare, prepare_scores
+from kschedctl.testing.samples import SAMPLES, Change, Sample, World
+
+_FILTER_CODES: Final = (Code.SUCCESS, Code.ERROR, Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One clause of the contract for one plugin; call it to check, ``AssertionError`` says what is broken."""
+
+    subject: Subject
+    clause: Callable[[Subject, Sample], None]
+    samples: tuple[Sample, ...]
+
+    def __call__(self) -> None:
+        """Check over all samples."""
+        for sample in self.samples:
+            try:
+                self.clause(self.subject, sample)
+            except AssertionError as error:
+                raise AssertionError(f"{self.subject.name}, sample {sample.id}: {error}") from None
+
+    def __str__(self) -> str:
+        return f"{self.subject.name}-{self.clause.__name__}"
+
+
+def plugin_checks(
+    plugin: type[Plugin],
+    *,
+    args: msgspec.Struct | None = None,
+    samples: Sequence[Sample] = SAMPLES,
+    release: Release = LATEST,
+) -> list[Check]:
+    """The checks of a plugin.
+
+    Parameters
+    ----------
+    plugin : type of Plugin
+        The class.
+    args : msgspec.Struct, optional
+        Its arguments; by default those of the in-tree plugin of its name, or none.
+    samples : sequence of Sample, optional
+        Pods to place and clusters to place them in; add some that the plugin has something to say about.
+    release : Release, optional
+        The release to check it in.
+    """
+    subject = Subject(plugin, args if args is not None else default_args(release).get(plugin.name), release)
+    return [Check(subject, clause, tuple(samples)) for clause in CLAUSES]
+
+
+def check_plugin(
+    plugin: type[Plugin],
+    *,
+    args: msgspec.Struct | None = None,
+    samples: Sequence[Sample] = SAMPLES,
+    release: Release = LATEST,
+) -> None:
+    """Check a plugin; the parameters are those of ``plugin_checks``.
+
+    Raises
+    ------
+    AssertionError
+        For the first clause that is broken.
+    """
+    for check in plugin_checks(plugin, args=args, samples=samples, release=release):
+        check()
+
+
+def takes_part_somewhere(subject: Subject, sample: Sample) -> None:
+    """A plugin has a name and at least one extension point."""
+    assert subject.name, "the plugin has no name"
+    assert subject.plugin.extension_points(subject.release), "the plugin takes part nowhere"
+
+
+def filter_answers_for_every_world(subject: Subject, sample: Sample) -> None:
+    """Codes are int8 and reasons int64, one per world, and every rejection has words."""
+    cluster = sample.world.cluster()
+    for rows in (cluster.nodes.rows, cluster.nodes.rows[::2], cluster.nodes.rows[:0]):
+        for rejections in _filtered(subject, sample, cluster, cluster.overlay(rows)):
+            _check_rejections(rejections, len(rows))
+
+
+def score_answers_for_every_row(subject: Subject, sample: Sample) -> None:
+    """Scores are int64, one per row, and 0 to 100 once normalised; normalising leaves the raw ones alone."""
+    cluster = sample.world.cluster()
+    plugin = subject.over(cluster)
+    if not isinstance(plugin, ScorePlugin):
+        return
+    for rows in (cluster.nodes.rows, cluster.nodes.rows[::2], cluster.nodes.rows[:0]):
+        state = CycleState()
+        status = prepare_scores(plugin, state, sample.pod, rows)
+        if status.code is not Code.SUCCESS:
+            assert status.code in (Code.SKIP, Code.ERROR), f"pre_score says {status.code}"
+            continue
+        raw = plugin.score(state, sample.pod, rows)
+        _check_array("score", raw, np.int64, len(rows))
+        before = raw.copy()
+        normalized = plugin.normalize_score(state, sample.pod, raw)
+        _check_array("normalize_score", normalized, np.int64, len(rows))
+        assert np.array_equal(raw, before), "normalize_score changes the array that it is given"
+        outside = normalized[(normalized < 0) | (normalized > MAX_NODE_SCORE)]
+        assert not len(outside), f"normalised scores are 0 to {MAX_NODE_SCORE}, not {outside[0]}"
+
+
+def copes_with_nothing(subject: Subject, sample: Sample) -> None:
+    """A cluster without pods, or without anything, is a cluster."""
+    nodes = tuple(obj for obj in sample.world.objects if not isinstance(obj, Pod))
+    for world in (World(nodes), World(())):
+        cluster = world.new_cluster()
+        for rejections in _filtered(subject, sample, cluster, cluster.overlay()):
+            _check_rejections(rejections, len(cluster.nodes))
+        ask(subject.over(cluster), cluster, sample.pod)
+
+
+def answers_the_same_again(subject: Subject, sample: Sample) -> None:
+    """The same question has the same answer, of the same plugin object and of another."""
+    cluster = sample.world.cluster()
+    plugin = subject.over(cluster)
+    first = ask(plugin, cluster, sample.pod)
+    assert ask(plugin, cluster, sample.pod) == first, "asked twice, it answers differently"
+    other = sample.world.new_cluster()
+    assert ask(subject.over(other), other, sample.pod) == first, "made anew, it answers differently"
+
+
+def leaves_its_inputs_alone(subject: Subject, sample: Sample) -> None:
+    """Neither the pod nor the cluster nor an overlay is changed."""
+    cluster = sample.world.new_cluster()
+    plugin = subject.over(cluster)
+    before = _contents(cluster, sample, plugin)
+    ask(plugin, cluster, sample.pod)
+    for change, overlay in changed_overlays(cluster):
+        state = CycleState()
+        if prepare(plugin, state, sample.pod)[0].code is Code.SUCCESS:
+            n_changes = len(overlay.changes())
+            judge(plugin, state, sample.pod, overlay)
+            assert len(overlay.changes()) == n_changes, f"the overlay is changed ({change})"
+    assert _contents(cluster, sample, plugin) == before, "the pod or the cluster is changed"
+
+
+def does_not_depend_on_the_order_of_nodes(subject: Subject, sample: Sample) -> None:
+    """Nodes in another order get the same answers."""
+    cluster, other = sample.world.cluster(), sample.world.reversed().new_cluster()
+    answers, others = ask(subject.over(cluster), cluster, sample.pod), ask(subject.over(other), other, sample.pod)
+    assert others == answers, "with the nodes in reverse order, it answers differently"
+
+
+def judges_each_node_alone(subject: Subject, sample: Sample) -> None:
+    """Filter says the same of a node whether it is asked about others or not."""
+    cluster = sample.world.cluster()
+    for together in _filtered(subject, sample, cluster, cluster.overlay()):
+        for row in cluster.nodes.rows:
+            (alone,) = _filtered(subject, sample, cluster, cluster.overlay(np.array([row], dtype=np.int64)))
+            node = cluster.nodes.names[row]
+            assert alone.status(0) == together.status(int(row)), f"asked alone about {node}, filter says otherwise"
+
+
+def overlay_equals_really_changing(subject: Subject, sample: Sample) -> None:
+    """In a world with other pods, Filter says what it says of a cluster that really has them.
+
+    Where PreFilter skips in the snapshot, the scheduler does not ask the plugin about changed nodes either.
+    """
+    cluster = sample.world.cluster()
+    plugin = subject.over(cluster)
+    if not isinstance(plugin, FilterPlugin):
+        return
+    for name, overlay in changed_overlays(cluster):
+        state = CycleState()
+        if prepare(plugin, state, sample.pod)[0].code is not Code.SUCCESS:
+            return
+        found = judge(plugin, state, sample.pod, overlay)
+        _check_rejections(found, len(overlay))
+        for world, change in enumerate(changes_of(cluster, overlay)):
+            expected = _really(subject, sample, change)
+            if expected is not None:
+                said = found.status(world)
+                assert said == expected, f"{change.node} with {name}: filter says {said}, really it is {expected}"
+
+
+def depends_on_pods_is_true(subject: Subject, sample: Sample) -> None:
+    """A Filter plugin that says that it does not look at pods does not."""
+    cluster = sample.world.cluster()
+    plugin = subject.over(cluster)
+    if not isinstance(plugin, FilterPlugin) or plugin.depends_on_pods:
+        return
+    for unchanged in _filtered(subject, sample, cluster, cluster.overlay()):
+        for name, overlay in changed_overlays(cluster):
+            for changed in _filtered(subject, sample, cluster, overlay):
+                assert _statuses(changed) == _statuses(unchanged), f"depends_on_pods is False, but {name} matter"
+
+
+CLAUSES: Final[tuple[Callable[[Subject, Sample], None], ...]] = (
+    takes_part_somewhere,
+    filter_answers_for_every_world,
+    score_answers_for_every_row,
+    copes_with_nothing,
+    answers_the_same_again,
+    leaves_its_inputs_alone,
+    does_not_depend_on_the_order_of_nodes,
+    judges_each_node_alone,
+    overlay_equals_really_changing,
+    depends_on_pods_is_true,
+)
+
+
+def _filtered(subject: Subject, sample: Sample, cluster: Cluster, nodes: Overlay) -> Iterator[Rejections]:
+    """What Filter says, where there is something to filter."""
+    plugin = subject.over(cluster)
+    state = CycleState()
+    if isinstance(plugin, FilterPlugin) and prepare(plugin, state, sample.pod)[0].code is Code.SUCCESS:
+        yield judge(plugin, state, sample.pod, nodes)
+
+
+def _statuses(rejections: Rejections) -> list[Status]:
+    return [rejections.status(position) for position in range(len(rejections.code))]
+
+
+def _check_array(what: str, array: object, dtype: type[np.generic], length: int) -> None:
+    assert isinstance(array, np.ndarray), f"{what} is a {type(array).__name__}, not an array"
+    assert array.dtype == dtype, f"{what} is of {array.dtype}, not {np.dtype(dtype)}"
+    assert array.shape == (length,), f"{what} has the shape {array.shape}, not ({length},)"
+
+
+def _check_rejections(rejections: Rejections, length: int) -> None:
+    _check_array("the code of filter", rejections.code, np.int8, length)
+    _check_array("the reason of filter", rejections.reason, np.int64, length)
+    for position, status in enumerate(_statuses(rejections)):
+        assert status.code in _FILTER_CODES, f"filter says {status.code}"
+        reasons = rejections.reasons(position)
+        if status.code is Code.SUCCESS:
+            assert not reasons, "filter has reasons where it lets the pod pass"
+            continue
+        assert all(status.reasons), "filter has an empty reason"
+        assert status.reasons, "filter turns a node away without a reason"
+        words = tuple(reason.text for reason in reasons)
+        assert words == status.reasons, f"the details are of {words}, the texts are {status.reasons}"
+
+
+def _contents(cluster: Cluster, sample: Sample, plugin: Plugin) -> tuple[bytes, ...]:
+    """Everything that a plugin could change, as bytes."""
+    columns = cluster.resources(plugin.handle.request_rules)
+    pods = cluster.pods
+    arrays = (columns.allocatable, columns.requested, columns.per_class, columns.non_zero_requested)
+    objects = (sample.pod, cluster.nodes.objects, [pods.pod(i) for i in range(len(pods))])
+    return (
+        *map(msgspec.msgpack.encode, objects),
+        *(array.tobytes() for array in (*arrays, pods.class_id, pods.node_row, cluster.nodes.rows)),
+    )
+
+
+def _really(subject: Subject, sample: Sample, change: Change) -> Status | None:
+    """What Filter says of the changed node in a cluster that is really so; ``None`` where it is not asked."""
+    cluster = sample.world.cluster(change)
+    plugin = subject.over(cluster)
+    state = CycleState()
+    status, _ = prepare(plugin, state, sample.pod)
+    if status.code is Code.SKIP:
+        return Status()
+    if status.code is not Code.SUCCESS:
+        return None
+    row = np.array([cluster.nodes.row[change.node]], dtype=np.int64)
+    return judge(plugin, state, sample.pod, cluster.overlay(row)).status(0)

@@ -1,0 +1,139 @@
+"""One plugin alone in a framework, and everything that it answers for a pod."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+
+from kschedctl.api.pod import Pod
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.labels import Int64
+from kschedctl.cluster.overlay import Overlay
+from kschedctl.framework.config.profile import Profile
+from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.interface import (
+    FilterPlugin,
+    Plugin,
+    PluginError,
+    PreEnqueuePlugin,
+    PreFilterPlugin,
+    PreScorePlugin,
+    ScorePlugin,
+)
+from kschedctl.framework.release import Release
+from kschedctl.framework.runtime import Framework
+from kschedctl.framework.status import Code, Rejections, Status
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The plugin to check.
+
+    Attributes
+    ----------
+    plugin : type of Plugin
+        Its class.
+    args : msgspec.Struct or None
+        Its arguments.
+    release : Release
+        The release to check it in.
+    """
+
+    plugin: type[Plugin]
+    args: msgspec.Struct | None
+    release: Release
+
+    @property
+    def name(self) -> str:
+        """The plugin's name."""
+        return self.plugin.name
+
+    def over(self, cluster: Cluster) -> Plugin:
+        """The plugin over a cluster, in a framework of its own."""
+        points = self.plugin.extension_points(self.release)
+        args = {} if self.args is None else {self.name: self.args}
+        plugins = dict.fromkeys(points, (self.name,))
+        profile = Profile("default-scheduler", plugins, {self.name: 1}, args, None)
+        framework = Framework(profile, {self.name: self.plugin}, cluster, self.release)
+        return self.plugin(self.args, framework.handle)
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a plugin says of a pod; by node where it is asked about nodes.
+
+    Attributes
+    ----------
+    pre_enqueue, pre_filter, pre_score : Status
+        What it says of the pod; Success where it is not asked.
+    searched : frozenset of str, optional
+        The nodes that PreFilter leaves.
+    verdicts : dict of str to Status
+        What Filter says.
+    raw, scores : dict of str to int
+        What Score gives, before and after normalising.
+    error : str
+        Why scoring ended with an error.
+    """
+
+    pre_enqueue: Status
+    pre_filter: Status
+    searched: frozenset[str] | None
+    verdicts: dict[str, Status]
+    pre_score: Status
+    raw: dict[str, int]
+    scores: dict[str, int]
+    error: str
+
+
+def prepare(plugin: Plugin, state: CycleState, pod: Pod) -> tuple[Status, frozenset[str] | None]:
+    """Run PreFilter: its status, with an error as status, and the nodes that it leaves."""
+    if not isinstance(plugin, PreFilterPlugin):
+        return Status(), None
+    try:
+        result = plugin.pre_filter(state, pod)
+    except PluginError as error:
+        return Status(Code.ERROR, (str(error),)), None
+    return result.status, result.node_names
+
+
+def judge(plugin: Plugin, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
+    """Run Filter over worlds; a plugin without one lets every node pass."""
+    if not isinstance(plugin, FilterPlugin):
+        return Rejections.everywhere(len(nodes), Status())
+    try:
+        return plugin.filter(state, pod, nodes)
+    except PluginError as error:
+        return Rejections.everywhere(len(nodes), Status(Code.ERROR, (str(error),)))
+
+
+def prepare_scores(plugin: Plugin, state: CycleState, pod: Pod, rows: Int64) -> Status:
+    """Run PreScore."""
+    return plugin.pre_score(state, pod, rows) if isinstance(plugin, PreScorePlugin) else Status()
+
+
+def ask(plugin: Plugin, cluster: Cluster, pod: Pod) -> Answers:
+    """Ask a plugin everything, over all nodes of its cluster."""
+    state = CycleState()
+    names = cluster.nodes.names
+    pre_enqueue = plugin.pre_enqueue(pod) if isinstance(plugin, PreEnqueuePlugin) else Status()
+    pre_filter, searched = prepare(plugin, state, pod)
+    verdicts: dict[str, Status] = {}
+    if pre_filter.code is Code.SUCCESS:
+        rejections = judge(plugin, state, pod, cluster.overlay())
+        verdicts = {name: rejections.status(row) for row, name in enumerate(names)}
+    rows = np.arange(len(names), dtype=np.int64)
+    pre_score = prepare_scores(plugin, state, pod, rows)
+    raw: dict[str, int] = {}
+    scores: dict[str, int] = {}
+    error = ""
+    if isinstance(plugin, ScorePlugin) and pre_score.code is Code.SUCCESS:
+        try:
+            given = plugin.score(state, pod, rows)
+            raw = dict(zip(names, given.tolist(), strict=True))
+            scores = dict(zip(names, plugin.normalize_score(state, pod, given).tolist(), strict=True))
+        except PluginError as failure:
+            error = str(failure)
+    return Answers(pre_enqueue, pre_filter, searched, verdicts, pre_score, raw, scores, error)

@@ -1,0 +1,283 @@
+"""Sample clusters and pods that give most plugins something to judge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+
+from kschedctl.api.core import Namespace, Node, Service
+from kschedctl.api.defaults import default_pod
+from kschedctl.api.meta import ApiObject
+from kschedctl.api.pod import Pod
+from kschedctl.api.storage import CSINode, StorageClass
+from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
+from kschedctl.cluster.builder import ClusterBuilder
+from kschedctl.cluster.cluster import Cluster
+
+_ZONE: Final = "topology.kubernetes.io/zone"
+_HOSTNAME: Final = "kubernetes.io/hostname"
+_GPU: Final = "example.com/gpu"
+
+
+@dataclass(frozen=True)
+class Change:
+    """How a cluster differs from the sample: in the pods of one node.
+
+    Attributes
+    ----------
+    node : str
+        The node.
+    removed : frozenset of str
+        Keys (``namespace/name``) of pods that are not there.
+    added : frozenset of str
+        Keys of pending pods that are on the node.
+    """
+
+    node: str = ""
+    removed: frozenset[str] = frozenset()
+    added: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """Objects to make clusters of.
+
+    Attributes
+    ----------
+    objects : tuple of ApiObject
+        The nodes, the pods on them, pods without a node to add, and whatever else.
+    """
+
+    objects: tuple[ApiObject, ...]
+    _clusters: dict[Change, Cluster] = field(default_factory=dict, repr=False)
+
+    def cluster(self, change: Change | None = None) -> Cluster:
+        """The cluster of the objects, or one in which a node has other pods."""
+        change = change or Change()
+        found = self._clusters.get(change)
+        if found is None:
+            found = self._clusters[change] = self.new_cluster(change)
+        return found
+
+    def new_cluster(self, change: Change | None = None) -> Cluster:
+        """The same, made anew."""
+        builder = ClusterBuilder()
+        for obj in self.objects if change is None else self._changed(change):
+            builder.add(obj)
+        return builder.build()
+
+    def reversed(self) -> World:
+        """The same with the nodes in reverse order."""
+        nodes = [obj for obj in self.objects if isinstance(obj, Node)]
+        return World((*nodes[::-1], *(obj for obj in self.objects if not isinstance(obj, Node))))
+
+    def _changed(self, change: Change) -> Iterable[ApiObject]:
+        for obj in self.objects:
+            if isinstance(obj, Pod) and obj.key in change.removed:
+                continue
+            if isinstance(obj, Pod) and obj.key in change.added:
+                yield msgspec.structs.replace(obj, spec=msgspec.structs.replace(obj.spec, node_name=change.node))
+            else:
+                yield obj
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A pod to place in a world.
+
+    Attributes
+    ----------
+    id : str
+        Names the sample where a check fails.
+    pod : Pod
+        The pod, defaulted.
+    world : World
+        Where to place it.
+    """
+
+    id: str
+    pod: Pod
+    world: World
+
+
+def _make(kind: type[ApiObject], name: str, *, namespace: str = "", labels: Any = None, **fields: Any) -> ApiObject:
+    annotations = fields.pop("annotations", {})
+    metadata = {"name": name, "namespace": namespace, "labels": labels or {}, "annotations": annotations}
+    return msgspec.convert({"metadata": metadata, **fields}, kind)
+
+
+def _node(name: str, *, zone: str, taints: Iterable[Mapping[str, str]] = (), **fields: Any) -> ApiObject:
+    labels = {_HOSTNAME: name, **({_ZONE: zone} if zone else {}), "disk": "ssd" if name < "n3" else "hdd"}
+    images = [{"names": ["registry.example/app:1"], "sizeBytes": 400 << 20}] if name < "n2" else []
+    status = {
+        "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "6", **({_GPU: 2} if name in ("n0", "n4") else {})},
+        "images": images,
+        "declaredFeatures": ["RestartAllContainersOnContainerExits"] if name < "n4" else [],
+    }
+    return _make(Node, name, labels=labels, spec={"taints": list(taints), **fields}, status=status)
+
+
+def _pod(name: str, app: str, node: str = "", *, namespace: str = "default", **spec: Any) -> Pod:
+    container: dict[str, Any] = {
+        "name": "c",
+        "image": "registry.example/app:1",
+        "resources": {"requests": spec.pop("requests", {"cpu": "500m", "memory": "1Gi"})},
+        "ports": spec.pop("ports", []),
+    }
+    metadata = {"name": name, "namespace": namespace, "uid": f"uid-{namespace}-{name}", "labels": {"app": app}}
+    written = {"containers": [container], "nodeName": node, **spec}
+    return default_pod(msgspec.convert({"metadata": metadata, "spec": written}, Pod))
+
+
+def _term(app: str, key: str = _ZONE, **fields: Any) -> dict[str, Any]:
+    return {"topologyKey": key, "labelSelector": {"matchLabels": {"app": app}}, **fields}
+
+
+def _affinity(kind: str, *required: dict[str, Any], preferred: Iterable[tuple[int, dict[str, Any]]] = ()) -> Any:
+    return {
+        kind: {
+            "requiredDuringSchedulingIgnoredDuringExecution": list(required),
+            "preferredDuringSchedulingIgnoredDuringExecution": [
+                {"weight": weight, "podAffinityTerm": term} for weight, term in preferred
+            ],
+        }
+    }
+
+
+def _claim(name: str) -> dict[str, Any]:
+    return {"name": name, "persistentVolumeClaim": {"claimName": name}}
+
+
+def _spread(key: str, action: str, **fields: Any) -> dict[str, Any]:
+    selector = {"matchLabels": {"app": "web"}}
+    return {"topologyKey": key, "maxSkew": 1, "whenUnsatisfiable": action, "labelSelector": selector, **fields}
+
+
+_PORT: Final = {"containerPort": 80, "hostPort": 8080}
+_DISK: Final = {"name": "disk", "gcePersistentDisk": {"pdName": "shared"}}
+_GUARDED: Final = {"key": "guarded", "effect": "NoSchedule"}
+_SLOW: Final = {"key": "slow", "effect": "PreferNoSchedule"}
+
+_NODES: Final = (
+    _node("n0", zone="a"),
+    _node("n1", zone="a", taints=[_SLOW]),
+    _node("n2", zone="b", taints=[_GUARDED]),
+    _node("n3", zone="b"),
+    _node("n4", zone="c", unschedulable=True),
+    _node("n5", zone=""),
+)
+_RUNNING: Final = (
+    _pod("web-0", "web", "n0", requests={"cpu": "3", "memory": "2Gi", _GPU: 1}),
+    _pod("web-1", "web", "n1", ports=[_PORT]),
+    _pod("web-2", "web", "n3", requests={}, volumes=[_claim("once")]),
+    _pod("db-0", "db", "n1", affinity=_affinity("podAntiAffinity", _term("cache"))),
+    _pod("db-1", "db", "n2", volumes=[_DISK], affinity=_affinity("podAffinity", _term("db"))),
+    _pod("cache-0", "cache", "n3", namespace="shop", affinity=_affinity("podAffinity", preferred=[(10, _term("web"))])),
+    _pod("cache-1", "cache", "n5", volumes=[_claim("data")]),
+    _pod("solo", "solo", "n3"),
+)
+_PENDING: Final = (
+    _pod("more-web", "web", requests={"cpu": "2"}, ports=[_PORT]),
+    _pod("more-db", "db", volumes=[_DISK, _claim("data")]),
+    _pod("more-cache", "cache", affinity=_affinity("podAntiAffinity", _term("web", _HOSTNAME))),
+)
+_IN_ZONE_A: Final = {"key": _ZONE, "operator": "In", "values": ["a"]}
+_CSI: Final = {"driver": "csi.example", "volumeHandle": "data"}
+_OTHERS: Final = (
+    _make(Namespace, "default", labels={"team": "a"}),
+    _make(Namespace, "shop", labels={"team": "b"}),
+    _make(Service, "cache", namespace="default", spec={"selector": {"app": "cache"}}),
+    _make(StorageClass, "waits", provisioner="csi.example", volumeBindingMode="WaitForFirstConsumer"),
+    _make(
+        PersistentVolume,
+        "data",
+        labels={_ZONE: "a"},
+        spec={
+            "capacity": {"storage": "1Gi"},
+            "accessModes": ["ReadWriteOnce"],
+            "csi": _CSI,
+            "claimRef": {"namespace": "default", "name": "data"},
+            "storageClassName": "waits",
+            "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [_IN_ZONE_A]}]}},
+        },
+        status={"phase": "Bound"},
+    ),
+    *(
+        _make(
+            PersistentVolumeClaim,
+            name,
+            namespace="default",
+            annotations={"pv.kubernetes.io/bind-completed": "yes"} if name == "data" else {},
+            spec={
+                "accessModes": [mode],
+                "storageClassName": "waits",
+                "resources": {"requests": {"storage": "1Gi"}},
+                **({"volumeName": "data"} if name == "data" else {}),
+            },
+        )
+        for name, mode in (("data", "ReadWriteOnce"), ("once", "ReadWriteOncePod"), ("later", "ReadWriteOnce"))
+    ),
+    *(
+        _make(
+            CSINode,
+            f"n{i}",
+            spec={"drivers": [{"name": "csi.example", "nodeID": f"n{i}", "allocatable": {"count": i}}]},
+        )
+        for i in range(6)
+    ),
+)
+
+#: Six nodes in three zones and none, pods on all but one, and three pods to add.
+WORLD: Final = World((*_NODES, *_RUNNING, *_PENDING, *_OTHERS))
+
+_PREFERS: Final = {
+    "nodeAffinity": {
+        "preferredDuringSchedulingIgnoredDuringExecution": [
+            {
+                "weight": 7,
+                "preference": {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]},
+            }
+        ]
+    }
+}
+_REQUIRES: Final = {
+    "nodeAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": {
+            "nodeSelectorTerms": [{"matchExpressions": [{"key": _ZONE, "operator": "NotIn", "values": ["a"]}]}]
+        }
+    }
+}
+_RESTARTING: Final = {"name": "all", "restartPolicyRules": [{"action": "RestartAllContainers"}]}
+
+SAMPLES: Final = tuple(
+    Sample(id, pod, WORLD)
+    for id, pod in {  # noqa: A001
+        "bare": _pod("bare", "", requests={}),
+        "gated": _pod("gated", "", schedulingGates=[{"name": "example.com/gate"}]),
+        "large": _pod("large", "web", requests={"cpu": "2", "memory": "7Gi", _GPU: 1}, overhead={"cpu": "250m"}),
+        "named": _pod("named", "", "n3"),
+        "tolerant": _pod("tolerant", "", tolerations=[{"key": "guarded", "operator": "Exists"}, {"key": "slow"}]),
+        "choosy": _pod("choosy", "", nodeSelector={"disk": "hdd"}, affinity=_REQUIRES),
+        "hopeful": _pod("hopeful", "", affinity=_PREFERS),
+        "ports": _pod("ports", "", ports=[_PORT]),
+        "restarting": _pod("restarting", "", initContainers=[_RESTARTING]),
+        "spread": _pod("spread", "web", topologySpreadConstraints=[_spread(_ZONE, "DoNotSchedule", minDomains=3)]),
+        "spread-softly": _pod(
+            "spread-softly",
+            "web",
+            topologySpreadConstraints=[_spread(_ZONE, "ScheduleAnyway"), _spread(_HOSTNAME, "ScheduleAnyway")],
+        ),
+        "spread-by-default": _pod("spread-by-default", "cache"),
+        "near": _pod("near", "web", affinity=_affinity("podAffinity", _term("db"), preferred=[(3, _term("web"))])),
+        "near-itself": _pod("near-itself", "solo", affinity=_affinity("podAffinity", _term("solo"))),
+        "first": _pod("first", "new", affinity=_affinity("podAffinity", _term("new"))),
+        "far": _pod("far", "cache", affinity=_affinity("podAntiAffinity", _term("web"), preferred=[(4, _term("db"))])),
+        "mounts": _pod("mounts", "", volumes=[_claim("data")]),
+        "mounts-once": _pod("mounts-once", "", volumes=[_claim("once")]),
+        "mounts-later": _pod("mounts-later", "", volumes=[_claim("later")]),
+        "mounts-disk": _pod("mounts-disk", "", volumes=[_DISK]),
+    }.items()
+)

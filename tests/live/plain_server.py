@@ -1,0 +1,103 @@
+"""A small HTTP server that answers as an API server can: for what a real one does only now and then."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from kschedctl.live.context import LiveContext
+
+#: From the path and the query to a status and a body.
+Answer = Callable[[str, dict[str, str]], tuple[int, Any]]
+
+CORE = [("v1", [("nodes", "Node"), ("pods", "Pod"), ("persistentvolumes", "PersistentVolume")])]
+GROUPS = [("", CORE)]
+
+
+def discovery(groups: list[tuple[str, list[tuple[str, list[tuple[str, str]]]]]]) -> dict[str, Any]:
+    """What an API server answers to the question which kinds it has."""
+    items = [
+        {
+            "metadata": {"name": name} if name else {},
+            "versions": [
+                {
+                    "version": version,
+                    "resources": [
+                        {"resource": resource, "responseKind": {"kind": kind}, "verbs": ["get", "list"]}
+                        for resource, kind in resources
+                    ],
+                }
+                for version, resources in versions
+            ],
+        }
+        for name, versions in groups
+    ]
+    return {"kind": "APIGroupDiscoveryList", "items": items}
+
+
+@contextmanager
+def serving(answer: Answer, folder: Path) -> Iterator[tuple[LiveContext, list[str]]]:
+    """Serve answers; those that an API server always gives are given where ``answer`` says 0."""
+    asked: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            url = urlsplit(self.path)
+            asked.append(self.path)
+            status, body = answer(url.path, dict(parse_qsl(url.query)))
+            if not status:
+                status, body = usual(url.path)
+            data = body if isinstance(body, bytes) else json.dumps(body).encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+            """Tell nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    config = folder / "kubeconfig"
+    address = f"http://127.0.0.1:{server.server_address[1]}"
+    config.write_text(json.dumps(kubeconfig(address)))
+    try:
+        yield LiveContext(kubeconfig=str(config), page_size=2), asked
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def usual(path: str) -> tuple[int, Any]:
+    """The answers of every API server."""
+    if path == "/version":
+        return 200, {"gitVersion": "v1.36.3"}
+    if path == "/api":
+        return 200, discovery(GROUPS)
+    return 200, discovery([]) if path == "/apis" else {"items": []}
+
+
+def kubeconfig(server: str, *contexts: str) -> dict[str, Any]:
+    names = contexts or ("here",)
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "cluster", "cluster": {"server": server}}],
+        "users": [{"name": "user", "user": {"token": "t0ken"}}],
+        "contexts": [{"name": name, "context": {"cluster": "cluster", "user": "user"}} for name in names],
+        "current-context": names[0],
+    }
+
+
+def page(*names: str, following: str = "", left: int = 0) -> dict[str, Any]:
+    """A page of a list of objects with these names."""
+    metadata = {"continue": following, "remainingItemCount": left} if following else {}
+    return {"metadata": metadata, "items": [{"metadata": {"name": name}} for name in names]}

@@ -1,0 +1,121 @@
+"""Our messages beside those that a snapshot holds, and why they may differ."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from kschedctl.api.core import Node
+from kschedctl.api.pod import Pod
+from kschedctl.cluster.builder import ClusterBuilder
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.verify import Outcome, PendingPod, verify
+from tests.builders import make_cluster, make_node, make_pod
+
+SINCE = "2026-03-01T12:00:00Z"
+LATER = "2026-03-01T12:30:00Z"
+TOO_LARGE = (
+    "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, "
+    "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
+)
+
+
+def pending(message: str, *, reason: str = "Unschedulable", cpu: str = "64", **spec: Any) -> Pod:
+    condition = {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": reason,
+        "message": message,
+        "lastTransitionTime": SINCE,
+    }
+    return make_pod("new", requests={"cpu": cpu}, status={"conditions": [condition]}, **spec)
+
+
+def check(pod: Pod, *others: Pod, nodes: tuple[Node, ...] = (make_node("a"),)) -> PendingPod:
+    return only(make_cluster(nodes, [pod, *others]))
+
+
+def only(cluster: Cluster) -> PendingPod:
+    found = {cluster.pods.key(each.pod): each for each in verify(Scheduler(cluster)).pending}
+    return found["default/new"]
+
+
+def test_same_message() -> None:
+    found = check(pending(TOO_LARGE))
+    assert (found.outcome, found.theirs, found.causes) == (Outcome.EQUAL, TOO_LARGE, ())
+
+
+@pytest.mark.parametrize("length", [40, len(TOO_LARGE) - 1])
+def test_message_that_was_cut_off(length: int) -> None:
+    assert check(pending(TOO_LARGE[:length] + " ...")).outcome is Outcome.EQUAL
+
+
+def test_gated_pod() -> None:
+    text = "Scheduling is blocked due to non-empty scheduling gates"
+    gated = pending(text, reason="SchedulingGated", schedulingGates=[{"name": "example.com/wait"}])
+    assert check(gated).outcome is Outcome.EQUAL
+    assert check(pending(text, reason="SchedulingGated")).outcome is Outcome.DIFFERENT
+
+
+def test_pod_that_was_not_tried_yet() -> None:
+    found = check(make_pod("new"))
+    assert (found.outcome, found.ours) == (Outcome.NOT_TRIED, "would be scheduled to a")
+
+
+def test_pod_of_another_scheduler() -> None:
+    assert check(pending("no", schedulerName="mine")).outcome is Outcome.OTHER_SCHEDULER
+
+
+@pytest.mark.parametrize(
+    ("pod", "others", "cause"),
+    [
+        (pending(TOO_LARGE, cpu="1"), (), "it fits by now"),
+        (pending(TOO_LARGE.replace("0/1", "0/2")), (), "the scheduler looked at 2 nodes, the snapshot has 1"),
+        (
+            pending(TOO_LARGE.replace("is not helpful", "helps")),
+            (),
+            "only what is said of preemption",
+        ),
+        (pending("0/1 nodes are available: 1 Too many pods."), (), "another configuration"),
+        (
+            pending("0/1 nodes are available: 1 Too many pods."),
+            (make_pod("first", nominated="a", priority=9),),
+            "default/first is nominated",
+        ),
+        (
+            pending("0/1 nodes are available: 1 Too many pods."),
+            (make_pod("going", node="a", terminating=True),),
+            "default/going is being deleted",
+        ),
+        (pending("other ..."), (), "the stored message is cut off"),
+        (pending("no", runtimeClassName="gvisor"), (), "not in the snapshot: the pod names RuntimeClass gvisor"),
+    ],
+    ids=["room", "nodes", "preemption", "configuration", "nominated", "terminating", "cut off", "missing"],
+)
+def test_likely_causes(pod: Pod, others: tuple[Pod, ...], cause: str) -> None:
+    found = check(pod, *others)
+    assert found.outcome is Outcome.DIFFERENT
+    assert any(cause in each for each in found.causes), found.causes
+
+
+def test_what_is_younger_than_the_condition() -> None:
+    builder = ClusterBuilder()
+    node = make_node("a")
+    builder.add(replace(node, metadata=replace(node.metadata, creation_timestamp=datetime.fromisoformat(LATER))))
+    builder.add(pending("0/1 nodes are available: 1 Too many pods."))
+    causes = only(builder.build(taken_at=datetime(2026, 3, 1, 11, 59, tzinfo=UTC))).causes
+    assert "the pod is pending since before 1 node came" in causes
+    assert "the snapshot is 61 seconds older than the condition" in causes
+
+
+def test_running_pods_count_as_well() -> None:
+    fine = make_cluster([make_node("a")], [make_pod("p", node="a")])
+    assert verify(Scheduler(fine)).equal
+    cordoned = make_cluster([make_node("a", unschedulable=True)], [make_pod("p", node="a")])
+    found = verify(Scheduler(cordoned))
+    assert not found.equal
+    assert found.misplaced[0].causes == ("the node was cordoned since",)
