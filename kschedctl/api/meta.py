@@ -40,6 +40,11 @@ class ObjectMeta(ApiStruct, frozen=True):
     owner_references: tuple[OwnerReference, ...] = ()
     resource_version: str = ""
 
+    @property
+    def controller(self) -> OwnerReference | None:
+        """The owner that makes and replaces the object, if there is one (metav1.GetControllerOf)."""
+        return next((owner for owner in self.owner_references if owner.controller), None)
+
 
 class LabelSelectorRequirement(ApiStruct, frozen=True):
     key: str

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from msgspec.structs import replace
 
 from kschedctl.api.core import ResourceList
+from kschedctl.api.names import extended_resource_problems
 from kschedctl.api.pod import Container, ContainerStatus, Pod, PodSpec, ResourceRequirements
 from kschedctl.api.quantity import NANO, QuantityError, milli_value, parse_quantity, value
-from kschedctl.api.selectors import label_key_problem
 
 CPU: Final = "cpu"
 MEMORY: Final = "memory"
@@ -50,11 +51,10 @@ class RequestRules:
     pod_level_status: bool = True
 
 
+@lru_cache(maxsize=4096)
 def is_extended_resource(name: str) -> bool:
     """Whether a resource is an extended one: of a domain that is not Kubernetes' own (core/v1/helper)."""
-    if "/" not in name or "kubernetes.io/" in name or name.startswith("requests."):
-        return False
-    return not label_key_problem(f"requests.{name}")
+    return not extended_resource_problems(name)
 
 
 def is_scalar_resource(name: str) -> bool:

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from kschedctl.api.meta import LabelSelector
+from kschedctl.api.names import label_value_problems, qualified_name_problems
 from kschedctl.api.node_selector import NodeSelectorRequirement, NodeSelectorTerm
 
-_NAME: Final = re.compile(r"(?:[A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]", re.ASCII)
-_DNS_SUBDOMAIN: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*", re.ASCII)
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
 
 IN: Final = "In"
@@ -64,8 +63,8 @@ class Requirement:
             case "DoesNotExist":
                 return value is None
             case _:
-                number = _int64(value) if value is not None else None
-                bound = _int64(self.values[0])
+                number = parse_int64(value) if value is not None else None
+                bound = parse_int64(self.values[0])
                 if number is None or bound is None:
                     return False
                 return number > bound if self.operator == GT else number < bound
@@ -151,9 +150,9 @@ def _field_requirement(field: NodeSelectorRequirement, path: str) -> Requirement
 def _requirement(
     key: str, operator: str, values: tuple[str, ...], operators: tuple[str, ...], path: str
 ) -> Requirement:
-    problem = label_key_problem(key)
-    if problem:
-        raise SelectorError(f'"{key}" is not a label key: {problem}', path)
+    problems = qualified_name_problems(key)
+    if problems:
+        raise SelectorError(f'"{key}" is not a label key: {"; ".join(problems)}', path)
     if operator not in operators:
         known = ", ".join(operators)
         raise SelectorError(f'"{operator}" is not a selector operator; there are {known}', f"{path}.operator")
@@ -161,33 +160,16 @@ def _requirement(
         raise SelectorError(f"{operator} needs at least one value", f"{path}.values")
     if operator in (EXISTS, DOES_NOT_EXIST) and values:
         raise SelectorError(f"{operator} takes no values", f"{path}.values")
-    if operator in (GT, LT) and (len(values) != 1 or _int64(values[0]) is None):
+    if operator in (GT, LT) and (len(values) != 1 or parse_int64(values[0]) is None):
         raise SelectorError(f"{operator} needs exactly one whole number", f"{path}.values")
     for value in values:
-        problem = label_value_problem(value)
-        if problem:
-            raise SelectorError(f'"{value}" is not a label value: {problem}', path)
+        problems = label_value_problems(value)
+        if problems:
+            raise SelectorError(f'"{value}" is not a label value: {"; ".join(problems)}', path)
     return Requirement(key, operator, values)
 
 
-def label_key_problem(key: str) -> str:
-    """What is wrong with a label key (qualified name); empty where nothing is."""
-    prefix, slash, name = key.rpartition("/")
-    if slash and (len(prefix) > 253 or not _DNS_SUBDOMAIN.fullmatch(prefix)):
-        return "the part before the slash must be a DNS name of at most 253 lower case characters"
-    if len(name) > 63 or not _NAME.fullmatch(name):
-        return "at most 63 letters, digits, '-', '_' and '.', beginning and ending with a letter or digit"
-    return ""
-
-
-def label_value_problem(value: str) -> str:
-    """What is wrong with a label value; empty where nothing is."""
-    if value and (len(value) > 63 or not _NAME.fullmatch(value)):
-        return "at most 63 letters, digits, '-', '_' and '.', beginning and ending with a letter or digit"
-    return ""
-
-
-def _int64(text: str) -> int | None:
+def parse_int64(text: str) -> int | None:
     """What strconv.ParseInt reads, or ``None``."""
     if not _INTEGER.fullmatch(text):
         return None

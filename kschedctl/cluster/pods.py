@@ -145,7 +145,7 @@ class Pods:
 
     def owner(self, index: int) -> OwnerReference | None:
         """The controller that owns the pod at an index, if any."""
-        return next((owner for owner in self.records[index].metadata.owner_references if owner.controller), None)
+        return self.records[index].metadata.controller
 
     @cached_property
     def start_time(self) -> Int64:

@@ -26,7 +26,7 @@ def default_selector(cluster: Cluster, pod: Pod) -> Selector:
         wanted = service.spec.selector
         if service.namespace == namespace and wanted and matches(label_map_selector(wanted), pod.metadata.labels):
             labels |= wanted
-    owner = next((owner for owner in pod.metadata.owner_references if owner.controller), None)
+    owner = pod.metadata.controller
     if owner is None:
         return label_map_selector(labels)
     match (owner.api_version, owner.kind):

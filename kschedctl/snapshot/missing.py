@@ -140,7 +140,7 @@ def _groups(cluster: Cluster, pod: Pod) -> Iterator[Missing]:
                 "pods select namespaces by label in their affinity and the snapshot has no namespaces",
                 "whether they mean this pod is not known",
             )
-    owner = next((owner for owner in pod.metadata.owner_references if owner.controller), None)
+    owner = pod.metadata.controller
     kind = _CONTROLLERS.get(owner.kind) if owner is not None else None
     if owner is not None and kind is not None and not pod.spec.topology_spread_constraints and not _has(cluster, kind):
         yield Missing(

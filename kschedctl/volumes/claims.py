@@ -70,7 +70,7 @@ def claim_not_found(name: str) -> str:
 
 def not_owned(claim: PersistentVolumeClaim, pod: Pod) -> str:
     """Why an ephemeral volume's claim is not the pod's; empty where it is."""
-    owner = next((owner for owner in claim.metadata.owner_references if owner.controller), None)
+    owner = claim.metadata.controller
     if owner is not None and owner.uid == pod.metadata.uid and claim.namespace == pod.namespace:
         return ""
     return f"PVC {claim_key(claim)} was not created for pod {pod.key} (pod is not owner)"

@@ -7,7 +7,7 @@ from typing import Final
 
 from kschedctl.api.core import Taint
 from kschedctl.api.kind_names import is_namespaced
-from kschedctl.api.selectors import label_key_problem, label_value_problem
+from kschedctl.api.names import label_value_problems, qualified_name_problems
 from kschedctl.errors import InputError
 from kschedctl.whatif.apply import EFFECTS
 from kschedctl.whatif.edits import Delete, LabelNode, SetReplicas, TaintNode
@@ -135,9 +135,9 @@ def _split_node(text: str, expected: str) -> tuple[str, str]:
 
 
 def _check_label(text: str, key: str, value: str) -> None:
-    for part, problem in ((key, label_key_problem(key)), (value, label_value_problem(value))):
-        if problem:
-            raise InputError(f'"{text}": "{part}" cannot be written there', hint=problem)
+    for part, problems in ((key, qualified_name_problems(key)), (value, label_value_problems(value))):
+        if problems:
+            raise InputError(f'"{text}": "{part}" cannot be written there', hint="; ".join(problems))
 
 
 def _target(text: str, namespace: str) -> tuple[str, str, str]:

@@ -54,7 +54,7 @@ def _current(deployment: Deployment, template: PodTemplateSpec, cluster: Cluster
 
 
 def _belongs_to(replica_set: ReplicaSet, deployment: Deployment) -> bool:
-    owner = next((owner for owner in replica_set.metadata.owner_references if owner.controller), None)
+    owner = replica_set.metadata.controller
     return (
         owner is not None
         and (owner.kind, owner.name) == ("Deployment", deployment.name)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kschedctl.api.names import label_value_problems, qualified_name_problems
 from kschedctl.api.resources import is_extended_resource
-from kschedctl.api.selectors import label_key_problem, label_value_problem
 from kschedctl.plugins.image_locality import normalized_image_name
 from kschedctl.snapshot.pseudonyms import Pseudonyms
 from kschedctl.volumes.migration import inline_handle, volume_handle
@@ -73,8 +73,8 @@ def test_equal_names_stay_equal_and_others_different_and_in_order(words: list[st
 
 @given(st.lists(WORDS, min_size=1, max_size=8))
 def test_pseudonyms_are_valid(words: list[str]) -> None:
-    assert not any(map(label_value_problem, renamed(lambda names: tuple(names.value("k", word) for word in words))))
-    assert not any(map(label_key_problem, renamed(lambda names: tuple(names.key(word) for word in words))))
+    assert not any(map(label_value_problems, renamed(lambda names: tuple(names.value("k", word) for word in words))))
+    assert not any(map(qualified_name_problems, renamed(lambda names: tuple(names.key(word) for word in words))))
 
 
 def test_numbers_that_others_are_compared_with_stay() -> None:

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from typing import Final
-
+from kschedctl.api.names import label_value_problems, qualified_name_problems
 from kschedctl.api.node_selector import NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm
-from kschedctl.api.selectors import DOES_NOT_EXIST, EXISTS, GT, IN, LT, NOT_IN
-from kschedctl.framework.config.names import label_value_problems, qualified_name_problems
+from kschedctl.api.selectors import DOES_NOT_EXIST, EXISTS, GT, IN, LT, NOT_IN, parse_int64
 from kschedctl.framework.config.problems import Problems, child
-
-_INTEGER: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
 
 
 def validate_node_affinity(affinity: NodeAffinity, path: str, problems: Problems) -> None:
@@ -55,13 +50,9 @@ def _expression(requirement: NodeSelectorRequirement, path: str, problems: Probl
         if len(values) != 1:
             problems.invalid(values_path, values or None, "for 'Gt', 'Lt' operators, exactly one value is required")
         for i, value in enumerate(values):
-            if not _is_int64(value):
+            if parse_int64(value) is None:
                 problems.invalid(f"{values_path}[{i}]", value, "for 'Gt', 'Lt' operators, the value must be an integer")
     for i, value in enumerate(values):
         value_problems = label_value_problems(value)
         if value_problems:
             problems.invalid(f"{values_path}[{i}][{key}]", value, "; ".join(value_problems))
-
-
-def _is_int64(text: str) -> bool:
-    return _INTEGER.fullmatch(text) is not None and -(2**63) <= int(text) < 2**63

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from kschedctl.api.names import extended_resource_problems
 from kschedctl.framework.config.duration import Duration
-from kschedctl.framework.config.names import extended_resource_problems
 from kschedctl.framework.config.problems import Problems, child, go_json
 from kschedctl.framework.config.types import (
     API_VERSION,
