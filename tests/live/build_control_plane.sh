@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# build_control_plane.sh [DIR]: builds etcd, kube-apiserver, kube-scheduler, kube-controller-manager and kubectl from
+# their Go modules into DIR (default: a cache folder) and prints DIR. Needs Go; the first run takes a quarter of an hour,
+# what is there already is left alone.
+set -euo pipefail
+kubernetes=1.36.3 etcd=3.6.16
+out=${1:-${XDG_CACHE_HOME:-$HOME/.cache}/kschedctl/kubernetes-$kubernetes}
+mkdir -p "$out"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export CGO_ENABLED=0 GOFLAGS=-mod=mod
+cd "$work"
+
+build() {  # build NAME PACKAGE [LDFLAGS]
+  [ -x "$out/$1" ] && return
+  echo "building $1" >&2
+  [ -f go.mod ] || prepare >&2
+  go build -trimpath -ldflags "-s -w ${3:-}" -o "$out/$1.part" "$2"
+  mv "$out/$1.part" "$out/$1"
+}
+
+prepare() {
+  # Kubernetes' own parts are modules of the same release, which its go.mod replaces by folders.
+  gomod=$(go mod download -json "k8s.io/kubernetes@v$kubernetes" | sed -n 's/.*"GoMod": "\(.*\)".*/\1/p')
+  {
+    printf 'module control-plane\n\ngo 1.26\n\nreplace (\n'
+    sed -n "s#^\s*\(k8s\.io/[a-z0-9-]*\) => \./staging/.*#\t\1 => \1 v0.${kubernetes#*.}#p" "$gomod"
+    printf ')\n\nrequire (\n\tk8s.io/kubernetes v%s\n\tgo.etcd.io/etcd/server/v3 v%s\n)\n' "$kubernetes" "$etcd"
+  } > go.mod
+}
+
+version="-X k8s.io/component-base/version.gitVersion=v$kubernetes -X k8s.io/component-base/version.gitMajor=${kubernetes%%.*}"
+version+=" -X k8s.io/component-base/version.gitMinor=$(cut -d . -f 2 <<< "$kubernetes")"
+build etcd go.etcd.io/etcd/server/v3
+for command in kube-apiserver kube-scheduler kube-controller-manager kubectl; do
+  build "$command" "k8s.io/kubernetes/cmd/$command" "$version"
+done
+echo "$out"
