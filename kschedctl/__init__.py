@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from kschedctl.api.pod import Pod
     from kschedctl.errors import ClusterError, InputError, KschedctlError, UnsupportedError
-    from kschedctl.face import SchedulingCluster, load
+    from kschedctl.face import SchedulingCluster
+    from kschedctl.loading import load
     from kschedctl.scheduler.decision import Decision, NodeVerdict
 
     __version__: str
@@ -41,7 +42,7 @@ _HOMES = {
     "Pod": "kschedctl.api.pod",
     "SchedulingCluster": "kschedctl.face",
     "UnsupportedError": "kschedctl.errors",
-    "load": "kschedctl.face",
+    "load": "kschedctl.loading",
 }
 
 

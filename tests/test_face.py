@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import kschedctl
-from tests.builders import make_pod
+from kschedctl.api.workload import StatefulSet
+from tests.builders import make_object, make_pod
 
 ROOT = Path(__file__).resolve().parents[1]
 SHOP = ROOT / "fixtures" / "shop" / "cluster"
@@ -72,6 +73,51 @@ def loaded(*objects: dict[str, Any], **options: Any) -> kschedctl.SchedulingClus
 def test_new_pod_is_admitted(shop: kschedctl.SchedulingCluster) -> None:
     pod = {**POD, "spec": {**POD["spec"], "priorityClassName": "shop-critical"}}
     assert shop.explain(pod).pod.spec.priority == 1000
+
+
+def test_admission_tells_what_it_changes_in_what_was_written(shop: kschedctl.SchedulingCluster) -> None:
+    pod = {**POD, "spec": {**POD["spec"], "priorityClassName": "shop-critical"}}
+    admitted = shop.admit(pod)
+    changes = {change.path: (change.plugin, change.before, change.after) for change in admitted.changes}
+    assert changes["spec.schedulerName"] == ("defaults", None, "default-scheduler")
+    assert changes["spec.priority"] == ("Priority", None, 1000)
+    # What the cluster has stored is as it is.
+    assert shop.admit("shop/web-7").changes == ()
+    assert shop.decide(admitted.pod).best == shop.explain(pod).best
+
+
+def test_without_admission_a_pod_gets_its_defaults_alone() -> None:
+    cluster = kschedctl.load(SHOP, admission=False)
+    pod = {**POD, "spec": {**POD["spec"], "priorityClassName": "shop-critical"}}
+    assert cluster.explain(pod).pod.spec.priority is None
+    assert cluster.explain(pod).pod.spec.scheduler_name == "default-scheduler"
+    assert cluster.snapshot.changes == ("new pods do not go through admission",)
+
+
+def test_everything_that_admission_warns_of_is_missing(shop: kschedctl.SchedulingCluster) -> None:
+    bare = loaded({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}})
+    pod = {**POD, "spec": {**POD["spec"], "priorityClassName": "urgent", "runtimeClassName": "gvisor"}}
+    assert len(bare.admit(pod).warnings) == 2
+    assert {"PriorityClass", "RuntimeClass"} <= {lack.kind for lack in bare.missing(pod)}
+
+
+def test_pods_of_a_workload_are_decided_for_with_what_comes_with_them(shop: kschedctl.SchedulingCluster) -> None:
+    claim = {"metadata": {"name": "data"}, "spec": {"storageClassName": "gp3"}}
+    template = {"metadata": {"labels": {"app": "db"}}, "spec": POD["spec"]}
+    spec = {
+        "replicas": 2,
+        "selector": {"matchLabels": {"app": "db"}},
+        "template": template,
+        "volumeClaimTemplates": [claim],
+    }
+    made = shop.pods_of(make_object(StatefulSet, "db", namespace="shop", spec=spec))
+    assert [one.pod.key for one in made] == ["shop/db-0", "shop/db-1"]
+    assert "not found" in shop.explain(made[0].pod).message
+    cluster = shop.with_made(made)
+    assert all(cluster.explain(one.pod).best for one in made)
+    # The pods are not there, and the first cluster is as it was.
+    assert ("shop", "db-0") not in cluster.pods.index
+    assert shop.cluster.get(StatefulSet, "db", "shop") is None
 
 
 def test_version_gates_and_configuration() -> None:

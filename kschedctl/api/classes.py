@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from kschedctl.api.core import ResourceList
-from kschedctl.api.meta import ApiObject, ApiStruct
+from kschedctl.api.meta import ApiObject, ApiStruct, Int32
 from kschedctl.api.pod import Toleration
 
 
 class PriorityClass(ApiObject, frozen=True, kw_only=True):
-    value: int = 0
+    value: Int32 = 0
     global_default: bool = False
     preemption_policy: str = ""
     description: str = ""

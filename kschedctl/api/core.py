@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kschedctl.api.meta import ApiObject, ApiStruct, Labels, Time
+from kschedctl.api.meta import ApiObject, ApiStruct, Int64, Labels, Time
 
 #: A quantity as written; ``kschedctl.api.quantity`` reads it.
 QuantityText = str | int | float
@@ -27,7 +27,7 @@ class NodeSpec(ApiStruct, frozen=True):
 
 class ContainerImage(ApiStruct, frozen=True):
     names: tuple[str, ...] = ()
-    size_bytes: int = 0
+    size_bytes: Int64 = 0
 
 
 class AttachedVolume(ApiStruct, frozen=True):

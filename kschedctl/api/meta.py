@@ -14,6 +14,8 @@ import msgspec
 Labels = dict[str, str]
 #: meta/v1 Time: RFC 3339, always with a zone.
 Time = Annotated[datetime, msgspec.Meta(tz=True)]
+Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
+Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 
 class ApiStruct(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, gc=False):

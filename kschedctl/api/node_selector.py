@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kschedctl.api.meta import ApiStruct
+from kschedctl.api.meta import ApiStruct, Int32
 
 
 class NodeSelectorRequirement(ApiStruct, frozen=True):
@@ -25,7 +25,7 @@ class NodeSelector(ApiStruct, frozen=True):
 
 
 class PreferredSchedulingTerm(ApiStruct, frozen=True):
-    weight: int = 0
+    weight: Int32 = 0
     preference: NodeSelectorTerm = NodeSelectorTerm()
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from msgspec import field
 
 from kschedctl.api.core import Condition, ResourceList
-from kschedctl.api.meta import ApiObject, ApiStruct, LabelSelector, Time
+from kschedctl.api.meta import ApiObject, ApiStruct, Int32, Int64, LabelSelector, Time
 from kschedctl.api.node_selector import NodeAffinity
 from kschedctl.api.volume import Volume
 
 
 class ContainerPort(ApiStruct, frozen=True):
-    container_port: int = 0
-    host_port: int = 0
+    container_port: Int32 = 0
+    host_port: Int32 = 0
     host_ip: str = field(default="", name="hostIP")
     protocol: str = ""
 
@@ -48,7 +48,7 @@ class Toleration(ApiStruct, frozen=True):
     operator: str = ""
     value: str = ""
     effect: str = ""
-    toleration_seconds: int | None = None
+    toleration_seconds: Int64 | None = None
 
 
 class PodAffinityTerm(ApiStruct, frozen=True):
@@ -61,7 +61,7 @@ class PodAffinityTerm(ApiStruct, frozen=True):
 
 
 class WeightedPodAffinityTerm(ApiStruct, frozen=True):
-    weight: int = 0
+    weight: Int32 = 0
     pod_affinity_term: PodAffinityTerm = PodAffinityTerm()
 
 
@@ -79,11 +79,11 @@ class Affinity(ApiStruct, frozen=True):
 
 
 class TopologySpreadConstraint(ApiStruct, frozen=True):
-    max_skew: int = 0
+    max_skew: Int32 = 0
     topology_key: str = ""
     when_unsatisfiable: str = ""
     label_selector: LabelSelector | None = None
-    min_domains: int | None = None
+    min_domains: Int32 | None = None
     node_affinity_policy: str = ""
     node_taints_policy: str = ""
     match_label_keys: tuple[str, ...] = ()
@@ -108,7 +108,7 @@ class PodSpec(ApiStruct, frozen=True):
     affinity: Affinity | None = None
     tolerations: tuple[Toleration, ...] = ()
     topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
-    priority: int | None = None
+    priority: Int32 | None = None
     priority_class_name: str = ""
     preemption_policy: str = ""
     scheduler_name: str = ""
@@ -119,8 +119,8 @@ class PodSpec(ApiStruct, frozen=True):
     runtime_class_name: str = ""
     host_network: bool = False
     host_users: bool | None = None
-    termination_grace_period_seconds: int | None = None
-    active_deadline_seconds: int | None = None
+    termination_grace_period_seconds: Int64 | None = None
+    active_deadline_seconds: Int64 | None = None
 
 
 class ContainerStatus(ApiStruct, frozen=True):

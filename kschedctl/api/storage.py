@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import field
 
 from kschedctl.api.core import QuantityText
-from kschedctl.api.meta import ApiObject, ApiStruct, LabelSelector
+from kschedctl.api.meta import ApiObject, ApiStruct, Int32, LabelSelector
 
 
 class TopologySelectorLabelRequirement(ApiStruct, frozen=True):
@@ -25,7 +25,7 @@ class StorageClass(ApiObject, frozen=True, kw_only=True):
 
 
 class VolumeNodeResources(ApiStruct, frozen=True):
-    count: int | None = None
+    count: Int32 | None = None
 
 
 class CSINodeDriver(ApiStruct, frozen=True):

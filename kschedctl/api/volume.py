@@ -5,14 +5,14 @@ from __future__ import annotations
 from msgspec import field
 
 from kschedctl.api.core import ResourceList
-from kschedctl.api.meta import ApiObject, ApiStruct, LabelSelector, ObjectMeta
+from kschedctl.api.meta import ApiObject, ApiStruct, Int32, LabelSelector, ObjectMeta
 from kschedctl.api.node_selector import NodeSelector
 
 
 class GCEPersistentDisk(ApiStruct, frozen=True):
     pd_name: str = ""
     read_only: bool = False
-    partition: int = 0
+    partition: Int32 = 0
 
 
 class AWSElasticBlockStore(ApiStruct, frozen=True):
@@ -48,7 +48,7 @@ class PortworxVolume(ApiStruct, frozen=True):
 class ISCSI(ApiStruct, frozen=True):
     iqn: str = ""
     target_portal: str = ""
-    lun: int = 0
+    lun: Int32 = 0
     read_only: bool = False
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kschedctl.api.meta import ApiObject, ApiStruct, Labels, LabelSelector, ObjectMeta, Time
+from kschedctl.api.meta import ApiObject, ApiStruct, Int32, Labels, LabelSelector, ObjectMeta, Time
 from kschedctl.api.pod import PodSpec
 from kschedctl.api.volume import PersistentVolumeClaim
 
@@ -20,7 +20,7 @@ class ReplicationControllerSpec(ApiStruct, frozen=True):
     """The selector is a plain map of labels."""
 
     selector: Labels = {}
-    replicas: int | None = None
+    replicas: Int32 | None = None
     template: PodTemplateSpec | None = None
 
 
@@ -37,7 +37,7 @@ class SelectorSpec(ApiStruct, frozen=True):
 class ReplicasSpec(SelectorSpec, frozen=True):
     """The spec of a kind that keeps a number of pods; 1 where none is given."""
 
-    replicas: int | None = None
+    replicas: Int32 | None = None
     template: PodTemplateSpec | None = None
 
 
@@ -50,7 +50,7 @@ class Deployment(ApiObject, frozen=True, kw_only=True):
 
 
 class StatefulSetOrdinals(ApiStruct, frozen=True):
-    start: int = 0
+    start: Int32 = 0
 
 
 class StatefulSetSpec(ReplicasSpec, frozen=True):
@@ -76,8 +76,8 @@ class DaemonSet(ApiObject, frozen=True, kw_only=True):
 
 
 class JobSpec(SelectorSpec, frozen=True):
-    parallelism: int | None = None
-    completions: int | None = None
+    parallelism: Int32 | None = None
+    completions: Int32 | None = None
     completion_mode: str = ""
     manual_selector: bool = False
     suspend: bool = False
@@ -85,7 +85,7 @@ class JobSpec(SelectorSpec, frozen=True):
 
 
 class JobStatus(ApiStruct, frozen=True):
-    succeeded: int = 0
+    succeeded: Int32 = 0
 
 
 class Job(ApiObject, frozen=True, kw_only=True):
@@ -108,11 +108,11 @@ class CronJob(ApiObject, frozen=True, kw_only=True):
 
 
 class PodDisruptionBudgetStatus(ApiStruct, frozen=True):
-    disruptions_allowed: int = 0
+    disruptions_allowed: Int32 = 0
     disrupted_pods: dict[str, Time] = {}
-    current_healthy: int = 0
-    desired_healthy: int = 0
-    expected_pods: int = 0
+    current_healthy: Int32 = 0
+    desired_healthy: Int32 = 0
+    expected_pods: Int32 = 0
 
 
 class PodDisruptionBudget(ApiObject, frozen=True, kw_only=True):

@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kschedctl.cli.asking import PodOptions, provenance
+from kschedctl.cli.asking import PodOptions
+from kschedctl.cli.grouping import answers as grouped
 from kschedctl.cli.output import Form, OutputForm
 from kschedctl.cli.selection import Asked
 from kschedctl.cli.streams import write
 from kschedctl.cli.terminal import captured, open_console
 from kschedctl.errors import InputError
 from kschedctl.face import SchedulingCluster
-from kschedctl.report.build import explanation
 from kschedctl.report.explanation import Explanation, ExplanationList
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ class ExplainOptions:
     nodes: tuple[str, ...]
     every_node: bool
     why: bool
+    admission: bool
     no_color: bool
     seed: int | None
 
@@ -54,7 +55,8 @@ class Answering:
         Returns
         -------
         complete, schedulable : bool
-            Whether everything that bears on the answers is known, and whether all pods would be scheduled.
+            Whether everything that bears on the answers is known, and whether all pods would be scheduled and no quota
+            refuses one.
         """
         options = self._options
         cluster, asked = options.which.load()
@@ -66,21 +68,17 @@ class Answering:
         single = len(asked) == 1 and options.which.named
         complete = schedulable = True
         answers: list[Explanation] = []
-        for i, one in enumerate(asked):
-            answer = self._explain(cluster, one)
+        for i, one in enumerate(grouped(cluster, asked, options.seed)):
+            answer = one.standing(one.explanation)
             complete &= answer.complete
-            schedulable &= answer.schedulable
-            if self._form.form in (Form.TEXT, Form.WIDE):
-                write(("\n\n" if i else "") + self._text(answer, one))
+            schedulable &= answer.schedulable and not answer.admission.quota_refusals
+            if self._form.is_text:
+                write(("\n\n" if i else "") + self._text(answer, one.asked))
             else:
                 answers.append(answer)
         if answers:
             self._print_data(answers, single=single)
         return complete, schedulable
-
-    def _explain(self, cluster: SchedulingCluster, asked: Asked) -> Explanation:
-        pod = cluster.find(asked.pod, where=asked.where)
-        return explanation(cluster.explain(pod), provenance(cluster, pod, self._options.seed))
 
     def _print_data(self, answers: list[Explanation], *, single: bool) -> None:
         from kschedctl.report import data
@@ -99,6 +97,7 @@ class Answering:
             nodes=self._options.nodes,
             every_node=self._options.every_node or wide,
             why=self._options.why or wide,
+            admission=self._options.admission,
         )
         return captured(self._console, lambda console: print_explanation(console, answer, view))
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 
+from kschedctl.admission.chain import Admitted
 from kschedctl.api.pod import Pod
 from kschedctl.cli.cluster_options import ClusterOptions
-from kschedctl.cli.selection import Asked, named_pod, read_manifests, selected_pods, split_arguments
+from kschedctl.cli.manifests import read_manifests
+from kschedctl.cli.selection import Asked, named_pod, selected_pods, split_arguments
 from kschedctl.cli.terminal import program
 from kschedctl.errors import InputError
 from kschedctl.face import SchedulingCluster
@@ -42,9 +44,9 @@ class PodOptions:
             raise InputError("pods are named and a selector is given", hint="give one or the other")
         paths, names = split_arguments(self.pods)
         manifests = read_manifests(paths, self.filenames, self.cluster.inputs, self.namespace)
-        cluster = self.cluster.load(manifests.others)
+        cluster, given = manifests.pods(self.cluster.load(manifests.others))
         named = [named_pod(cluster.pods, name, self.namespace, everywhere=self.all_namespaces) for name in names]
-        return cluster, [*manifests.pods, *named]
+        return cluster, [*given, *named]
 
     def select(self, cluster: SchedulingCluster) -> list[Asked]:
         """The pods with the labels that are asked for, else those that are pending.
@@ -58,14 +60,14 @@ class PodOptions:
 
     def command(self, name: str, asked: Asked | None = None) -> str:
         """A command about one of the pods, or about all that are selected, to be copied."""
-        namespace = ("-n", self.namespace) if self.namespace and (self.filenames or asked is None) else ()
+        namespace = ("-n", self.namespace) if self.namespace and (asked is None or asked.where) else ()
         selector = ("-l", self.selector) if self.selector and asked is None else ()
         arguments = asked.arguments if asked is not None else ()
         return shlex.join([*program().split(), name, *arguments, *namespace, *selector, *self.cluster.arguments()])
 
 
-def provenance(cluster: SchedulingCluster, pod: Pod, seed: int | None) -> Provenance:
-    """What the answer for a pod rests on."""
+def provenance(cluster: SchedulingCluster, pod: Pod, seed: int | None, admitted: Admitted | None = None) -> Provenance:
+    """What the answer for a pod rests on; of what admission says the snapshot lacks ``missing`` has all."""
     return Provenance(
         release_choice=cluster.release_choice,
         paths=cluster.snapshot.paths,
@@ -75,4 +77,5 @@ def provenance(cluster: SchedulingCluster, pod: Pod, seed: int | None) -> Proven
         warnings=(*cluster.cluster.warnings, *cluster.configuration.warnings),
         seed=seed,
         changes=cluster.snapshot.changes,
+        admitted=admitted,
     )

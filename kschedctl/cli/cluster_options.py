@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
@@ -36,6 +36,8 @@ class ClusterOptions:
         Which cluster is asked where there is no snapshot; empty for kubectl's own choice.
     what_ifs : WhatIfOptions
         What is changed in the cluster.
+    admission : bool
+        Whether new pods go through admission.
     """
 
     paths: tuple[str, ...]
@@ -46,6 +48,7 @@ class ClusterOptions:
     context: str = ""
     kubeconfig: str = ""
     what_ifs: WhatIfOptions = NO_WHAT_IFS
+    admission: bool = True
 
     @classmethod
     def read(
@@ -58,6 +61,7 @@ class ClusterOptions:
         context: str = "",
         kubeconfig: str = "",
         what_ifs: WhatIfOptions = NO_WHAT_IFS,
+        admission: bool = True,
     ) -> Self:
         """Read the options as typer gives them.
 
@@ -75,6 +79,7 @@ class ClusterOptions:
             context=context,
             kubeconfig=kubeconfig,
             what_ifs=what_ifs,
+            admission=admission,
         )
 
     @property
@@ -82,40 +87,42 @@ class ClusterOptions:
         """Everything that is read for the cluster."""
         return (*self.paths, *self.what_ifs.sources)
 
-    def load(self, more: Iterable[tuple[ApiObject, Location]] = ()) -> SchedulingCluster:
-        """Load the cluster, with some objects that are not in the snapshot.
+    def load(self, manifests: Sequence[tuple[ApiObject, Location]] = ()) -> SchedulingCluster:
+        """Load the cluster, with the objects of manifests that are about to be applied laid over it.
 
         Raises
         ------
         KschedctlError
             As ``kschedctl.load``.
         """
-        return self.over(self.read_snapshot(more))
+        return self.over(self.read_snapshot(), manifests)
 
-    def read_snapshot(self, more: Iterable[tuple[ApiObject, Location]] = ()) -> Snapshot:
+    def read_snapshot(self) -> Snapshot:
         """Read the cluster alone."""
         from kschedctl.cli.live import live_context
         from kschedctl.cli.streams import stdin
-        from kschedctl.face import read_snapshot
+        from kschedctl.loading import read_snapshot
         from kschedctl.snapshot.pod_choice import STDIN
 
         return read_snapshot(
             *self.paths,
             stdin=stdin() if STDIN in self.paths else None,
-            more=more,
             live=None if self.paths else live_context(self.context, self.kubeconfig),
         )
 
-    def over(self, snapshot: Snapshot) -> SchedulingCluster:
-        """Put a scheduler over what was read, with the changes."""
-        from kschedctl.face import over
+    def over(self, snapshot: Snapshot, manifests: Sequence[tuple[ApiObject, Location]] = ()) -> SchedulingCluster:
+        """Put a scheduler over what was read, with the changes, those of manifests first."""
+        from kschedctl.loading import over
+        from kschedctl.whatif.edits import Apply
 
+        applied = (Apply(tuple(manifests), source="manifests"),) if manifests else ()
         return over(
             snapshot,
             kubernetes_version=self.kubernetes_version,
             feature_gates=self.feature_gates,
             config=self.config or None,
-            edits=self.what_ifs.edits(),
+            edits=(*applied, *self.what_ifs.edits()),
+            admission=self.admission,
         )
 
     def arguments(self) -> Iterator[str]:
@@ -135,3 +142,5 @@ class ClusterOptions:
             gates = ",".join(f"{name}={str(value).lower()}" for name, value in self.feature_gates.items())
             yield from ("--feature-gates", gates)
         yield from self.what_ifs.arguments()
+        if not self.admission:
+            yield "--no-admission"

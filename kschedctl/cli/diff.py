@@ -16,6 +16,7 @@ from kschedctl.cli.options import (
     GatesOption,
     KubeconfigOption,
     NamespaceOption,
+    NoAdmissionOption,
     NoColorOption,
     OutputOption,
     PodsArgument,
@@ -68,6 +69,7 @@ def diff(
             show_default=False,
         ),
     ] = None,
+    no_admission: NoAdmissionOption = False,
     output: OutputOption = "",
     no_color: NoColorOption = False,
     what_ifs: WhatIfOptions,
@@ -90,7 +92,15 @@ def diff(
             "--against-feature-gates or a what-if such as --cordon",
             param_hint="--against",
         )
-    before = ClusterOptions.read(snapshot, config, kubernetes_version, gates, context=context, kubeconfig=kubeconfig)
+    before = ClusterOptions.read(
+        snapshot,
+        config,
+        kubernetes_version,
+        gates,
+        context=context,
+        kubeconfig=kubeconfig,
+        admission=not no_admission,
+    )
 
     from kschedctl.cli.asking import PodOptions
     from kschedctl.cli.diff_side import other_side

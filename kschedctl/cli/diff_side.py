@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
@@ -77,24 +77,26 @@ class Side:
         The side.
     options : ClusterOptions
         The options that name it.
+    given : mapping
+        The pods that manifests bring.
     answers : dict
         What it said, by what tells pods apart.
     """
 
     cluster: SchedulingCluster
     options: ClusterOptions
+    given: Mapping[Key, Asked] = field(default_factory=dict)
     answers: dict[object, Answered] = field(default_factory=dict)
 
-    def answer(self, key: Key, given: Asked | None) -> tuple[object, Answered]:
+    def answer(self, key: Key) -> tuple[object, Answered]:
         """What the side says of a pod, and what tells the pod apart from others.
 
         Parameters
         ----------
         key : (str, str)
             Namespace and name.
-        given : Asked or None
-            The pod, where it is not one of the snapshot.
         """
+        given = self.given.get(key)
         if given is not None:
             return self._answer(key, given.pod, given.where)
         pods = self.cluster.pods
@@ -114,11 +116,12 @@ class Side:
 
     def _decide(self, pod: Pod, where: str) -> Answered:
         cluster = self.cluster
-        pod = cluster.find(pod, where=where)
-        node_name = cluster.node_name(pod)
-        if pod.spec.scheduler_name not in cluster.configuration.profiles:
+        admitted = cluster.admit(pod, where=where)
+        node_name = cluster.node_name(admitted.pod)
+        if admitted.pod.spec.scheduler_name not in cluster.configuration.profiles:
             return Answered(None, node_name)
-        return Answered(explanation(cluster.explain(pod), provenance(cluster, pod, None)), node_name)
+        found = explanation(cluster.decide(admitted.pod), provenance(cluster, pod, None, admitted))
+        return Answered(found, node_name)
 
     def data(self) -> SideData:
         """What the side rests on."""

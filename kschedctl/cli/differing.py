@@ -13,8 +13,9 @@ from kschedctl.cli.asking import PodOptions
 from kschedctl.cli.cluster_options import ClusterOptions
 from kschedctl.cli.diff_side import Key, Side, arguments_against
 from kschedctl.cli.label_query import parse_label_query
+from kschedctl.cli.manifests import Manifests, read_manifests
 from kschedctl.cli.output import Form, OutputForm
-from kschedctl.cli.selection import Asked, named_pod, read_manifests, split_arguments
+from kschedctl.cli.selection import Asked, named_pod, split_arguments
 from kschedctl.cli.streams import write
 from kschedctl.cli.terminal import captured, open_console, program
 from kschedctl.cluster.pods import PENDING
@@ -22,6 +23,7 @@ from kschedctl.errors import InputError, ManifestError
 from kschedctl.report.diff import Diff, Outcome, PodChangeData
 from kschedctl.report.diff_build import Change, compare
 from kschedctl.report.diff_text import DiffView, print_diff
+from kschedctl.snapshot.load import Snapshot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,17 +61,17 @@ class Differing:
         paths, names = split_arguments(which.pods)
         inputs = (*which.cluster.paths, *(after.paths if after.paths != which.cluster.paths else ()))
         manifests = read_manifests(paths, which.filenames, (*inputs, *after.what_ifs.sources), which.namespace)
-        snapshot = which.cluster.read_snapshot(manifests.others)
+        snapshot = which.cluster.read_snapshot()
         same = after.paths == which.cluster.paths
         sides = (
-            Side(which.cluster.over(snapshot), which.cluster),
-            Side(after.over(snapshot if same else after.read_snapshot(manifests.others)), after),
+            _side(which.cluster, snapshot, manifests),
+            _side(after, snapshot if same else after.read_snapshot(), manifests),
         )
-        given = {(one.pod.metadata.namespace, one.pod.metadata.name): one for one in manifests.pods}
+        given = {**sides[1].given, **sides[0].given}
         keys = [*given, *(self._named(sides, name) for name in names)] or list(self._selected(sides))
         if not keys:
             raise self._nothing_found()
-        diff = self._compare(sides, list(dict.fromkeys(keys)), given)
+        diff = self._compare(sides, list(dict.fromkeys(keys)))
         self._print(diff, given)
         return bool(diff.changed)
 
@@ -108,12 +110,12 @@ class Differing:
         where = f" in namespace {which.namespace}" if which.namespace else ""
         return InputError(f"no pod{where} {what}", hint="name one, or give --all-pods for the running ones too")
 
-    def _compare(self, sides: tuple[Side, Side], keys: list[Key], given: dict[Key, Asked]) -> Diff:
+    def _compare(self, sides: tuple[Side, Side], keys: list[Key]) -> Diff:
         before, after = sides
         changes: dict[tuple[object, object], Change | None] = {}
         changed: list[PodChangeData] = []
         for key in keys:
-            (old_kind, old), (new_kind, new) = (side.answer(key, given.get(key)) for side in sides)
+            (old_kind, old), (new_kind, new) = (side.answer(key) for side in sides)
             kinds = old_kind, new_kind
             if kinds not in changes:
                 changes[kinds] = compare(old, new)
@@ -159,3 +161,14 @@ class Differing:
             one = given.get((pod.namespace, pod.name)) or Asked(Pod(), (pod.key,))
             asked = replace(which, cluster=after, selector="", namespace=which.namespace if given else "")
             yield "What comes after", asked.command("explain", one)
+
+
+def _side(options: ClusterOptions, snapshot: Snapshot, manifests: Manifests) -> Side:
+    """A side with the pods that manifests bring into it; those of a DaemonSet go by their nodes."""
+    cluster, asked = manifests.pods(options.over(snapshot, manifests.others))
+    given = {}
+    for one in asked:
+        metadata = one.pod.metadata
+        name = f"{one.workload.name} on {one.node}" if one.workload is not None and one.node else metadata.name
+        given[metadata.namespace, name] = one
+    return Side(cluster, options, given)

@@ -16,6 +16,7 @@ from kschedctl.cli.options import (
     GatesOption,
     KubeconfigOption,
     NamespaceOption,
+    NoAdmissionOption,
     NoColorOption,
     OutputOption,
     PodsArgument,
@@ -49,6 +50,10 @@ def explain(
     why: Annotated[
         bool, typer.Option("--why", help="Show raw and normalised scores, and with --node every filter.")
     ] = False,
+    show_admission: Annotated[
+        bool, typer.Option("--show-admission", help="Show what an API server changes in the pod when it takes it.")
+    ] = False,
+    no_admission: NoAdmissionOption = False,
     output: OutputOption = "",
     no_color: NoColorOption = False,
     strict: StrictOption = False,
@@ -63,8 +68,19 @@ def explain(
     from kschedctl.cli.output import OutputForm
 
     form = OutputForm.parse(output)
+    if show_admission and no_admission:
+        raise typer.BadParameter(
+            "--no-admission is given as well: give one or the other", param_hint="--show-admission"
+        )
     cluster = ClusterOptions.read(
-        snapshot, config, kubernetes_version, gates, context=context, kubeconfig=kubeconfig, what_ifs=what_ifs
+        snapshot,
+        config,
+        kubernetes_version,
+        gates,
+        context=context,
+        kubeconfig=kubeconfig,
+        what_ifs=what_ifs,
+        admission=not no_admission,
     )
 
     from kschedctl.cli.answering import Answering, ExplainOptions
@@ -82,6 +98,7 @@ def explain(
         nodes=tuple(node or ()),
         every_node=nodes,
         why=why,
+        admission=show_admission,
         no_color=no_color,
         seed=seed,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import sys
 from typing import TYPE_CHECKING, Final
@@ -23,6 +24,8 @@ def live_context(context: str, kubeconfig: str) -> LiveContext:
     """
     from kschedctl.live.context import LiveContext
 
+    # Failed tries are told once, in the error.
+    logging.getLogger("urllib3").setLevel(logging.ERROR)
     if not sys.stderr.isatty():
         return LiveContext(context=context, kubeconfig=kubeconfig)
     return LiveContext(context=context, kubeconfig=kubeconfig, show_progress=_show_line)

@@ -70,7 +70,9 @@ PodsArgument = Annotated[
 ]
 FilenameOption = Annotated[
     list[str] | None,
-    typer.Option("--filename", "-f", metavar="FILE", help="Manifests with pods: files, folders or -. Repeatable."),
+    typer.Option(
+        "--filename", "-f", metavar="FILE", help="Manifests with pods or workloads: files, folders or -. Repeatable."
+    ),
 ]
 NamespaceOption = Annotated[
     str, typer.Option("--namespace", "-n", metavar="NAMESPACE", help="Where named pods are.", show_default=False)
@@ -99,6 +101,9 @@ OutputOption = Annotated[
 NoColorOption = Annotated[bool, typer.Option("--no-color", help="No colours, as with NO_COLOR.")]
 StrictOption = Annotated[
     bool, typer.Option("--strict", help="Exit with 3 where something that bears on the answer is not known.")
+]
+NoAdmissionOption = Annotated[
+    bool, typer.Option("--no-admission", help="Take new pods as they are written, with defaults but no admission.")
 ]
 SeedOption = Annotated[
     int | None,

@@ -16,6 +16,7 @@ from kschedctl.cli.options import (
     GatesOption,
     KubeconfigOption,
     NamespaceOption,
+    NoAdmissionOption,
     NoColorOption,
     OutputOption,
     PodsArgument,
@@ -68,6 +69,7 @@ def preempt(
     fail_on_pdb_violation: Annotated[
         bool, typer.Option("--fail-on-pdb-violation", help="Exit with 1 where a disruption budget would be violated.")
     ] = False,
+    no_admission: NoAdmissionOption = False,
     output: OutputOption = "",
     no_color: NoColorOption = False,
     strict: StrictOption = False,
@@ -89,7 +91,14 @@ def preempt(
     if victim and (pods or filename or selector):
         raise typer.BadParameter("asks about one pod alone: leave PODs, -f and -l out", param_hint="--victim")
     cluster = ClusterOptions.read(
-        snapshot, config, kubernetes_version, gates, context=context, kubeconfig=kubeconfig, what_ifs=what_ifs
+        snapshot,
+        config,
+        kubernetes_version,
+        gates,
+        context=context,
+        kubeconfig=kubeconfig,
+        what_ifs=what_ifs,
+        admission=not no_admission,
     )
 
     from kschedctl.cli.asking import PodOptions

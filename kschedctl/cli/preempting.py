@@ -8,13 +8,14 @@ from datetime import UTC, datetime
 from functools import partial
 
 from kschedctl.cli.asking import PodOptions, provenance
+from kschedctl.cli.grouping import Answered
+from kschedctl.cli.grouping import answers as grouped
 from kschedctl.cli.output import Form, OutputForm
 from kschedctl.cli.selection import Asked, named_pod
 from kschedctl.cli.streams import write
 from kschedctl.cli.terminal import captured, open_console
 from kschedctl.errors import InputError
 from kschedctl.face import SchedulingCluster
-from kschedctl.report.build import explanation
 from kschedctl.report.preemption import Preemption, PreemptionList
 from kschedctl.report.preemption_build import PreemptionView, preemption_answer
 from kschedctl.report.preemption_text import PreemptView, print_preemption, print_preemptions
@@ -72,8 +73,10 @@ class Preempting:
         which = self._options.which
         cluster, asked = which.load()
         asked = asked or (which.select(cluster) if which.selector else self._pending(cluster))
-        answers = [self._answer(cluster, one) for one in asked]
-        single = len(answers) == 1 and which.named
+        single = len(asked) == 1 and which.named
+        found = list(grouped(cluster, asked, self._options.seed))
+        asked = [one.asked for one in found]
+        answers = [self._answer(cluster, one) for one in found]
         if self._form.is_text:
             self._print_text(asked, answers)
         else:
@@ -117,13 +120,12 @@ class Preempting:
             raise InputError(f"no pod is pending{where}", hint="name one: NAMESPACE/NAME, or a manifest")
         return found
 
-    def _answer(self, cluster: SchedulingCluster, asked: Asked) -> Preemption:
-        pod = cluster.find(asked.pod, where=asked.where)
-        decision = cluster.explain(pod)
+    def _answer(self, cluster: SchedulingCluster, answered: Answered) -> Preemption:
+        decision, base = answered.decision, answered.explanation
         options = self._options
         view = PreemptionView(min_candidate_nodes=options.min_candidate_nodes, offset=options.offset, seed=options.seed)
-        base = explanation(decision, provenance(cluster, pod, options.seed))
-        return preemption_answer(decision, base, view, lambda candidate: cluster.aftermath(decision, candidate))
+        answer = preemption_answer(decision, base, view, lambda candidate: cluster.aftermath(decision, candidate))
+        return answered.standing(answer)
 
     def _print_text(self, asked: Sequence[Asked], answers: Sequence[Preemption]) -> None:
         console = open_console(no_color=self._options.no_color)

@@ -1,4 +1,4 @@
-"""Which pods a command is about: named, in manifests, or selected from the snapshot."""
+"""Which pods of the snapshot a command is about: named or selected."""
 
 from __future__ import annotations
 
@@ -6,103 +6,46 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kschedctl.api.defaults import DEFAULT_NAMESPACE
-from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.selectors import matches
-from kschedctl.api.wording import listed
 from kschedctl.cli.label_query import parse_label_query
-from kschedctl.cli.streams import stdin
 from kschedctl.cluster.pods import PENDING, Pods
-from kschedctl.errors import InputError, ManifestError
-from kschedctl.snapshot.location import Location
-from kschedctl.snapshot.pod_choice import STDIN, find_pod, is_manifest
-from kschedctl.snapshot.reading import read_manifest
+from kschedctl.errors import InputError
+from kschedctl.report.explanation import WorkloadData
+from kschedctl.snapshot.pod_choice import find_pod, is_manifest
 
 _POD_PREFIXES = ("pod/", "pods/", "po/")
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A pod, the arguments that ask for it alone, and where it was read where that is a manifest."""
+    """A pod that is asked about.
+
+    Attributes
+    ----------
+    pod : Pod
+        The pod.
+    arguments : tuple of str
+        The arguments that ask for it alone.
+    where : str
+        Where it was read, where that is a manifest.
+    workload : WorkloadData or None
+        What makes it, where a manifest has that instead.
+    node : str
+        The only node that it is for, where a DaemonSet makes it.
+    """
 
     pod: Pod
     arguments: tuple[str, ...]
     where: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Manifests:
-    """What manifests hold.
-
-    Attributes
-    ----------
-    pods : tuple of Asked
-        Their pods.
-    others : tuple of (object, place)
-        What else would be in the cluster once they are applied.
-    """
-
-    pods: tuple[Asked, ...]
-    others: tuple[tuple[ApiObject, Location], ...]
+    workload: WorkloadData | None = None
+    node: str = ""
 
 
 def split_arguments(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     """Tell manifests from pods among arguments."""
     manifests = [text for text in arguments if is_manifest(text)]
     return manifests, [text for text in arguments if text not in manifests]
-
-
-def read_manifests(paths: Sequence[str], options: Sequence[str], snapshots: Sequence[str], namespace: str) -> Manifests:
-    """Read manifests.
-
-    Parameters
-    ----------
-    paths : sequence of str
-        Those given as arguments.
-    options : sequence of str
-        Those given with ``-f``.
-    snapshots : sequence of str
-        The snapshot's paths: only one thing can be read from standard input.
-    namespace : str
-        The namespace of pods that name none; empty for the default.
-
-    Raises
-    ------
-    ManifestError
-        Where something is wrong with them, or they have no pod.
-    """
-    if [*paths, *options, *snapshots].count(STDIN) > 1:
-        raise ManifestError("standard input (-) is given twice", hint="name a file for one of them")
-    pods: list[Asked] = []
-    others: list[tuple[ApiObject, Location]] = []
-    for path, words in [*((p, (p,)) for p in paths), *((p, ("-f", p)) for p in options)]:
-        found = read_manifest(path, stdin=stdin() if path == STDIN else None)
-        own = [(obj, place) for obj, place in found if isinstance(obj, Pod)]
-        if not own:
-            kinds = listed(sorted({type(obj).__name__ for obj, _ in found}))
-            raise ManifestError("holds no pod", where=path, hint=f"it holds {kinds}: give a Pod")
-        others += [(obj, place) for obj, place in found if not isinstance(obj, Pod)]
-        pods += [Asked(in_namespace(pod, namespace), words, str(place)) for pod, place in own]
-    return Manifests(tuple(pods), tuple(others))
-
-
-def in_namespace(pod: Pod, namespace: str) -> Pod:
-    """A pod of a manifest in the namespace that the command names.
-
-    Raises
-    ------
-    ManifestError
-        Where the pod is of another namespace.
-    """
-    from msgspec.structs import replace
-
-    own = pod.metadata.namespace
-    if namespace and own and own != namespace:
-        raise ManifestError(
-            f"the pod {own}/{pod.name} is not of the namespace {namespace} that is given with -n",
-            hint="leave -n out, or change the manifest",
-        )
-    return replace(pod, metadata=replace(pod.metadata, namespace=own or namespace or DEFAULT_NAMESPACE))
 
 
 def named_pod(pods: Pods, text: str, namespace: str, *, everywhere: bool) -> Asked:

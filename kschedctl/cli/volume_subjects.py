@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
-
-from msgspec.structs import replace
+from typing import Final, cast
 
 from kschedctl.api.defaults import DEFAULT_NAMESPACE
-from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.cli.cluster_options import ClusterOptions
-from kschedctl.cli.selection import in_namespace, named_pod, split_arguments
-from kschedctl.cli.streams import stdin
-from kschedctl.errors import InputError, ManifestError
+from kschedctl.cli.manifests import Given, read_manifests
+from kschedctl.cli.selection import named_pod, split_arguments
+from kschedctl.errors import InputError
 from kschedctl.face import SchedulingCluster
-from kschedctl.snapshot.location import Location
-from kschedctl.snapshot.pod_choice import STDIN
-from kschedctl.snapshot.reading import read_manifest
 
 _CLAIM_PREFIXES: Final = ("pvc/", "persistentvolumeclaim/", "persistentvolumeclaims/")
 _POD_PREFIXES: Final = ("pod/", "pods/", "po/")
@@ -53,43 +47,19 @@ def find_subjects(options: SubjectOptions) -> tuple[SchedulingCluster, list[Subj
         Where the cluster or a manifest cannot be read, or there is no such claim or pod.
     """
     paths, names = split_arguments(options.names)
-    given = [*((path, (path,)) for path in paths), *((path, ("-f", path)) for path in options.filenames)]
-    if [*(path for path, _ in given), *options.cluster.inputs].count(STDIN) > 1:
-        raise ManifestError("standard input (-) is given twice", hint="name a file for one of them")
-    subjects: list[Subject] = []
-    others: list[tuple[ApiObject, Location]] = []
-    for path, words in given:
-        pods, rest = _read(path, words, options.namespace)
-        subjects += pods or [Subject(o, words, str(at)) for o, at in rest if isinstance(o, PersistentVolumeClaim)]
-        others += rest
-        if not subjects:
-            raise ManifestError("holds no pod and no claim", where=path)
-    cluster = options.cluster.load(others)
-    stored = [_stored(cluster, subject) for subject in subjects]
-    return cluster, [*stored, *(_named(cluster, name, options) for name in names)]
+    manifests = read_manifests(
+        paths, options.filenames, options.cluster.inputs, options.namespace, otherwise=PersistentVolumeClaim
+    )
+    cluster, asked = manifests.pods(options.cluster.load(manifests.others))
+    subjects = [Subject(one.pod, one.arguments, one.where) for one in asked]
+    subjects += [_stored(cluster, given) for given in manifests.otherwise]
+    return cluster, [*subjects, *(_named(cluster, name, options) for name in names)]
 
 
-def _stored(cluster: SchedulingCluster, asked: Subject) -> Subject:
+def _stored(cluster: SchedulingCluster, given: Given) -> Subject:
     """A claim of a manifest as the cluster has it, with its defaults."""
-    own = asked.subject
-    if isinstance(own, Pod):
-        return asked
-    return Subject(cluster.cluster.get(PersistentVolumeClaim, own.name, own.namespace) or own, asked.arguments)
-
-
-def _read(path: str, words: tuple[str, ...], namespace: str) -> tuple[list[Subject], list[tuple[ApiObject, Location]]]:
-    """The pods of a manifest, and what else it adds to the cluster."""
-    pods: list[Subject] = []
-    rest: list[tuple[ApiObject, Location]] = []
-    for obj, place in read_manifest(path, stdin=stdin() if path == STDIN else None):
-        if isinstance(obj, Pod):
-            pods.append(Subject(in_namespace(obj, namespace), words, str(place)))
-        elif isinstance(obj, PersistentVolumeClaim):
-            own = obj.metadata.namespace or namespace or DEFAULT_NAMESPACE
-            rest.append((replace(obj, metadata=replace(obj.metadata, namespace=own)), place))
-        else:
-            rest.append((obj, place))
-    return pods, rest
+    own = cast("PersistentVolumeClaim", given.obj)
+    return Subject(cluster.cluster.get(PersistentVolumeClaim, own.name, own.namespace) or own, given.arguments)
 
 
 def _named(cluster: SchedulingCluster, text: str, options: SubjectOptions) -> Subject:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 if TYPE_CHECKING:
-    from kschedctl.api.meta import ApiObject
     from kschedctl.whatif.edits import Apply, Edit
 
 _PANEL: Final = "What if"
@@ -97,6 +96,7 @@ class WhatIfOptions:
                 yield from (_flag(name), value)
 
     def _apply(self, text: str) -> Apply:
+        from kschedctl.cli.manifests import placed
         from kschedctl.cli.streams import stdin
         from kschedctl.snapshot.pod_choice import STDIN
         from kschedctl.snapshot.reading import read_manifest
@@ -105,18 +105,8 @@ class WhatIfOptions:
 
         path, copies = parse_source(text)
         read = read_manifest(path, stdin=stdin() if path == STDIN else None)
-        objects = tuple((self._placed(obj), place) for obj, place in read)
+        objects = tuple((placed(obj, self.namespace), place) for obj, place in read)
         return Apply(objects, copies, "standard input" if path == STDIN else path)
-
-    def _placed(self, obj: ApiObject) -> ApiObject:
-        """An object in the namespace of the command where it names none itself."""
-        from msgspec.structs import replace
-
-        from kschedctl.api.kind_names import is_namespaced
-
-        if obj.namespace or not self.namespace or not is_namespaced(type(obj)):
-            return obj
-        return replace(obj, metadata=replace(obj.metadata, namespace=self.namespace))
 
 
 NO_WHAT_IFS: Final = WhatIfOptions()

@@ -22,6 +22,7 @@ class _Change:
     worlds: Int64
     pods: Int64
     sign: int
+    nominated: bool = False
 
 
 class Overlay:
@@ -62,6 +63,11 @@ class Overlay:
         """
         self._change(worlds, pods, 1)
 
+    def nominate(self, worlds: Int64, pods: Int64) -> None:
+        """Add pods that are nominated to the nodes; as ``add``, but after all other changes, also later ones."""
+        if len(worlds):
+            self._changes.append(_Change(worlds, pods, 1, nominated=True))
+
     def remove(self, worlds: Int64, pods: Int64) -> None:
         """Remove pods from worlds; as ``add``."""
         self._change(worlds, pods, -1)
@@ -97,13 +103,8 @@ class Overlay:
 
     def changes(self) -> list[tuple[Int64, Int64, int]]:
         """All changes in order, for what is no sum over pods: worlds, pods, and 1 or -1 for added or removed."""
-        return [(change.worlds, change.pods, change.sign) for change in self._changes]
-
-    def changed_worlds(self) -> Int64:
-        """The worlds that anything was changed in, ascending: int64."""
-        if not self._changes:
-            return np.empty(0, dtype=np.int64)
-        return np.unique(np.concatenate([change.worlds for change in self._changes]))
+        ordered = sorted(self._changes, key=lambda change: change.nominated)
+        return [(change.worlds, change.pods, change.sign) for change in ordered]
 
     def copy(self) -> Overlay:
         """An overlay with the same changes, to be changed further on its own."""
@@ -121,7 +122,8 @@ class Overlay:
         position = np.cumsum(mask) - 1
         for change in self._changes:
             kept = mask[change.worlds]
-            out._changes.append(_Change(position[change.worlds[kept]], change.pods[kept], change.sign))
+            worlds = position[change.worlds[kept]]
+            out._changes.append(_Change(worlds, change.pods[kept], change.sign, change.nominated))
         out._sums = {key: (total[mask], counted) for key, (total, counted) in self._sums.items()}
         return out
 

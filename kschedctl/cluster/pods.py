@@ -162,11 +162,13 @@ class Pods:
     def by_importance(self) -> Int64:
         """The pods on nodes by node, then by importance (upstream ``MoreImportantPod``): int64, shape (n_assigned,).
 
-        Higher priority first, then the earlier start; a pod that has not started is the latest. Ties stay in the
-        order of the snapshot.
+        Higher priority first, then the earlier start. A pod that has not started counts as starting now, each time
+        anew, and so the later of two in the snapshot comes first; other ties stay in the order of the snapshot.
         """
         pods = self.assigned
-        return pods[np.lexsort((self.start_time[pods], -self.priority[pods], self.node_row[pods]))]
+        start = self.start_time[pods]
+        tie = np.where(start == NOT_STARTED, -pods, pods)
+        return pods[np.lexsort((tie, start, -self.priority[pods], self.node_row[pods]))]
 
     @cached_property
     def _offsets(self) -> Int64:

@@ -140,7 +140,8 @@ class Framework:
     def nominated_pods(self, pod: Pod) -> Int64:
         """The pods that must be counted on the node they are nominated to while ``pod`` is filtered.
 
-        Pending pods of this scheduler with equal or higher priority: indices into ``Cluster.pods``.
+        Pending pods of this scheduler with equal or higher priority that may enter its queue: indices into
+        ``Cluster.pods``.
         """
         pods = self.cluster.pods
         candidates = np.flatnonzero((pods.nominated_row >= 0) & (pods.priority >= (pod.spec.priority or 0)))
@@ -151,6 +152,7 @@ class Framework:
                 for i in candidates.tolist()
                 if pods.records[i].spec.scheduler_name in self.handle.scheduler_names
                 and (pods.records[i].metadata.uid, pods.key(i)) != (own.uid, pod.key)
+                and self.run_pre_enqueue(pods.pod(i)).code is Code.SUCCESS
             ],
             dtype=np.int64,
         )
@@ -185,7 +187,7 @@ class Framework:
             return None
         nominated_rows, worlds = np.unique(self.cluster.pods.nominated_row[pods], return_inverse=True)
         overlay = self.cluster.overlay(nominated_rows)
-        overlay.add(worlds, pods)
+        overlay.nominate(worlds, pods)
         return overlay
 
     def node_statuses(

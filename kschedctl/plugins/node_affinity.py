@@ -14,7 +14,7 @@ import numpy as np
 
 from kschedctl.api.node_selector import NodeSelector, PreferredSchedulingTerm
 from kschedctl.api.pod import Pod
-from kschedctl.api.selectors import IN, SelectorError, label_map_selector, parse_node_term
+from kschedctl.api.selectors import IN, Requirement, SelectorError, label_map_selector, parse_node_term
 from kschedctl.cluster.labels import Int64
 from kschedctl.cluster.node_selection import (
     nodes_matching,
@@ -138,21 +138,23 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
                 detail = f"nodeSelector wants {requirement}, node has {_shown(requirement.key, has)}"
                 return Reason(REASON_POD, detail, {"requirement": str(requirement), "has": has})
         required = required_node_selector(pod.spec)
-        unmet = []
+        name = self.handle.cluster.nodes.names[row]
+        by_label: list[Requirement] = []
+        by_name: list[Requirement] = []
         for term in required.node_selector_terms if required is not None else ():
             try:
                 parsed = parse_node_term(term)
             except SelectorError:
                 continue
-            if parsed is None:
-                continue
-            unmet += [r for r in parsed.labels if not r.holds(labels.get(r.key))][:1]
-            name = self.handle.cluster.nodes.names[row]
-            unmet += [r for r in parsed.fields if not r.holds(name)][:1]
-        wanted = " or ".join(dict.fromkeys(map(str, unmet)))
-        has_text = ", ".join(dict.fromkeys(_shown(r.key, labels.get(r.key)) for r in unmet if "." not in r.key[:9]))
-        detail = f"affinity wants {wanted}" + (f", node has {has_text}" if has_text else "")
-        return Reason(REASON_POD, detail, {"unmet": [str(r) for r in unmet]})
+            if parsed is not None:
+                by_label += [r for r in parsed.labels if not r.holds(labels.get(r.key))][:1]
+                by_name += [r for r in parsed.fields if not r.holds(name)][:1]
+        unmet = [str(requirement) for requirement in (*by_label, *by_name)]
+        if not unmet:
+            return Reason(REASON_POD, "no term of the affinity can match a node", {"unmet": unmet})
+        has_text = ", ".join(dict.fromkeys(_shown(r.key, labels.get(r.key)) for r in by_label))
+        detail = f"affinity wants {' or '.join(dict.fromkeys(unmet))}" + (f", node has {has_text}" if has_text else "")
+        return Reason(REASON_POD, detail, {"unmet": unmet})
 
     def pre_score(self, state: CycleState, pod: Pod, rows: Int64) -> Status:
         """Skip where neither the pod nor the profile prefers anything."""

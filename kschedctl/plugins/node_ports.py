@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from kschedctl.api.pod import ContainerPort, Pod
-from kschedctl.cluster.labels import Int64
+from kschedctl.cluster.labels import Mask
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import FilterPlugin, PluginError, PreFilterPlugin, PreFilterResult
@@ -56,10 +56,13 @@ def _host_port(port: ContainerPort) -> HostPort:
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """The wanted ports, and per pod class 1 where it uses one of them: int64, shape (n_classes,)."""
+    """The wanted ports, and per port in use that conflicts with one, which pod classes use it.
+
+    The masks are bool, shape (n_classes,).
+    """
 
     wanted: tuple[HostPort, ...]
-    conflicting: Int64
+    users: tuple[Mask, ...]
 
 
 class NodePorts(PreFilterPlugin, FilterPlugin):
@@ -72,11 +75,13 @@ class NodePorts(PreFilterPlugin, FilterPlugin):
         wanted = host_ports(pod)
         if not wanted:
             return PreFilterResult(SKIP)
-        conflicting = [
-            any(want.conflicts(used) for used in host_ports(pod_class.pod) for want in wanted)
-            for pod_class in self.handle.cluster.pods.classes
-        ]
-        state.write(_State(wanted, np.array(conflicting, dtype=np.int64)))
+        classes = self.handle.cluster.pods.classes
+        users: dict[HostPort, Mask] = {}
+        for i, pod_class in enumerate(classes):
+            for used in host_ports(pod_class.pod):
+                if any(want.conflicts(used) for want in wanted):
+                    users.setdefault(used, np.zeros(len(classes), dtype=np.bool_))[i] = True
+        state.write(_State(wanted, tuple(users.values())))
         return PreFilterResult()
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
@@ -84,19 +89,25 @@ class NodePorts(PreFilterPlugin, FilterPlugin):
         ports = state.read(_State)
         if ports is None:
             raise PluginError('reading "PreFilterNodePorts" from cycleState: not found')
-        users = self.handle.cluster.pods.sum_per_node(ports.conflicting)[nodes.rows]
-        users = users + nodes.delta(self.name, ports.conflicting)
+        pods = self.handle.cluster.pods
+        taken = np.zeros(len(nodes), dtype=np.bool_)
+        for users in ports.users:
+            held = pods.sum_per_node(users.astype(np.int64))[nodes.rows] > 0
+            # Upstream keeps a set: a pod that goes takes its port along, also where another pod has the same.
+            for worlds, changed, sign in nodes.changes():
+                held[worlds[users[pods.class_id[changed]]]] = sign > 0
+            taken |= held
 
         def details(position: int) -> tuple[Reason, ...]:
             return (self._reason(ports, int(nodes.rows[position])),)
 
-        return Rejections.where(users > 0, Code.UNSCHEDULABLE, REASON, details)
+        return Rejections.where(taken, Code.UNSCHEDULABLE, REASON, details)
 
     def _reason(self, ports: _State, row: int) -> Reason:
         """Name a pod of the node that uses a wanted port; one that is only nominated has no name here."""
         pods = self.handle.cluster.pods
         for index in pods.on_node(row):
-            if ports.conflicting[pods.class_id[index]]:
+            if any(users[pods.class_id[index]] for users in ports.users):
                 used = host_ports(pods.classes[pods.class_id[index]].pod)
                 want = next(want for want in ports.wanted if any(want.conflicts(port) for port in used))
                 key = pods.key(int(index))

@@ -236,7 +236,8 @@ def preempt(framework: Framework, state: CycleState, pod: Pod, statuses: NodeSta
         return Preemption(framework, pod, Status(), run, choose(framework.cluster.pods, run.victims))
     found = Preemption(framework, pod, Status(), run)
     if found.errors:
-        found.status = Status(Code.ERROR, (", ".join(found.errors),))
+        text = ", ".join(found.errors)
+        found.status = Status(Code.ERROR, (f"[{text}]" if len(found.errors) > 1 else text,))
     else:
         reasons = run.statuses.reason_counts()
         reasons[NO_VICTIMS.reasons[0]] += len(run.without_victims)

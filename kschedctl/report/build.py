@@ -24,7 +24,7 @@ from kschedctl.report.explanation import (
     StatusData,
     VerdictData,
 )
-from kschedctl.report.provenance import Provenance, missing_data, rules_data, snapshot_data, warnings
+from kschedctl.report.provenance import Provenance, admission_data, missing_data, rules_data, snapshot_data, warnings
 from kschedctl.report.verdict import summary
 from kschedctl.scheduler.decision import Decision
 
@@ -46,6 +46,7 @@ def explanation(decision: Decision, provenance: Provenance) -> Explanation:
     preemption = _preemption(decision)
     return Explanation(
         pod=pod,
+        admission=admission_data(provenance),
         verdict=_verdict(decision, pod, scores, preemption, provenance.seed),
         rules=rules_data(provenance.release_choice),
         snapshot=snapshot_data(decision.cluster, provenance),

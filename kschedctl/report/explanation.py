@@ -166,12 +166,53 @@ class MissingData(Data, frozen=True):
     effect: Annotated[str, Meta(description="What that means for the answer.")]
 
 
+class WorkloadData(Data, frozen=True):
+    """What a manifest has that makes the pod."""
+
+    kind: str
+    namespace: str
+    name: str
+    replicas: Annotated[int, Meta(description="How many pods it wants in all; 0 where it is scaled down or suspended.")]
+    pods: Annotated[
+        tuple[str, ...], Meta(description="Those that the answer is the same for. All of them where one is named.")
+    ] = ()
+    nodes: Annotated[tuple[str, ...], Meta(description="The nodes they are for, where it is a DaemonSet.")] = ()
+
+
+class ChangeData(Data, frozen=True):
+    """What admission changed."""
+
+    plugin: Annotated[str, Meta(description="The admission plugin, or the part of the API server that did it.")]
+    path: Annotated[str, Meta(description="The field, such as spec.priority.")]
+    before: Annotated[Any, Meta(description="null where it was not set.")]
+    after: Any
+
+
+class QuotaRefusalData(Data, frozen=True):
+    """A quota that refuses the pod before the scheduler sees it."""
+
+    quota: Annotated[str, Meta(description="Its name; it is in the pod's namespace.")]
+    message: Annotated[str, Meta(description="Why, in the API server's words.")]
+    requested: Annotated[dict[str, str], Meta(description="What the pod asks for of what is exceeded.")]
+    used: dict[str, str]
+    limited: dict[str, str]
+
+
+class AdmissionData(Data, frozen=True):
+    """What an API server does with the pod before the scheduler sees it; nothing for a pod that it has stored."""
+
+    changes: tuple[ChangeData, ...] = ()
+    quota_refusals: tuple[QuotaRefusalData, ...] = ()
+
+
 class Explanation(Data, frozen=True, kw_only=True):
-    """The answer for one pod."""
+    """The answer for one pod, or for several that it is the same for."""
 
     api_version: Literal["kschedctl/v1"] = API_VERSION
     kind: Literal["Explanation"] = "Explanation"
     pod: PodData
+    workload: Annotated[WorkloadData | None, Meta(description="null for a pod that stands for itself.")] = None
+    admission: AdmissionData
     verdict: VerdictData
     rules: RulesData
     snapshot: SnapshotData
@@ -196,7 +237,7 @@ class Explanation(Data, frozen=True, kw_only=True):
 
     @property
     def schedulable(self) -> bool:
-        """Whether the pod would be scheduled."""
+        """Whether the pod would be scheduled, once it is in the cluster."""
         return self.verdict.result is Result.SCHEDULED
 
 

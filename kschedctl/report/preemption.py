@@ -22,6 +22,7 @@ from kschedctl.report.explanation import (
     RulesData,
     SnapshotData,
     StatusData,
+    WorkloadData,
 )
 
 
@@ -152,6 +153,7 @@ class Preemption(Data, frozen=True, kw_only=True):
     api_version: Literal["kschedctl/v1"] = API_VERSION
     kind: Literal["Preemption"] = "Preemption"
     pod: PodData
+    workload: Annotated[WorkloadData | None, Meta(description="null for a pod that stands for itself.")] = None
     verdict: PreemptVerdictData
     rules: RulesData
     snapshot: SnapshotData

@@ -15,6 +15,7 @@ from kschedctl.preemption.budgets import Budget
 from kschedctl.preemption.evaluator import NEVER, NO_VICTIMS, TERMINATING, Candidate, Victim
 from kschedctl.preemption.evaluator import Preemption as Found
 from kschedctl.preemption.shortlist import candidates_enough
+from kschedctl.report.admission import refusals
 from kschedctl.report.build import zone_of
 from kschedctl.report.explanation import Explanation, NodeData, ReasonData, Result, StatusData
 from kschedctl.report.preemption import (
@@ -102,7 +103,7 @@ def preemption_answer(
         next=_next(decision, found, after(taken)) if found is not None and taken is not None else None,
         preemption_message=", ".join(f"{_PREFIX}{reason}" for reason in said),
         message=base.message,
-        warnings=base.warnings,
+        warnings=(*refusals(base), *base.warnings),
         missing=base.missing,
         not_modelled=base.not_modelled,
     )

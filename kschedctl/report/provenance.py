@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kschedctl.admission.chain import Admitted
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.release_choice import ReleaseChoice
-from kschedctl.report.explanation import MissingData, RulesData, SnapshotData
+from kschedctl.report.explanation import (
+    AdmissionData,
+    ChangeData,
+    MissingData,
+    QuotaRefusalData,
+    RulesData,
+    SnapshotData,
+)
 from kschedctl.snapshot.missing import Missing
 
 
@@ -32,6 +40,8 @@ class Provenance:
         Picks one of the nodes that chance decides among.
     changes : tuple of str
         What of the snapshot was changed to see what then.
+    admitted : Admitted or None
+        What admission did to the pod.
     """
 
     release_choice: ReleaseChoice
@@ -42,6 +52,7 @@ class Provenance:
     warnings: tuple[str, ...] = ()
     seed: int | None = None
     changes: tuple[str, ...] = ()
+    admitted: Admitted | None = None
 
 
 def rules_data(choice: ReleaseChoice) -> RulesData:
@@ -69,6 +80,24 @@ def snapshot_data(cluster: Cluster, provenance: Provenance) -> SnapshotData:
 def warnings(provenance: Provenance) -> tuple[str, ...]:
     """What to be careful about."""
     return tuple(warning for warning in (provenance.release_choice.warning, *provenance.warnings) if warning)
+
+
+def admission_data(provenance: Provenance) -> AdmissionData:
+    """What admission did, as data."""
+    admitted = provenance.admitted
+    if admitted is None:
+        return AdmissionData()
+    return AdmissionData(
+        tuple(ChangeData(change.plugin, change.path, change.before, change.after) for change in admitted.changes),
+        tuple(
+            QuotaRefusalData(
+                refusal.quota,
+                refusal.message,
+                *({k: str(v) for k, v in of.items()} for of in (refusal.requested, refusal.used, refusal.limited)),
+            )
+            for refusal in admitted.quota_refusals
+        ),
+    )
 
 
 def missing_data(provenance: Provenance) -> tuple[MissingData, ...]:

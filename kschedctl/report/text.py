@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Final
 
 from kschedctl.api.wording import listed
 from kschedctl.report import layout
+from kschedctl.report.admission import print_admission, refusals
 from kschedctl.report.explanation import Explanation, NodeData, ReasonData, Result
 from kschedctl.report.frame import print_cautions, print_header, print_questions
 from kschedctl.report.groups import deciding_reasons, group_nodes, wording
 from kschedctl.report.scores import print_scores, print_scores_in_full
+from kschedctl.report.spread import print_domains
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,6 +41,8 @@ class View:
         Whether nodes are shown one by one instead of in groups.
     why : bool
         Whether raw and normalised scores and every reason are shown.
+    admission : bool
+        Whether it is shown what admission changed.
     """
 
     now: datetime
@@ -47,6 +51,7 @@ class View:
     nodes: tuple[str, ...] = ()
     every_node: bool = False
     why: bool = False
+    admission: bool = False
 
 
 def print_explanation(console: Console, explanation: Explanation, view: View) -> None:
@@ -62,8 +67,12 @@ def print_explanation(console: Console, explanation: Explanation, view: View) ->
         What of it is shown.
     """
     style = {Result.SCHEDULED: "bold green", Result.GATED: "bold yellow"}.get(explanation.verdict.result, "bold red")
+    for refusal in refusals(explanation):
+        layout.paragraph(console, refusal, "bold red")
     layout.paragraph(console, explanation.verdict.summary, style)
     print_header(console, explanation.pod, explanation.rules, explanation.snapshot, view.now)
+    if view.admission:
+        print_admission(console, explanation)
     if view.nodes:
         for node in explanation.nodes:
             if node.name in view.nodes:
@@ -176,6 +185,8 @@ def _print_filters(console: Console, explanation: Explanation, node: NodeData, *
         rows.append((name, "no" if said else "passes", wording(said)))
     if rows:
         layout.table(console, ("filter", "verdict", "why"), rows)
+    if every:
+        print_domains(console, node.reasons)
     skipped = [check.plugin for check in explanation.filters if check.skipped]
     if every and skipped:
         layout.paragraph(console, f"nothing to check for this pod: {', '.join(skipped)}", "dim", indent=2)

@@ -27,7 +27,7 @@ _GATED: Final = "SchedulingGated"
 _FAILED: Final = "SchedulerError"
 _CUT: Final = " ..."
 #: Where preemption begins in a message.
-_PREEMPTION: Final = re.compile(r"(?:\S[^.]*, )?preemption: ")
+_PREEMPTION: Final = re.compile(r"(?:[^\s.][^.]*, )?preemption: ")
 
 
 class Outcome(StrEnum):
@@ -145,6 +145,9 @@ def _same(condition: Condition, decision: Decision) -> bool:
     theirs = condition.message
     if theirs.endswith(_CUT):
         return bool(decision.message) and decision.message.startswith(theirs.removesuffix(_CUT))
+    if decision.pod.status.nominated_node_name and theirs == _without_preemption(decision.message):
+        # Stored in the cycle that evicted the victims; nothing more is said until they have gone.
+        return True
     return theirs == decision.message
 
 
@@ -167,4 +170,4 @@ def _causes(cluster: Cluster, condition: Condition, decision: Decision) -> Itera
 
 def _without_preemption(message: str) -> str:
     found = _PREEMPTION.search(message)
-    return message[: found.start()] if found else message
+    return message[: found.start()].rstrip() if found else message

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar, Union, cast, get_args, get_origin
 import msgspec
 
 from kschedctl.api.core import QuantityText
-from kschedctl.api.meta import Time
+from kschedctl.api.meta import Int32, Int64, Time
 from kschedctl.errors import InputError
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -25,6 +25,8 @@ _KINDS: Final = ((dict, "an object"), (list, "a list"), (str, "text"), (int | fl
 _EXPECTED: Final[dict[Any, str]] = {
     str: "text",
     int: "an integer",
+    Int32: "an integer of 32 bits",
+    Int64: "an integer of 64 bits",
     bool: "true or false",
     Time: "a time such as 2026-01-31T12:00:00Z",
     QuantityText: "a quantity such as 2, 500m or 1.5Gi",

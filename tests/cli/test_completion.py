@@ -15,7 +15,7 @@ SCRIPTS = sysconfig.get_path("scripts")
     [
         (["ba"], ["batch"]),
         (["explain", "--kubern"], ["--kubernetes-version"]),
-        (["explain", "a b", "--no-"], ["--no-color"]),
+        (["explain", "a b", "--no-"], ["--no-admission", "--no-color"]),
     ],
 )
 def test_kubectl_gets_what_could_come_next(words: list[str], offered: list[str]) -> None:

@@ -30,7 +30,6 @@ def test_without_changes_it_is_the_snapshot() -> None:
     assert overlay.rows.tolist() == [0, 1, 2]
     assert cpu(overlay) == [0]
     assert overlay.changes() == []
-    assert overlay.changed_worlds().tolist() == []
 
 
 def test_adding_and_removing() -> None:
@@ -39,7 +38,6 @@ def test_adding_and_removing() -> None:
     overlay.add(ids(1, 1), ids(2, 0))
     assert cpu(overlay) == [-1, -2 + 3 + 1, 0]
     assert overlay.changed
-    assert overlay.changed_worlds().tolist() == [0, 1]
     assert [(worlds.tolist(), pods.tolist(), sign) for worlds, pods, sign in overlay.changes()] == [
         ([0, 1], [0, 1], -1),
         ([1, 1], [2, 0], 1),

@@ -54,6 +54,14 @@ def test_message_that_was_cut_off(length: int) -> None:
     assert check(pending(TOO_LARGE[:length] + " ...")).outcome is Outcome.EQUAL
 
 
+def test_pod_that_waits_for_its_victims() -> None:
+    """What was stored when room was made says nothing of preemption."""
+    victim = make_pod("victim", node="a", requests={"cpu": "4"}, terminating=True)
+    stored = "0/1 nodes are available: 1 Insufficient cpu."
+    assert check(pending(stored, cpu="1", priority=9, nominated="a"), victim).outcome is Outcome.EQUAL
+    assert check(pending(stored, priority=9), victim).outcome is Outcome.DIFFERENT
+
+
 def test_gated_pod() -> None:
     text = "Scheduling is blocked due to non-empty scheduling gates"
     gated = pending(text, reason="SchedulingGated", schedulingGates=[{"name": "example.com/wait"}])

@@ -94,8 +94,8 @@ def test_other_fields_keep_their_values_on_the_exact_road() -> None:
             "  quote it if it is text: in YAML, true, yes, on, y and their opposites are booleans unless quoted",
             id="boolean-as-label",
         ),
-        pytest.param(pod(priority="5"), 'spec.priority: "5" is text, an integer is expected', id="integer"),
-        pytest.param(pod(priority=1.5), "spec.priority: 1.5 is a number, an integer is expected", id="fraction"),
+        pytest.param(pod(priority="5"), 'spec.priority: "5" is text, an integer of 32 bits is expected', id="integer"),
+        pytest.param(pod(priority=1.5), "spec.priority: 1.5 is a number, an integer of 32 bits is expected", id="fraction"),
         pytest.param(
             pod(hostNetwork="yes"), 'spec.hostNetwork: "yes" is text, true or false is expected', id="boolean"
         ),
@@ -116,7 +116,7 @@ def test_other_fields_keep_their_values_on_the_exact_road() -> None:
             pod(priority="5", containers=[{"name": 1}]),
             "spec.containers[0].name: 1 is a number, text is expected\n"
             '  quote it: "1"\n'
-            'spec.priority: "5" is text, an integer is expected',
+            'spec.priority: "5" is text, an integer of 32 bits is expected',
             id="all-problems-of-an-object",
         ),
         pytest.param(b"[1]", "[1] is a list, an object is expected", id="no-object"),

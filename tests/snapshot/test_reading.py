@@ -6,6 +6,7 @@ import json
 import os
 import tarfile
 import zipfile
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -303,7 +304,7 @@ BAD_POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: api-0, namespace: shop}\n
                 "s/c.json": "\0\1\2",
                 "s/d.yaml": NODE,
             },
-            's/a.yaml, document 1 (Pod shop/api-0): spec.priority: "high" is text, an integer is expected\n'
+            's/a.yaml, document 1 (Pod shop/api-0): spec.priority: "high" is text, an integer of 32 bits is expected\n'
             "s/a.yaml, document 2: line 7, column 5: mapping values are not allowed in this context\n"
             "s/b.json, document 1: line 1, column 10: is not valid JSON: the text ends too early\n"
             "s/c.json: is a binary file, not YAML or JSON\n"
@@ -394,7 +395,7 @@ def test_a_manifest_is_a_list_of_objects() -> None:
         ),
         pytest.param(
             f"{POD}spec: {{priority: x}}\n",
-            'm.yaml, document 1 (Pod shop/web): spec.priority: "x" is text, an integer is expected',
+            'm.yaml, document 1 (Pod shop/web): spec.priority: "x" is text, an integer of 32 bits is expected',
             id="wrong-type",
         ),
         pytest.param("", "m.yaml: no object that scheduling reads was found\n  files: 1 read", id="empty"),
@@ -405,6 +406,18 @@ def test_a_bad_manifest_is_a_manifest_error(text: str, message: str) -> None:
     with pytest.raises(ManifestError) as raised:
         read_manifest("m.yaml")
     assert str(raised.value) == message
+
+
+def test_other_kinds_of_a_manifest_are_counted_where_that_is_asked() -> None:
+    config_map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n"
+    write({"m.yaml": f"{POD}---\n{config_map}", "settings.yaml": config_map, "empty.yaml": ""})
+    left_out: Counter[str] = Counter()
+    assert [each.name for each, _ in read_manifest("m.yaml", left_out=left_out)] == ["web"]
+    # Another file has what is asked about.
+    assert read_manifest("settings.yaml", left_out=left_out) == []
+    assert left_out == {"ConfigMap": 2}
+    with pytest.raises(ManifestError, match="no object that scheduling reads was found"):
+        read_manifest("empty.yaml", left_out=left_out)
 
 
 def test_the_decompressors_and_yaml_are_imported_only_where_they_are_used() -> None:

@@ -81,8 +81,10 @@ def normalize(scores: Int64) -> Int64:
     >>> normalize(np.array([-5, 0, 10]))
     array([  0,  33, 100])
     """
-    lowest = int(scores.min(initial=0) if not len(scores) else scores.min())
-    difference = int(scores.max()) - lowest if len(scores) else 0
+    if not len(scores):
+        return scores
+    lowest = int(scores.min())
+    difference = int(scores.max()) - lowest
     if difference <= 0:
         return np.zeros_like(scores)
     return (float(MAX_NODE_SCORE) * ((scores - lowest).astype(np.float64) / float(difference))).astype(np.int64)

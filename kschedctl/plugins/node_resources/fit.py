@@ -49,6 +49,8 @@ from kschedctl.plugins.node_resources.strategies import (
 )
 
 TOO_MANY_PODS: Final = "Too many pods"
+#: Up to this many resources their combinations are numbered by bits, which is faster than sorting them.
+_MOST_BITS: Final = 6
 _NATIVE: Final = (CPU, MEMORY, EPHEMERAL_STORAGE)
 
 
@@ -125,12 +127,12 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             if resource != PODS:
                 unresolvable |= insufficient[i] & (amount > allocatable)
         names = tuple(wanted)
-        reason = _number(insufficient)
+        reason, lacking_of = _number(insufficient)
         code = np.where(unresolvable, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.UNSCHEDULABLE).astype(np.int8)
         code[~insufficient.any(axis=0)] = Code.SUCCESS
 
         def texts(number: int) -> tuple[str, ...]:
-            return tuple(reason_text(name) for i, name in enumerate(names) if number >> i & 1)
+            return tuple(reason_text(name) for i, name in enumerate(names) if lacking_of[i, number])
 
         def details(position: int) -> tuple[Reason, ...]:
             lacking = [name for i, name in enumerate(names) if insufficient[i, position]]
@@ -180,8 +182,8 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return weighted_mean(offers, self._weights, self._kernel, only_positive=self._ratio)
 
 
-def _number(insufficient: NDArray[np.bool_]) -> Int64:
-    """Number the combinations of lacking resources by their bits.
+def _number(insufficient: NDArray[np.bool_]) -> tuple[Int64, NDArray[np.bool_]]:
+    """Number the combinations of lacking resources.
 
     Parameters
     ----------
@@ -189,10 +191,16 @@ def _number(insufficient: NDArray[np.bool_]) -> Int64:
 
     Returns
     -------
-    ndarray of int64, shape (n_rows,)
-        Bit ``i`` is set where resource ``i`` is lacking.
+    number : ndarray of int64, shape (n_rows,)
+    lacking : ndarray of bool, shape (n_resources, n_numbers)
+        Which resources each number stands for.
     """
-    number = np.zeros(insufficient.shape[1], dtype=np.int64)
-    for i, lacking in enumerate(insufficient):
-        number |= lacking.astype(np.int64) << i
-    return number
+    n_resources, n_rows = insufficient.shape
+    if n_resources > _MOST_BITS:
+        lacking, number = np.unique(insufficient, axis=1, return_inverse=True)
+        return number.reshape(n_rows), lacking
+    bits = np.zeros(n_rows, dtype=np.int64)
+    for i, row in enumerate(insufficient):
+        bits |= row.astype(np.int64) << i
+    numbers = np.arange(1 << n_resources)
+    return bits, (numbers >> np.arange(n_resources)[:, np.newaxis] & 1).astype(np.bool_)

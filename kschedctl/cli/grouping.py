@@ -1,0 +1,98 @@
+"""Pods of one workload that are answered alike, as one answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import groupby
+
+import msgspec
+
+from kschedctl.cli.asking import provenance
+from kschedctl.cli.selection import Asked
+from kschedctl.face import SchedulingCluster
+from kschedctl.report.build import explanation
+from kschedctl.report.explanation import Explanation, WorkloadData
+from kschedctl.report.workload import T, standing_for
+from kschedctl.scheduler.decision import Decision
+
+
+@dataclass(slots=True)
+class Answered:
+    """The decision for a pod, and those of its workload that it stands for, itself among them."""
+
+    asked: Asked
+    decision: Decision
+    explanation: Explanation
+    alike: list[Asked] = field(default_factory=list)
+    workload: WorkloadData | None = None
+
+    def standing(self, answer: T) -> T:
+        """The answer for the pod as the one for its workload, where it has one."""
+        return answer if self.workload is None else standing_for(answer, self.workload)
+
+
+def answers(cluster: SchedulingCluster, asked: Iterable[Asked], seed: int | None) -> Iterator[Answered]:
+    """Decide for pods, and bring those of one workload together that get the same answer.
+
+    Parameters
+    ----------
+    cluster : SchedulingCluster
+        The cluster.
+    asked : iterable of Asked
+        The pods; those of one workload after each other.
+    seed : int or None
+        Picks one of the nodes that chance decides among.
+
+    Notes
+    -----
+    The pods of a DaemonSet, each for a node of its own, are alike where that node says the same, whatever the numbers
+    behind it; other pods where all is the same but the names.
+    """
+    for workload, members in groupby(asked, key=lambda one: one.workload):
+        if workload is None:
+            for one in members:
+                decision, explain = _decided(cluster, one, seed)
+                yield Answered(one, decision, explain())
+            continue
+        found: dict[object, Answered] = {}
+        for one in members:
+            decision, explain = _decided(cluster, one, seed)
+            told = None if one.node else explain()
+            key = _on_its_node(decision, one.node) if told is None else _but_for_name(told, one)
+            if key not in found:
+                found[key] = Answered(one, decision, told or explain())
+            found[key].alike.append(one)
+        for answered in found.values():
+            names = tuple(one.pod.name for one in answered.alike)
+            nodes = tuple(one.node for one in answered.alike if one.node)
+            whom = msgspec.structs.replace(workload, pods=names, nodes=nodes)
+            answered.workload = whom
+            yield answered
+
+
+def _decided(cluster: SchedulingCluster, one: Asked, seed: int | None) -> tuple[Decision, Callable[[], Explanation]]:
+    """The decision, and what makes its explanation, which for a large cluster takes longer."""
+    admitted = cluster.admit(one.pod, where=one.where)
+    decision = cluster.decide(admitted.pod)
+    return decision, lambda: explanation(decision, provenance(cluster, one.pod, seed, admitted))
+
+
+def _but_for_name(told: Explanation, one: Asked) -> object:
+    """All that a pod is told, without its name, which is part of those of its claims as well."""
+    return msgspec.json.encode(told).replace(one.pod.name.encode(), b"")
+
+
+def _on_its_node(decision: Decision, node: str) -> tuple[object, ...]:
+    """What a DaemonSet's pod is told about its node, but for numbers."""
+    verdict = decision.node(node)
+    preemption = decision.preemption
+    return (
+        decision.error,
+        decision.pre_enqueue,
+        decision.best == (node,),
+        verdict.status,
+        tuple((plugin, tuple(reason.text for reason in reasons)) for plugin, reasons in verdict.reasons),
+        decision.message,
+        None if preemption is None else bool(preemption.nominated),
+    )

@@ -1,0 +1,185 @@
+"""What manifests ask about, and what else they would bring into the cluster."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from msgspec import structs
+
+from kschedctl.api.defaults import DEFAULT_NAMESPACE
+from kschedctl.api.kind_names import is_namespaced
+from kschedctl.api.meta import ApiObject
+from kschedctl.api.pod import Pod
+from kschedctl.api.wording import listed
+from kschedctl.cli.selection import Asked
+from kschedctl.cli.streams import stdin
+from kschedctl.errors import ManifestError
+from kschedctl.face import SchedulingCluster
+from kschedctl.report.explanation import WorkloadData
+from kschedctl.snapshot.location import Location
+from kschedctl.snapshot.pod_choice import STDIN
+from kschedctl.snapshot.reading import read_manifest
+from kschedctl.workloads.made import MadePod
+from kschedctl.workloads.pods import WORKLOADS
+
+T = TypeVar("T", bound=ApiObject)
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A pod or workload of a manifest, the arguments that ask for it, and where it was read."""
+
+    obj: ApiObject
+    arguments: tuple[str, ...]
+    place: Location
+
+    @property
+    def where(self) -> str:
+        """Its place and, for a workload, its name, for errors."""
+        return str(self.place) if isinstance(self.obj, Pod) else f"{self.place} ({self.shown})"
+
+    @property
+    def shown(self) -> str:
+        """Its kind and name."""
+        return f"{type(self.obj).__name__} {self.obj.namespace}/{self.obj.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Manifests:
+    """What manifests hold.
+
+    Attributes
+    ----------
+    given : tuple of Given
+        Their pods and workloads.
+    others : tuple of (object, place)
+        What else that scheduling reads would be in the cluster once they are applied.
+    otherwise : tuple of Given
+        Those of the others that are asked about.
+    """
+
+    given: tuple[Given, ...]
+    others: tuple[tuple[ApiObject, Location], ...]
+    otherwise: tuple[Given, ...]
+
+    def pods(self, cluster: SchedulingCluster) -> tuple[SchedulingCluster, list[Asked]]:
+        """The pods that come of them in a cluster, and the cluster with what comes with the pods.
+
+        Raises
+        ------
+        ManifestError
+            Where a workload is not one that an API server would take, or none of them makes a pod.
+        """
+        every: list[MadePod] = []
+        asked: list[Asked] = []
+        without: list[str] = []
+        for given in self.given:
+            made = cluster.pods_of(given.obj, where=given.where)
+            if not made:
+                without.append(given.shown)
+            every += made
+            asked += _asked(given, made)
+        if without:
+            problem = f"{listed(without)}: no node is eligible, so there is no pod"
+            hint = "node selector, node affinity and tolerations decide which nodes are"
+            if not asked:
+                raise ManifestError(problem, hint=hint)
+            print(f"note: {problem}", file=sys.stderr)
+        return cluster.with_made(every), asked
+
+
+def _asked(given: Given, made: Sequence[MadePod]) -> Iterable[Asked]:
+    workload = None
+    if not isinstance(given.obj, Pod):
+        n_wanted = sum(one.replicas for one in made)
+        workload = WorkloadData(type(given.obj).__name__, given.obj.namespace, given.obj.name, n_wanted)
+    return [Asked(one.pod, given.arguments, given.where, workload, one.node) for one in made]
+
+
+def read_manifests(
+    paths: Sequence[str],
+    options: Sequence[str],
+    snapshots: Sequence[str],
+    namespace: str,
+    *,
+    otherwise: type[ApiObject] | None = None,
+) -> Manifests:
+    """Read manifests; what scheduling does not read is counted on standard error.
+
+    Parameters
+    ----------
+    paths : sequence of str
+        Those given as arguments.
+    options : sequence of str
+        Those given with ``-f``.
+    snapshots : sequence of str
+        The snapshot's paths: only one thing can be read from standard input.
+    namespace : str
+        The namespace of objects that name none; empty for the default.
+    otherwise : type, optional
+        The kind that is asked about where a manifest has no pod and no workload.
+
+    Raises
+    ------
+    ManifestError
+        Where something is wrong with them, or nothing in them can be asked about.
+    """
+    sources = [*((path, (path,)) for path in paths), *((path, ("-f", path)) for path in options)]
+    if [*(path for path, _ in sources), *snapshots].count(STDIN) > 1:
+        raise ManifestError("standard input (-) is given twice", hint="name a file for one of them")
+    given: list[Given] = []
+    others_asked: list[Given] = []
+    others: dict[tuple[type, str, str], tuple[ApiObject, Location]] = {}
+    left_out: Counter[str] = Counter()
+    for path, words in sources:
+        found = read_manifest(path, stdin=stdin() if path == STDIN else None, left_out=left_out)
+        own = [Given(in_namespace(obj, namespace), words, at) for obj, at in found if isinstance(obj, WORKLOADS)]
+        rest = [(placed(obj, namespace), at) for obj, at in found if not isinstance(obj, WORKLOADS)]
+        given += own
+        others |= {(type(obj), obj.namespace, obj.name): (obj, at) for obj, at in rest}
+        if otherwise is not None and not own:
+            others_asked += [Given(obj, words, at) for obj, at in rest if isinstance(obj, otherwise)]
+    skipped = ", ".join(f"{n} {kind}" for kind, n in sorted(left_out.items()))
+    if sources and not given and not others_asked:
+        wanted = WORKLOADS if otherwise is None else (*WORKLOADS, otherwise)
+        raise _nothing_to_ask([path for path, _ in sources], [kind.__name__ for kind, _, _ in others], skipped, wanted)
+    if skipped:
+        print(f"note: skipped, as scheduling does not read them: {skipped}", file=sys.stderr)
+    return Manifests(tuple(given), tuple(others.values()), tuple(others_asked))
+
+
+def _nothing_to_ask(
+    paths: Sequence[str], kinds: Sequence[str], skipped: str, wanted: tuple[type[ApiObject], ...]
+) -> ManifestError:
+    counts = ", ".join(f"{n} {kind}" for kind, n in sorted(Counter(kinds).items()))
+    held = "; ".join(part for part in (counts, skipped and f"{skipped} (not read)") if part)
+    names = listed([kind.__name__ for kind in wanted], "or", most=len(wanted))
+    return ManifestError("nothing to ask about", where=", ".join(paths), hint=f"it holds {held}: give a {names}")
+
+
+def in_namespace(obj: T, namespace: str) -> T:
+    """An object that is asked about, in the namespace that the command names.
+
+    Raises
+    ------
+    ManifestError
+        Where the object is of another namespace.
+    """
+    own = obj.metadata.namespace
+    if namespace and own and own != namespace:
+        raise ManifestError(
+            f"the {type(obj).__name__} {own}/{obj.name} is not of the namespace {namespace} that is given with -n",
+            hint="leave -n out, or change the manifest",
+        )
+    return placed(obj, namespace)
+
+
+def placed(obj: T, namespace: str) -> T:
+    """An object in the namespace of the command where it names none itself."""
+    if obj.namespace or not is_namespaced(type(obj)):
+        return obj
+    return structs.replace(obj, metadata=structs.replace(obj.metadata, namespace=namespace or DEFAULT_NAMESPACE))

@@ -1,0 +1,141 @@
+"""From a snapshot, or the cluster of a kubectl context, to a cluster that can be asked about pods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from kschedctl.api.meta import ApiObject
+from kschedctl.errors import ConfigError
+from kschedctl.face import SchedulingCluster
+from kschedctl.framework.config.load import load_configuration
+from kschedctl.framework.release_choice import choose_release
+from kschedctl.plugins.registry import full_registry
+from kschedctl.snapshot.load import Snapshot, load_snapshot
+from kschedctl.snapshot.location import Location
+from kschedctl.whatif.apply import edited
+from kschedctl.whatif.edits import Edit
+
+if TYPE_CHECKING:
+    from kschedctl.live.context import LiveContext
+
+
+def load(
+    *paths: str | Path,
+    kubernetes_version: str = "",
+    feature_gates: Mapping[str, bool] | None = None,
+    config: str | Path | Mapping[str, Any] | None = None,
+    stdin: BinaryIO | None = None,
+    more: Iterable[tuple[ApiObject, Location]] = (),
+    live: LiveContext | None = None,
+    edits: Sequence[Edit] = (),
+    admission: bool = True,
+) -> SchedulingCluster:
+    """Load a cluster from a snapshot, or without one from the cluster of a kubectl context.
+
+    Parameters
+    ----------
+    *paths : str or Path
+        Files, folders and archives; ``-`` is standard input.
+    kubernetes_version : str, optional
+        Whose rules apply, such as ``1.36``; by default those of the cluster's own version.
+    feature_gates : mapping of str to bool, optional
+        The scheduler's feature gates that are not at their default.
+    config : str, Path or mapping, optional
+        A KubeSchedulerConfiguration, as a file or as data.
+    stdin : BinaryIO, optional
+        Standard input.
+    more : iterable of (object, place), optional
+        Objects that are not in the snapshot and shall be in the cluster.
+    live : LiveContext, optional
+        Which cluster to ask where no paths are given; by default that of kubectl's current context.
+    edits : sequence of Edit, optional
+        Changes to try (``kschedctl.whatif.edits``), made one after the other.
+    admission : bool
+        Whether new pods go through admission before they are decided for; else they only get their defaults.
+
+    Raises
+    ------
+    InputError
+        Where something given is wrong.
+    ClusterError
+        Where a running cluster cannot be asked.
+    UnsupportedError
+        For a version or feature gate that is not modelled.
+
+    Examples
+    --------
+    >>> import kschedctl
+    >>> cluster = kschedctl.load("prod/")  # doctest: +SKIP
+    >>> decision = cluster.explain("shop/web-7")  # doctest: +SKIP
+    >>> decision.best, decision.message  # doctest: +SKIP
+    (('node-2',), '')
+    """
+    snapshot = read_snapshot(*paths, stdin=stdin, more=more, live=live)
+    return over(
+        snapshot,
+        kubernetes_version=kubernetes_version,
+        feature_gates=feature_gates,
+        config=config,
+        edits=edits,
+        admission=admission,
+    )
+
+
+def read_snapshot(
+    *paths: str | Path,
+    stdin: BinaryIO | None = None,
+    more: Iterable[tuple[ApiObject, Location]] = (),
+    live: LiveContext | None = None,
+) -> Snapshot:
+    """Read what ``load`` puts a scheduler over; parameters and errors are those of ``load``."""
+    return load_snapshot(paths, stdin=stdin, more=more) if paths else _load_live(live, more)
+
+
+def over(
+    snapshot: Snapshot,
+    *,
+    kubernetes_version: str = "",
+    feature_gates: Mapping[str, bool] | None = None,
+    config: str | Path | Mapping[str, Any] | None = None,
+    edits: Sequence[Edit] = (),
+    admission: bool = True,
+) -> SchedulingCluster:
+    """Put a scheduler over what was read; parameters and errors are those of ``load``."""
+    cluster = snapshot.cluster
+    kubelets = (node.status.node_info.kubelet_version for node in cluster.nodes.objects)
+    choice = choose_release(kubernetes_version, cluster.server_version, kubelets)
+    choice = replace(choice, release=choice.release.with_features(feature_gates or {}))
+    registry = full_registry()
+    data: bytes | Mapping[str, Any] | None
+    if isinstance(config, str | Path):
+        data, where = _read_config(config), str(config)
+    else:
+        data, where = (snapshot.scheduler_config if config is None else config), ""
+    configuration = None
+    if data is not None:
+        points = registry.extension_points(choice.release)
+        configuration = load_configuration(data, release=choice.release, implements=points, where=where)
+    if not admission:
+        snapshot = replace(snapshot, changes=(*snapshot.changes, "new pods do not go through admission"))
+    if edits:
+        made = edited(cluster, edits, release=choice.release)
+        snapshot = replace(snapshot, cluster=made.cluster, changes=(*snapshot.changes, *made.changes))
+    return SchedulingCluster(snapshot, choice, configuration, registry, admission=admission)
+
+
+def _load_live(live: LiveContext | None, more: Iterable[tuple[ApiObject, Location]]) -> Snapshot:
+    # Most commands ask no running cluster.
+    from kschedctl.live.context import LiveContext
+    from kschedctl.live.reader import load_live
+
+    return load_live(live or LiveContext(), more=more)
+
+
+def _read_config(path: str | Path) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror or error}", where=str(path)) from None

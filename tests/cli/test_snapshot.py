@@ -1,0 +1,44 @@
+"""What ``snapshot info`` tells, and that what is captured answers as what it was captured from."""
+
+from __future__ import annotations
+
+import subprocess
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from tests.cli.transcript import SHOP
+
+KSCHEDCTL = f"{sysconfig.get_path('scripts')}/kschedctl"
+
+
+def run(*arguments: str) -> str:
+    done = subprocess.run([KSCHEDCTL, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 1), done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("name", ["out", "out.tar.gz"])
+def test_captured_snapshot_answers_as_its_source(tmp_path: Path, name: str) -> None:
+    target = str(tmp_path / name)
+    run("snapshot", "-o", target, "--snapshot", str(SHOP))
+    question = ("explain", "-A", "-o", "jsonpath={range .items[*]}{.verdict.summary} {.message}\n{end}")
+    assert run(*question, "--snapshot", target) == run(*question, "--snapshot", str(SHOP))
+
+
+def test_info_of_a_captured_snapshot(tmp_path: Path) -> None:
+    target = str(tmp_path / "out.tar.gz")
+    run("snapshot", "-o", target, "--snapshot", str(SHOP), "--anonymize")
+    told = run("snapshot", "info", target)
+    assert told.startswith(f"{target}: a snapshot of 153 objects\n  captured    20")
+    assert "\n  anonymised  yes\n" in told
+    assert "\n       15 Node\n       77 Pod\n" in told
+    assert "not in it" not in told
+
+
+def test_info_of_other_files() -> None:
+    told = run("snapshot", "info", str(SHOP))
+    assert "\n  written     20" in told
+    assert "anonymised" not in told
+    assert "\n  not in it: " in told
