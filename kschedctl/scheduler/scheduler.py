@@ -6,6 +6,7 @@ from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import ManifestError
 from kschedctl.framework.config.load import SchedulerConfiguration, default_configuration
+from kschedctl.framework.cycle_state import NotModelled
 from kschedctl.framework.registry import Registry
 from kschedctl.framework.release import LATEST, Release
 from kschedctl.framework.runtime import Framework
@@ -76,4 +77,8 @@ class Scheduler:
         pod : Pod
             The pod, defaulted.
         """
-        return schedule_pod(self.framework(pod.spec.scheduler_name), pod)
+        decision = schedule_pod(self.framework(pod.spec.scheduler_name), pod)
+        for extender in self.configuration.extenders:
+            effect = "the answer is as if it had no objection and no preference"
+            decision.state.not_modelled.append(NotModelled(f"the extender {extender.url_prefix}", effect))
+        return decision

@@ -92,4 +92,5 @@ def _from_name(name: str, pod: ObjectMeta, kind: type[ApiObject]) -> str:
 
 def _owner(metadata: ObjectMeta, kind: type[ApiObject]) -> str:
     """The name of the controller that owns an object, where it is of a kind."""
-    return next((o.name for o in metadata.owner_references if o.controller and o.kind == kind.__name__), "")
+    owner = metadata.controller
+    return owner.name if owner is not None and owner.kind == kind.__name__ else ""

@@ -93,8 +93,9 @@ def _any(cluster: Cluster, active: list[int], replicas: int) -> tuple[Cluster, i
         order = _removal_order(cluster, active)
         return cluster.with_pods(removed=order[:surplus]), 0, surplus
     newest = _newest(cluster, active)
-    owner = next(owner.name for owner in newest.metadata.owner_references if owner.controller)
-    like = replace(newest, metadata=replace(newest.metadata, generate_name=f"{owner}-"))
+    owner = newest.metadata.controller
+    stem = owner.name if owner is not None else newest.name
+    like = replace(newest, metadata=replace(newest.metadata, generate_name=f"{stem}-"))
     names = fresh_names(like, -surplus, cluster.pods.index)
     return cluster.with_pods(added=[fresh_pod(newest, name=name) for name in names]), -surplus, 0
 

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
-from typing import Final
 
 from kschedctl.api.kind_names import kind_by_name, kind_names
 from kschedctl.api.meta import ApiObject
-from kschedctl.api.wording import listed
+from kschedctl.api.wording import listed, similar
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import InputError
 from kschedctl.volumes.migration import BETA_ZONE, ZONE
-
-_SHOWN: Final = 5
 
 
 def find_node(cluster: Cluster, name: str) -> int:
@@ -58,15 +54,22 @@ def find_kind(name: str) -> type[ApiObject]:
     """
     kind = kind_by_name(name)
     if kind is None:
-        hint = near(name.lower(), kind_names(), "kinds")
+        close = dict.fromkeys(_full_name(other) for other in similar(name.lower(), kind_names()))
+        known = sorted({_full_name(other) for other in kind_names()})
+        hint = f"did you mean {listed(list(close), 'or')}?" if close else f"the kinds are {', '.join(known)}"
         raise InputError(f'"{name}" is not a kind that scheduling reads', hint=hint)
     return kind
+
+
+def _full_name(name: str) -> str:
+    kind = kind_by_name(name)
+    return kind.__name__.lower() if kind is not None else name
 
 
 def near(name: str, names: Iterable[str], what: str) -> str:
     """A hint for a name that is not among some: the ones it may have been meant for."""
     known = list(dict.fromkeys(names))
-    close = get_close_matches(name, known, n=_SHOWN)
+    close = similar(name, known)
     if close:
         return f"did you mean {listed(close, 'or')}?"
     return f"the {what} are {listed(known)}" if known else f"there are no {what}"

@@ -56,3 +56,16 @@ def test_a_configuration_can_be_given(version: str) -> None:
     configuration = load_configuration(make_profile(schedulerName="mine"), release=release, implements=points)
     scheduler = Scheduler(CLUSTER, release, configuration)
     assert scheduler.explain(make_pod(schedulerName="mine")).release is release
+
+
+def test_an_extender_is_not_called_and_the_answer_says_so() -> None:
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "extenders": [{"urlPrefix": "http://extender.example", "filterVerb": "filter"}],
+    }
+    decision = decide(make_pod(), make_cluster([make_node("a")]), config=config)
+    assert [str(notice) for notice in decision.not_modelled] == [
+        "not modelled yet: the extender http://extender.example "
+        "(the answer is as if it had no objection and no preference)"
+    ]
