@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from kschedctl.api.core import Namespace, Node
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.plugins.node_ports import host_ports
 from tests.builders import GPU, HOSTNAME, ZONE, make_cluster, make_container, make_namespace, make_node, make_pod
 
 NAMESPACES = {"default": {"team": "a"}, "other": {"team": "b"}}
@@ -260,3 +262,9 @@ def worlds(draw: st.DrawFn, *aspects: str, of_nodes: tuple[str, ...] = ("labels"
     waiting = [draw(pods(*aspects, name=f"w{i}", namespaces=tuple(NAMESPACES))) for i in range(pending)]
     namespaces = [make_namespace(name, **labels) for name, labels in NAMESPACES.items()]
     return World(made, [*running, *waiting], namespaces)
+
+
+def uses_ports_once(pods: Iterable[Pod]) -> bool:
+    """Whether no two pods share a host port: of shared ones the scheduler keeps one entry, and frees it for both."""
+    ports = [port for pod in pods for port in host_ports(pod)]
+    return len(ports) == len(set(ports))

@@ -14,6 +14,7 @@ from kschedctl.admission.changes import Change, changes_between
 from kschedctl.admission.default_toleration_seconds import admit_tolerations
 from kschedctl.admission.label_keys import merge_label_keys
 from kschedctl.admission.limit_ranger import check_limits, default_limits
+from kschedctl.admission.pod_validation import check_pod
 from kschedctl.admission.priority import admit_priority
 from kschedctl.admission.resource_quota import QuotaRefusal, quota_refusals
 from kschedctl.admission.resource_validation import check_resources
@@ -108,6 +109,7 @@ def admit(pod: Pod, cluster: Cluster, *, release: FeatureGates, where: str = "")
             changes += changes_between(plugin, pod, admitted)
             warnings += warned
             pod = admitted
+        check_pod(pod, where=where)
         check_resources(pod, pod_level=rules.pod_level, where=where)
         check_limits(pod, cluster, pod_level=rules.pod_level, where=where)
         refusals = quota_refusals(pod, cluster, rules)

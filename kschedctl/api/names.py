@@ -37,7 +37,7 @@ def qualified_name_problems(value: str) -> list[str]:
     if slash and not prefix:
         problems.append("prefix part must be non-empty")
     elif slash:
-        problems += [f"prefix part {problem}" for problem in _subdomain_problems(prefix)]
+        problems += [f"prefix part {problem}" for problem in subdomain_problems(prefix)]
     if not name:
         problems.append("name part must be non-empty")
     elif _too_long(name, 63):
@@ -62,7 +62,8 @@ def extended_resource_problems(name: str) -> list[str]:
     return ["is an invalid extended resource name"] if native or qualified_name_problems(_QUOTA_PREFIX + name) else []
 
 
-def _subdomain_problems(value: str) -> list[str]:
+def subdomain_problems(value: str) -> list[str]:
+    """What is wrong with the name of most objects (``IsDNS1123Subdomain``)."""
     problems = ["must be no more than 253 bytes"] if _too_long(value, 253) else []
     return problems if re.fullmatch(_SUBDOMAIN, value) else [*problems, _SUBDOMAIN_TEXT]
 

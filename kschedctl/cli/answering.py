@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from kschedctl.api.wording import counted, similar
 from kschedctl.cli.asking import PodOptions
 from kschedctl.cli.grouping import answers as grouped
 from kschedctl.cli.output import Form, OutputForm
@@ -16,6 +17,7 @@ from kschedctl.cli.terminal import captured, open_console
 from kschedctl.errors import InputError
 from kschedctl.face import SchedulingCluster
 from kschedctl.report.explanation import Explanation, ExplanationList
+from kschedctl.report.frame import print_each_alone
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -68,6 +70,8 @@ class Answering:
         single = len(asked) == 1 and options.which.named
         complete = schedulable = True
         answers: list[Explanation] = []
+        if self._form.is_text and len(asked) > 1:
+            write(captured(self._console, lambda console: print_each_alone(console, counted(len(asked), "pod"))) + "\n")
         for i, one in enumerate(grouped(cluster, asked, options.seed)):
             answer = one.standing(one.explanation)
             complete &= answer.complete
@@ -84,7 +88,7 @@ class Answering:
         from kschedctl.report import data
 
         value = answers[0] if single else ExplanationList(items=tuple(answers))
-        write(self._form.render(value, data.as_names(answers)))
+        write(self._form.render(value, data.as_names(answers, single=single)))
 
     def _text(self, answer: Explanation, asked: Asked) -> str:
         from kschedctl.report.text import View, print_explanation
@@ -107,8 +111,6 @@ class Answering:
 
 
 def _no_such_node(cluster: SchedulingCluster, name: str) -> InputError:
-    from difflib import get_close_matches
-
-    close = get_close_matches(name, cluster.nodes.names)
+    close = similar(name, cluster.nodes.names)
     hint = f"did you mean {', '.join(close)}?" if close else "kschedctl explain POD --nodes lists them"
     return InputError(f"the snapshot has no node {name}", path="--node", hint=hint)

@@ -23,6 +23,7 @@ from kschedctl.cli.options import (
     SelectorOption,
     SnapshotOption,
     VersionOption,
+    config_file,
 )
 from kschedctl.cli.whatif_options import WhatIfOptions, takes_what_ifs
 
@@ -49,7 +50,11 @@ def diff(
     against_config: Annotated[
         str,
         typer.Option(
-            "--against-config", metavar="FILE", help="The other KubeSchedulerConfiguration.", show_default=False
+            "--against-config",
+            metavar="FILE",
+            help="The other KubeSchedulerConfiguration.",
+            show_default=False,
+            callback=config_file,
         ),
     ] = "",
     kubernetes_version: VersionOption = "",

@@ -64,6 +64,8 @@ def explain(
 
     Without a POD and -f, the pending pods are answered for: of namespace default, of -n, or with -A of all; with -l
     all pods with those labels.
+
+    With -o name a node that the pod can go to is a line, node/NODE, and of several pods pod/NAMESPACE/NAME node/NODE.
     """
     from kschedctl.cli.output import OutputForm
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from typing import Annotated
@@ -60,6 +61,11 @@ def run() -> None:
 
     What is wrong with the input is told on standard error; a mistake of our own keeps its traceback.
     """
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    if sys.stdout is None:
+        print("error: cannot write: standard output is closed", file=sys.stderr)
+        sys.exit(ExitCode.USAGE)
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a character gets a question mark instead of an error.
         stream.reconfigure(errors="replace")  # type: ignore[union-attr]

@@ -10,6 +10,20 @@ import typer
 
 SNAPSHOT_VARIABLE = "KSCHEDCTL_SNAPSHOT"
 
+
+def config_file(path: str) -> str:
+    """The path of a configuration.
+
+    Raises
+    ------
+    typer.BadParameter
+        Where it is standard input, which is for snapshots and manifests.
+    """
+    if path == "-":
+        raise typer.BadParameter("a configuration is not read from standard input (-): name a file")
+    return path
+
+
 SnapshotOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -58,7 +72,13 @@ GatesOption = Annotated[
 ]
 ConfigOption = Annotated[
     str,
-    typer.Option("--config", metavar="FILE", help="The scheduler's KubeSchedulerConfiguration.", show_default=False),
+    typer.Option(
+        "--config",
+        metavar="FILE",
+        help="The scheduler's KubeSchedulerConfiguration.",
+        show_default=False,
+        callback=config_file,
+    ),
 ]
 PodsArgument = Annotated[
     list[str] | None,

@@ -40,6 +40,10 @@ def snapshot(
         return
     if not output:
         raise typer.BadParameter("say where to write it: FILE.tar.gz or DIR", param_hint="--output")
+    if output == "-":
+        raise typer.BadParameter(
+            "a snapshot is not written to standard output: give FILE.tar.gz or DIR", param_hint="--output"
+        )
     paths = snapshot_paths(source, context, kubeconfig)
 
     from kschedctl.cli.capturing import write_snapshot

@@ -17,10 +17,12 @@ _NO_WIDTH: Final = 100_000
 def open_console(*, no_color: bool) -> Console:
     """Standard output as a console; colours only where a terminal shows them."""
     import os
+    import shutil
 
     from rich.console import Console
 
-    width = None if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit() else _NO_WIDTH
+    # COLUMNS=0 is no width; so is what is told of a pipe.
+    width = shutil.get_terminal_size((_NO_WIDTH, 0)).columns
     # Without colours there is no bold either: what is left are the characters alone.
     plain = no_color or bool(os.environ.get("NO_COLOR"))
     system: Literal["auto"] | None = None if plain else "auto"

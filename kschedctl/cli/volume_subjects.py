@@ -8,6 +8,7 @@ from typing import Final, cast
 from kschedctl.api.defaults import DEFAULT_NAMESPACE
 from kschedctl.api.pod import Pod
 from kschedctl.api.volume import PersistentVolumeClaim
+from kschedctl.api.wording import similar
 from kschedctl.cli.cluster_options import ClusterOptions
 from kschedctl.cli.manifests import Given, read_manifests
 from kschedctl.cli.selection import named_pod, split_arguments
@@ -110,10 +111,8 @@ def _namespace(options: SubjectOptions) -> str:
 
 
 def _no_such_claim(cluster: SchedulingCluster, name: str, namespace: str) -> InputError:
-    from difflib import get_close_matches
-
     claims = _claims(cluster, "")
-    close = {name} if any(c.name == name for c in claims) else set(get_close_matches(name, {c.name for c in claims}))
+    close = [name] if any(c.name == name for c in claims) else similar(name, (c.name for c in claims))
     keys = [f"{claim.namespace}/{claim.name}" for claim in claims if claim.name in close]
     where = f"{namespace}/{name}" if namespace else name
     hint = f"there is {', '.join(keys[:5])}" if keys else "kschedctl volumes -A lists all claims"

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from kschedctl.report.explanation import Data, Explanation
+from kschedctl.report.explanation import Data, Explanation, Result
 from kschedctl.report.jsonpath import evaluate, parse_template
 
 
@@ -24,10 +24,24 @@ def as_yaml(value: Data) -> str:
     return text
 
 
-def as_names(values: Sequence[Explanation]) -> str:
-    """The nodes that the pods can go to, a line each as kubectl names them; nothing for a pod that fits nowhere."""
-    chosen = ((value.verdict.picked,) if value.verdict.picked else value.verdict.nodes for value in values)
-    return "".join(f"node/{name}\n" for names in chosen for name in names)
+def as_names(values: Sequence[Explanation], *, single: bool = True) -> str:
+    """The nodes that the pods go to, a line each as kubectl names them; nothing for a pod that goes nowhere.
+
+    Parameters
+    ----------
+    values : sequence of Explanation
+        The answers.
+    single : bool
+        Whether one pod is asked about; else each line starts with the pod: ``pod/NAMESPACE/NAME node/NODE``.
+    """
+    lines = []
+    for value in values:
+        verdict, pod = value.verdict, value.pod
+        if verdict.result is Result.SCHEDULED:
+            start = "" if single else f"pod/{pod.namespace}/{pod.name} "
+            names = (verdict.picked,) if verdict.picked else verdict.nodes
+            lines += [f"{start}node/{name}\n" for name in names]
+    return "".join(lines)
 
 
 def as_jsonpath(value: Data, template: str) -> str:

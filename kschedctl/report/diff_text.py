@@ -11,7 +11,7 @@ from kschedctl.api.wording import counted, listed
 from kschedctl.report import layout
 from kschedctl.report.diff import Diff, NodeChangeData, NodeOutcomeData, Part, PodChangeData, SideData
 from kschedctl.report.explanation import MissingData
-from kschedctl.report.frame import basis, print_cautions, print_changes, print_questions
+from kschedctl.report.frame import basis, print_cautions, print_changes, print_each_alone, print_questions
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -66,6 +66,8 @@ def print_diff(console: Console, diff: Diff, view: DiffView) -> None:
         rows = [_row(group, wide=view.wide) for group in groups]
         console.print()
         layout.table(console, ("pods", "which", "what changes"), rows, numeric=(0,))
+        if diff.pods > 1:
+            print_each_alone(console, indent=2)
     if view.wide:
         for group in groups:
             _print_in_full(console, group)

@@ -56,9 +56,15 @@ def _sentences(
         yield f"{anew}{_does(new)} (before: {_does(old)})"
         return
     if Part.WINNER in parts:
-        by = _scored_by(nodes, among={*old.nodes, *new.nodes})
-        because = f" ({', '.join(by)})" if by else ""
-        yield f"{anew}goes to {_nodes(new.nodes)} instead of {_nodes(old.nodes)}{because}"
+        # Only a pod that is not tried can be left with no node and come to the same end.
+        if not new.nodes:
+            yield f"{anew}would fit nowhere (before: would go to {_nodes(old.nodes)})"
+        elif not old.nodes:
+            yield f"{anew}would go to {_nodes(new.nodes)} (before: would fit nowhere)"
+        else:
+            by = _scored_by(nodes, among={*old.nodes, *new.nodes})
+            because = f" ({', '.join(by)})" if by else ""
+            yield f"{anew}goes to {_nodes(new.nodes)} instead of {_nodes(old.nodes)}{because}"
     if Part.VICTIMS in parts:
         yield _victims(old, new)
     if Part.NODES in parts:

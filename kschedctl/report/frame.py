@@ -49,6 +49,12 @@ def print_changes(console: Console, snapshot: SnapshotData) -> None:
         layout.paragraph(console, f"what if: {change}", "bold yellow")
 
 
+def print_each_alone(console: Console, whom: str = "", indent: int = 0) -> None:
+    """Print what several pods are answered against; of a table that has them only the rest of the sentence."""
+    text = "each against the snapshot as it is, as if the others did not wait"
+    layout.paragraph(console, f"{whom}, {text}" if whom else text, "dim", indent)
+
+
 def _about(pod: PodData) -> Iterator[str]:
     amounts = [f"{_readable(name, amount)} {name}" for name, amount in pod.requests.items()]
     yield f"wants {', '.join(amounts)}" if amounts else "requests nothing"

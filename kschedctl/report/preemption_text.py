@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from kschedctl.api.wording import counted, listed
 from kschedctl.report import layout
 from kschedctl.report.explanation import NodeData
-from kschedctl.report.frame import print_cautions, print_header, print_questions
+from kschedctl.report.frame import print_cautions, print_each_alone, print_header, print_questions
 from kschedctl.report.groups import deciding_reasons, group_nodes, wording
 from kschedctl.report.preemption import (
     Cause,
@@ -147,7 +147,7 @@ def print_preemptions(console: Console, answers: Sequence[Preemption], now: date
         rows.append((name, str(answer.pod.priority), where, whom, budget))
     console.print()
     layout.table(console, ("pending pod", "priority", "makes room on", "evicting", "budget"), rows, numeric=(1,))
-    layout.paragraph(console, "each against the snapshot as it is, as if the others were not there", "dim", indent=2)
+    print_each_alone(console, indent=2)
     print_questions(console, [("One of them", one), ("All in full", every)])
 
 

@@ -131,7 +131,7 @@ def _claim(found: ClaimOverview, nodes: Sequence[NodeVolumesData], position: int
         ),
         zones=found.zones,
         trap=_trap(found.trap, claim) if found.trap is not None else None,
-        usable=unknown or (may and outcome.action not in _FAILURES),
+        usable=unknown or (may and not found.stranded and outcome.action not in _FAILURES),
     )
 
 
@@ -188,16 +188,15 @@ def _claim_summary(found: ClaimOverview, nodes: Sequence[NodeVolumesData], verdi
     if not verdicts:
         return f"{start}."
     usable = [node for node, verdict in zip(nodes, verdicts, strict=True) if verdict.usable]
-    return f"{start}. {_room(usable, nodes, 'A pod with it')}"
+    return f"{start}. A pod with it can run {f'on {_share(usable, nodes)}' if usable else 'nowhere'}."
 
 
-def _room(usable: Sequence[NodeVolumesData], nodes: Sequence[NodeVolumesData], subject: str) -> str:
-    if not usable:
-        return f"{subject} can run nowhere."
+def _share(usable: Sequence[NodeVolumesData], nodes: Sequence[NodeVolumesData]) -> str:
+    """How many nodes are usable, and in which zones where that is not all of them; at least one is."""
     zones = sorted({node.zone for node in usable})
     tied = all(zones) and len(zones) < len({node.zone for node in nodes})
     within = f", in zone {listed(zones, 'or')} alone" if tied else ""
-    return f"{subject} can run on {len(usable)} of {counted(len(nodes), 'node')}{within}."
+    return f"{len(usable)} of {counted(len(nodes), 'node')}{within}"
 
 
 def _pod_summary(found: PodOverview, claims: tuple[ClaimData, ...], nodes: tuple[NodeVolumesData, ...]) -> str:
@@ -210,10 +209,14 @@ def _pod_summary(found: PodOverview, claims: tuple[ClaimData, ...], nodes: tuple
     if waiting:
         verb = "is" if len(waiting) == 1 else "are"
         return f"{name} waits: {listed(waiting)} {verb} for the PersistentVolume controller to bind first."
+    usable = [node for node in nodes if node.usable]
+    who = "claim leaves" if len(claims) == 1 else f"{len(claims)} claims leave"
     if found.conflict:
-        return f"{name} can run nowhere: {_conflict(found, claims)}."
-    subject = f"With claim {claims[0].name}, {name}" if len(claims) == 1 else f"With its {len(claims)} claims, {name}"
-    text = _room([node for node in nodes if node.usable], nodes, subject)
+        text = f"{name} can run nowhere: {_conflict(found, claims)}."
+        if usable:
+            text += f" Its {who} it {_share(usable, nodes)}; its node selection allows none of these."
+        return text
+    text = f"{name}: its {who} it {_share(usable, nodes)}."
     if found.selected_zones:
         text += f" Its node selection asks for zone {listed(found.selected_zones, 'or')} alone."
     return text

@@ -112,7 +112,7 @@ def print_pod(console: Console, answer: PodVolumes, view: VolumesView) -> None:
 def print_claims(console: Console, answers: Sequence[ClaimVolumes], view: VolumesView) -> None:
     """Print several claims, a row each; there is at least one."""
     claims = [answer.claim for answer in answers]
-    bound = sum(claim.controller.action is Action.KEEP for claim in claims)
+    bound = sum(claim.usable and claim.controller.action is Action.KEEP for claim in claims)
     stuck = sum(not claim.usable for claim in claims)
     trapped = sum(claim.trap is not None for claim in claims)
     verdicts = [f"{bound} bound"]
@@ -135,7 +135,8 @@ def print_claims(console: Console, answers: Sequence[ClaimVolumes], view: Volume
 def _print_table(console: Console, claims: Sequence[ClaimData], *, with_pods: bool) -> None:
     rows = []
     for claim in claims:
-        zones = listed(claim.zones, "or") or "-"
+        without_node = not claim.usable and claim.controller.action in (Action.KEEP, Action.BIND)
+        zones = listed(claim.zones, "or") or ("no node left" if without_node else "-")
         pods = (listed(claim.pods, most=_NAMED) or "-",) if with_pods else ()
         controller = claim.controller
         state = _STATES[controller.action].format(volume=controller.volume, provisioner=controller.provisioner)

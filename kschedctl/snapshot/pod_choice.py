@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,6 +14,7 @@ from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.quantity import QUANTITY_HINT, QuantityError
 from kschedctl.api.selectors import SelectorError
+from kschedctl.api.wording import similar
 from kschedctl.cluster.interning import PodInterner
 from kschedctl.cluster.pods import Pods
 from kschedctl.errors import InputError, ManifestError
@@ -147,10 +147,10 @@ def _hint(pods: Pods, name: str) -> str:
     elsewhere = [pods.key(index) for (_, own), index in pods.index.items() if own == name]
     if elsewhere:
         return f"there is {_listed(elsewhere)}"
-    close = set(get_close_matches(name, {own for _, own in pods.index}, n=_SHOWN))
+    close = similar(name, (own for _, own in pods.index))
     if close:
         return f"did you mean {_listed(pods.key(i) for (_, own), i in pods.index.items() if own in close)}?"
-    return "pods that have finished are not in question" if len(pods) else "the snapshot has no pods"
+    return "finished pods are left out" if len(pods) else "the snapshot has no pods"
 
 
 def _listed(names: Iterable[str]) -> str:

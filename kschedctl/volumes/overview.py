@@ -66,7 +66,9 @@ class ClaimOverview:
     storage_class : StorageClass or None
         Its class, where it has one that exists; the default class where it would be given that.
     zones : tuple of str
-        The zones it ties its pods to; empty where it leaves all zones open.
+        The zones it ties its pods to; empty where it leaves all zones open, or no node.
+    stranded : bool
+        Whether it has a volume that can be used from no node.
     pods : tuple of str
         ``namespace/name`` of the pods that use it.
     trap : Trap or None
@@ -78,6 +80,7 @@ class ClaimOverview:
     volume: PersistentVolume | None
     storage_class: StorageClass | None
     zones: tuple[str, ...]
+    stranded: bool
     pods: tuple[str, ...]
     trap: Trap | None
 
@@ -141,12 +144,14 @@ class VolumeOverview:
         name = claim_class(effective)
         storage_class = cluster.get(StorageClass, name) if name else None
         volume = cluster.get(PersistentVolume, claim.spec.volume_name) if claim.spec.volume_name else None
+        open_ = self._open_nodes((claim,))
         return ClaimOverview(
             claim,
             outcome,
             volume,
             storage_class,
-            self._tied_zones(self._open_nodes((claim,))),
+            self._tied_zones(open_),
+            not open_.any(),
             tuple(self._pods_using(claim)),
             self._trap(outcome, storage_class),
         )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,13 +11,13 @@ from kschedctl.api.pod import Pod
 from kschedctl.framework.interface import Plugin
 from kschedctl.framework.status import Code
 from kschedctl.plugins.inter_pod_affinity.plugin import InterPodAffinity
-from kschedctl.plugins.node_ports import NodePorts, host_ports
+from kschedctl.plugins.node_ports import NodePorts
 from kschedctl.plugins.node_resources.fit import NodeResourcesFit
 from kschedctl.plugins.pod_topology_spread.plugin import PodTopologySpread
 from kschedctl.testing.contract import plugin_checks
 from kschedctl.testing.samples import Sample, World
 from tests.builders import ZONE, decide, make_cluster, make_node, make_pod, said
-from tests.strategies import pods, worlds
+from tests.strategies import pods, uses_ports_once, worlds
 
 
 @pytest.mark.parametrize(
@@ -36,7 +34,7 @@ from tests.strategies import pods, worlds
 def test_overlay_equals_really_changing(
     plugin: type[Plugin], aspect: str, of_nodes: tuple[str, ...], data: st.DataObject
 ) -> None:
-    world = data.draw(worlds(aspect, of_nodes=of_nodes, pending=2).filter(lambda world: _uses_ports_once(world.pods)))
+    world = data.draw(worlds(aspect, of_nodes=of_nodes, pending=2).filter(lambda world: uses_ports_once(world.pods)))
     pod = data.draw(pods(aspect, "nodeSelector", "tolerations").filter(_selects_something))
     sample = Sample("drawn", pod, World((*world.nodes, *world.pods, *world.namespaces)))
     checks = {check.clause.__name__: check for check in plugin_checks(plugin, samples=[sample])}
@@ -47,12 +45,6 @@ def _selects_something(pod: Pod) -> bool:
     """Leave out what the scheduler itself counts differently; see the table below."""
     constraints = pod.spec.topology_spread_constraints
     return all(constraint.label_selector != LabelSelector() for constraint in constraints)
-
-
-def _uses_ports_once(pods: Iterable[Pod]) -> bool:
-    """Leave out pods that share a host port, of which the scheduler keeps a set; see the tables below."""
-    ports = [port for pod in pods for port in host_ports(pod)]
-    return len(ports) == len(set(ports))
 
 
 WEB = {"app": "web"}

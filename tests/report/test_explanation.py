@@ -17,7 +17,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.release_choice import choose_release
 from kschedctl.report.build import exact_quantity, explanation
 from kschedctl.report.data import as_json, as_names, as_yaml
-from kschedctl.report.explanation import Explanation, ExplanationList, schema
+from kschedctl.report.explanation import Explanation, ExplanationList, Result, schema
 from kschedctl.report.provenance import Provenance
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.snapshot.missing import find_missing
@@ -96,7 +96,11 @@ def test_names_are_the_nodes_it_can_go_to() -> None:
     tied = make_cluster([make_node("b"), make_node("a")])
     assert as_names([explain(tied, make_pod())]) == "node/a\nnode/b\n"
     assert as_names([explain(tied, make_pod(), seed=1)]) in ("node/a\n", "node/b\n")
+    assert as_names([explain(tied, make_pod())], single=False) == "pod/default/pod node/a\npod/default/pod node/b\n"
     assert as_names([explain(*ANSWERS["fits nowhere"])]) == ""
+    gated = explain(tied, make_pod(schedulingGates=[{"name": "wait"}]))
+    assert (gated.verdict.result, gated.verdict.nodes) == (Result.GATED, ("a", "b"))
+    assert as_names([gated]) == ""
 
 
 def test_same_seed_picks_the_same_node() -> None:

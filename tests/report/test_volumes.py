@@ -104,7 +104,7 @@ def test_lists_are_valid_by_the_schema() -> None:
 @pytest.mark.parametrize(
     ("case", "usable", "summary"),
     [
-        ("one zone", True, "With claim default/in-a, default/web can run on 2 of 3 nodes, in zone a alone."),
+        ("one zone", True, "default/web: its claim leaves it 2 of 3 nodes, in zone a alone."),
         (
             "two zones",
             False,
@@ -113,7 +113,8 @@ def test_lists_are_valid_by_the_schema() -> None:
         (
             "node selection",
             False,
-            "default/web can run nowhere: claim default/in-a ties it to zone a, its node selection asks for zone b.",
+            "default/web can run nowhere: claim default/in-a ties it to zone a, its node selection asks for zone b. "
+            "Its claim leaves it 2 of 3 nodes, in zone a alone; its node selection allows none of these.",
         ),
         ("none", True, "default/web uses no claims: its volumes tie it to no node."),
     ],

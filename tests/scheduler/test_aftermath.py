@@ -24,7 +24,9 @@ def follow(*, spare_cpu: str) -> Aftermath:
     """A pod of 4 cpu takes node a from three pods; node b has some room, but not for it."""
     started = {"startTime": "2026-01-01T08:00:00Z"}
     pods = [
-        make_pod("report", node="a", requests={"cpu": "2"}, owner=JOB, status=started, terminationGracePeriodSeconds=60),
+        make_pod(
+            "report", node="a", requests={"cpu": "2"}, owner=JOB, status=started, terminationGracePeriodSeconds=60
+        ),
         make_pod("logs", node="a", requests={"cpu": "1"}, owner=DAEMON_SET, status=started, affinity=ON_A),
         make_pod("by-hand", node="a", requests={"cpu": "1"}, status=started),
     ]

@@ -95,7 +95,9 @@ def test_other_fields_keep_their_values_on_the_exact_road() -> None:
             id="boolean-as-label",
         ),
         pytest.param(pod(priority="5"), 'spec.priority: "5" is text, an integer of 32 bits is expected', id="integer"),
-        pytest.param(pod(priority=1.5), "spec.priority: 1.5 is a number, an integer of 32 bits is expected", id="fraction"),
+        pytest.param(
+            pod(priority=1.5), "spec.priority: 1.5 is a number, an integer of 32 bits is expected", id="fraction"
+        ),
         pytest.param(
             pod(hostNetwork="yes"), 'spec.hostNetwork: "yes" is text, true or false is expected', id="boolean"
         ),

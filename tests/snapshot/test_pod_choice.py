@@ -28,7 +28,7 @@ def test_finds_by_namespace_and_name() -> None:
         ("web-1", None, "the snapshot has 2 pods of the name web-1", "name one: shop/web-1, test/web-1"),
         ("api-1", "test", "the snapshot has no pod test/api-1", "there is shop/api-1"),
         ("apy-1", "shop", "the snapshot has no pod shop/apy-1", "did you mean shop/api-1?"),
-        ("zzz", None, "the snapshot has no pod zzz in any namespace", "pods that have finished are not in question"),
+        ("zzz", None, "the snapshot has no pod zzz in any namespace", "finished pods are left out"),
     ],
 )
 def test_tells_what_there_is_instead(name: str, namespace: str | None, problem: str, hint: str) -> None:

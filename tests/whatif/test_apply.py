@@ -222,7 +222,10 @@ def test_what_a_node_is_after_a_change(case: str) -> None:
 REFUSED: dict[str, tuple[Iterable[Edit], str]] = {
     "unknown node": ([Cordon("a11")], "cordon a11: the cluster has no node a11\n  did you mean a1"),
     "unknown zone": ([FailZone("c")], 'fail zone c: the cluster has no node in zone "c"\n  the zones are a and b'),
-    "unknown kind": ([Delete("pdbs", "web")], '"pdbs" is not a kind that scheduling reads\n  did you mean pdb'),
+    "unknown kind": (
+        [Delete("pdbs", "web")],
+        '"pdbs" is not a kind that scheduling reads\n  did you mean poddisruptionbudget?',
+    ),
     "unknown object": ([Delete("pdb", "wep")], "no PodDisruptionBudget default/wep\n  did you mean default/web?"),
     "object of another namespace": ([Delete("po", "other")], "no Pod default/other\n  there is batch/other"),
     "unknown workload": ([SetReplicas("deploy", "wed", 2)], "no Deployment default/wed\n  did you mean default/web?"),
