@@ -21,6 +21,7 @@ _Found = Iterator[tuple[str, str]]
 _DO_NOT_SCHEDULE: Final = "DoNotSchedule"
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
+_REQUIRED_VALUE: Final = "Required value"
 _WEIGHTS: Final = range(1, 101)
 _PORTS: Final = range(1, 65536)
 
@@ -204,9 +205,6 @@ def _one_of(value: str, supported: tuple[str, ...], path: str) -> _Found:
     if value not in supported:
         known = ", ".join(map(_quoted, supported))
         yield path, f"Unsupported value: {_quoted(value)}: supported values: {known}"
-
-
-_REQUIRED_VALUE: Final = "Required value"
 
 
 def _invalid(value: str | int, problem: str) -> str:

@@ -47,6 +47,20 @@ def made(kind: str, name: str, api_version: str = "v1", *, namespace: str = "", 
 
 
 CLASSES = "scheduling.k8s.io/v1"
+SPREAD = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+def with_port(**port: Any) -> dict[str, Any]:
+    return container() | {"ports": [{"containerPort": 80, **port}]}
+
+
+def node_affinity(operator: str) -> dict[str, Any]:
+    requirement = {"key": "a", "operator": operator, "values": ["b"]}
+    return {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{"matchExpressions": [requirement]}]}}}
+
+
 SETUP = [
     *(made("Namespace", name) for name in (FREE, LIMITED, WORK)),
     made("PriorityClass", "high", CLASSES, value=1000),
@@ -164,8 +178,6 @@ def term(**fields: Any) -> dict[str, Any]:
     return {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "web"}}, **fields}
 
 
-REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 AFFINITY = {
     "podAntiAffinity": {
         REQUIRED: [term(matchLabelKeys=["pod-template-hash"], mismatchLabelKeys=["tenant"])],
@@ -263,6 +275,35 @@ def test_an_admitted_pod(plane: ControlPlane, given: dict[str, Any]) -> None:
         ),
         pytest.param(pod(LIMITED, container(limits={"example.com/gpu": "3"})), id="more devices than the quota has"),
         pytest.param(pod(LIMITED, priorityClassName="high"), id="a quota of a priority class"),
+        pytest.param(pod(containers=[]), id="no containers"),
+        pytest.param(pod(containers=[container(), container()]), id="two containers of one name"),
+        pytest.param(pod(containers=[with_port(hostPort=70000)]), id="a host port out of range"),
+        pytest.param(pod(containers=[with_port(protocol="HTTP")]), id="an unknown protocol"),
+        pytest.param(pod(containers=[container(restartPolicy="Sometimes")]), id="an unknown restart policy"),
+        pytest.param(pod(preemptionPolicy="Sometimes"), id="an unknown preemption policy"),
+        pytest.param(pod(nodeSelector={"a b": "c"}), id="a node selector with a key that is no label"),
+        pytest.param(pod(nodeSelector={"a": "c d"}), id="a node selector with a value that is no label"),
+        pytest.param(pod(tolerations=[{"operator": "Equal"}]), id="a toleration without a key"),
+        pytest.param(pod(tolerations=[{"key": "a", "operator": "Exists", "value": "b"}]), id="Exists with a value"),
+        pytest.param(pod(tolerations=[{"key": "a", "effect": "NoRun"}]), id="an unknown effect"),
+        pytest.param(pod(tolerations=[{"key": "a", "tolerationSeconds": 5}]), id="seconds without NoExecute"),
+        pytest.param(pod(topologySpreadConstraints=[SPREAD | {"maxSkew": 0}]), id="a skew of zero"),
+        pytest.param(pod(topologySpreadConstraints=[SPREAD | {"minDomains": 0}]), id="zero domains"),
+        pytest.param(pod(topologySpreadConstraints=[SPREAD | {"topologyKey": ""}]), id="spread over nothing"),
+        pytest.param(pod(topologySpreadConstraints=[SPREAD | {"whenUnsatisfiable": "No"}]), id="an unknown action"),
+        pytest.param(pod(topologySpreadConstraints=[SPREAD, SPREAD]), id="one constraint twice"),
+        pytest.param(
+            pod(topologySpreadConstraints=[SPREAD | {"nodeTaintsPolicy": "Perhaps"}]), id="an unknown taints policy"
+        ),
+        pytest.param(pod(affinity=node_affinity("Contains")), id="an unknown node operator"),
+        pytest.param(
+            pod(affinity={"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": []}}}), id="no node selector terms"
+        ),
+        pytest.param(pod(affinity={"podAffinity": {REQUIRED: [{"labelSelector": {}}]}}), id="no topology key"),
+        pytest.param(
+            pod(affinity={"podAntiAffinity": {PREFERRED: [{"weight": 0, "podAffinityTerm": {"topologyKey": "a"}}]}}),
+            id="a weight of zero",
+        ),
     ],
 )
 def test_a_refused_pod(plane: ControlPlane, given: dict[str, Any]) -> None:
