@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from kschedctl.admission.priority import PREEMPT_LOWER_PRIORITY
 from kschedctl.admission.resource_validation import amounts_of, containers_of
+from kschedctl.api import field_errors
 from kschedctl.api.meta import Labels
 from kschedctl.api.names import label_value_problems, qualified_name_problems, subdomain_problems
 from kschedctl.api.node_selector import NodeAffinity, NodeSelectorTerm
@@ -21,7 +22,6 @@ _Found = Iterator[tuple[str, str]]
 _DO_NOT_SCHEDULE: Final = "DoNotSchedule"
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
-_REQUIRED_VALUE: Final = "Required value"
 _WEIGHTS: Final = range(1, 101)
 _PORTS: Final = range(1, 65536)
 
@@ -52,18 +52,18 @@ def _of_pod(pod: Pod) -> _Found:
     spec = pod.spec
     if pod.name:
         for problem in subdomain_problems(pod.name):
-            yield "metadata.name", _invalid(pod.name, problem)
+            yield "metadata.name", field_errors.invalid(pod.name, problem)
     yield from _of_labels(pod.metadata.labels, "metadata.labels")
     if not spec.containers:
-        yield "spec.containers", _REQUIRED_VALUE
+        yield "spec.containers", field_errors.required()
     names: set[str] = set()
     for path, container in containers_of(pod):
         yield from _of_container(container, path)
         if container.name and container.name in names:
-            yield f"{path}.name", f"Duplicate value: {_quoted(container.name)}"
+            yield f"{path}.name", field_errors.duplicate(container.name)
         names.add(container.name)
     if spec.preemption_policy:
-        yield from _one_of(spec.preemption_policy, ("PreemptLowerPriority", "Never"), "spec.preemptionPolicy")
+        yield from _one_of(spec.preemption_policy, (PREEMPT_LOWER_PRIORITY, "Never"), "spec.preemptionPolicy")
     yield from _of_labels(spec.node_selector, "spec.nodeSelector")
     if spec.affinity is not None:
         if spec.affinity.node_affinity is not None:
@@ -83,17 +83,17 @@ def _of_container(container: Container, path: str) -> _Found:
     for i, port in enumerate(container.ports):
         at = f"{path}.ports[{i}]"
         if not port.container_port:
-            yield f"{at}.containerPort", _REQUIRED_VALUE
+            yield f"{at}.containerPort", field_errors.required()
         for name, number in (("containerPort", port.container_port), ("hostPort", port.host_port)):
             if number and number not in _PORTS:
-                yield f"{at}.{name}", _invalid(number, "must be between 1 and 65535, inclusive")
+                yield f"{at}.{name}", field_errors.invalid(number, "must be between 1 and 65535, inclusive")
         yield from _one_of(port.protocol, ("SCTP", "TCP", "UDP"), f"{at}.protocol")
     if container.restart_policy:
         yield from _one_of(container.restart_policy, ("Always", "Never", "OnFailure"), f"{path}.restartPolicy")
     for name, amounts in zip(("requests", "limits"), amounts_of(container.resources, path), strict=True):
         for resource, amount in amounts.items():
             if amount.nanos < 0:
-                problem = _invalid(str(amount), "must be greater than or equal to 0")
+                problem = field_errors.invalid(str(amount), "must be greater than or equal to 0")
                 yield f"{path}.resources.{name}[{resource}]", problem
 
 
@@ -101,21 +101,22 @@ def _of_toleration(toleration: Toleration, path: str) -> _Found:
     operator = toleration.operator
     if toleration.key:
         for problem in qualified_name_problems(toleration.key):
-            yield f"{path}.key", _invalid(toleration.key, problem)
+            yield f"{path}.key", field_errors.invalid(toleration.key, problem)
     elif operator != EXISTS:
         problem = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
-        yield f"{path}.operator", _invalid(operator, problem)
+        yield f"{path}.operator", field_errors.invalid(operator, problem)
     if toleration.toleration_seconds is not None and toleration.effect != NO_EXECUTE:
         problem = "effect must be 'NoExecute' when `tolerationSeconds` is set"
-        yield f"{path}.effect", _invalid(toleration.effect, problem)
+        yield f"{path}.effect", field_errors.invalid(toleration.effect, problem)
     if operator in ("", "Equal"):
         problems = label_value_problems(toleration.value)
         if problems:
-            yield f"{path}.operator", _invalid(toleration.value, ";".join(problems))
+            yield f"{path}.operator", field_errors.invalid(toleration.value, ";".join(problems))
     elif operator != EXISTS:
         yield from _one_of(operator, ("Equal", EXISTS), f"{path}.operator")
     elif toleration.value:
-        yield f"{path}.operator", _invalid(toleration.value, "value must be empty when `operator` is 'Exists'")
+        problem = "value must be empty when `operator` is 'Exists'"
+        yield f"{path}.operator", field_errors.invalid(toleration.value, problem)
     if toleration.effect:
         yield from _one_of(toleration.effect, (NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE), f"{path}.effect")
 
@@ -125,20 +126,20 @@ def _of_spread(constraints: Sequence[TopologySpreadConstraint]) -> _Found:
         path = f"spec.topologySpreadConstraints[{i}]"
         action = constraint.when_unsatisfiable
         if constraint.max_skew < 1:
-            yield f"{path}.maxSkew", _invalid(constraint.max_skew, "must be greater than zero")
+            yield f"{path}.maxSkew", field_errors.invalid(constraint.max_skew, "must be greater than zero")
         if not constraint.topology_key:
-            yield f"{path}.topologyKey", f"{_REQUIRED_VALUE}: can not be empty"
+            yield f"{path}.topologyKey", field_errors.required("can not be empty")
         yield from _one_of(action, (_DO_NOT_SCHEDULE, "ScheduleAnyway"), f"{path}.whenUnsatisfiable")
         kind = (constraint.topology_key, action)
         if any((other.topology_key, other.when_unsatisfiable) == kind for other in constraints[i + 1 :]):
-            written = _quoted(f"{{{constraint.topology_key}, {action}}}")
-            yield f"{path}.{{topologyKey, whenUnsatisfiable}}", f"Duplicate value: {written}"
+            pair = f"{{{constraint.topology_key}, {action}}}"
+            yield f"{path}.{{topologyKey, whenUnsatisfiable}}", field_errors.duplicate(pair)
         domains = constraint.min_domains
         if domains is not None and domains < 1:
-            yield f"{path}.minDomains", _invalid(domains, "must be greater than zero")
+            yield f"{path}.minDomains", field_errors.invalid(domains, "must be greater than zero")
         if domains is not None and action != _DO_NOT_SCHEDULE:
             problem = f"can only use minDomains if whenUnsatisfiable={_DO_NOT_SCHEDULE}, not {action}"
-            yield f"{path}.minDomains", _invalid(domains, problem)
+            yield f"{path}.minDomains", field_errors.invalid(domains, problem)
         for name, policy in (
             ("nodeAffinityPolicy", constraint.node_affinity_policy),
             ("nodeTaintsPolicy", constraint.node_taints_policy),
@@ -152,7 +153,7 @@ def _of_node_affinity(affinity: NodeAffinity, path: str) -> _Found:
     if required is not None:
         terms = f"{path}.{_REQUIRED}.nodeSelectorTerms"
         if not required.node_selector_terms:
-            yield terms, f"{_REQUIRED_VALUE}: must have at least one node selector term"
+            yield terms, field_errors.required("must have at least one node selector term")
         for i, term in enumerate(required.node_selector_terms):
             yield from _of_node_term(term, f"{terms}[{i}]")
     for i, preferred in enumerate(affinity.preferred_during_scheduling_ignored_during_execution):
@@ -168,7 +169,7 @@ def _of_node_term(term: NodeSelectorTerm, path: str) -> _Found:
     ):
         for i, requirement in enumerate(requirements):
             if requirement.operator not in operators:
-                problem = _invalid(requirement.operator, "not a valid selector operator")
+                problem = field_errors.invalid(requirement.operator, "not a valid selector operator")
                 yield f"{path}.{name}[{i}].operator", problem
 
 
@@ -183,33 +184,24 @@ def _of_pod_affinity(affinity: PodAffinity, path: str) -> _Found:
 
 def _of_topology_key(term: PodAffinityTerm, path: str) -> _Found:
     if not term.topology_key:
-        yield f"{path}.topologyKey", f"{_REQUIRED_VALUE}: can not be empty"
+        yield f"{path}.topologyKey", field_errors.required("can not be empty")
     for problem in qualified_name_problems(term.topology_key):
-        yield f"{path}.topologyKey", _invalid(term.topology_key, problem)
+        yield f"{path}.topologyKey", field_errors.invalid(term.topology_key, problem)
 
 
 def _of_weight(weight: int, path: str) -> _Found:
     if weight not in _WEIGHTS:
-        yield f"{path}.weight", _invalid(weight, "must be in the range 1-100")
+        yield f"{path}.weight", field_errors.invalid(weight, "must be in the range 1-100")
 
 
 def _of_labels(labels: Labels, path: str) -> _Found:
     for key, value in labels.items():
         for problem in qualified_name_problems(key):
-            yield path, _invalid(key, problem)
+            yield path, field_errors.invalid(key, problem)
         for problem in label_value_problems(value):
-            yield path, _invalid(value, problem)
+            yield path, field_errors.invalid(value, problem)
 
 
 def _one_of(value: str, supported: tuple[str, ...], path: str) -> _Found:
     if value not in supported:
-        known = ", ".join(map(_quoted, supported))
-        yield path, f"Unsupported value: {_quoted(value)}: supported values: {known}"
-
-
-def _invalid(value: str | int, problem: str) -> str:
-    return f"Invalid value: {_quoted(value)}: {problem}"
-
-
-def _quoted(value: str | int) -> str:
-    return json.dumps(value, ensure_ascii=False)
+        yield path, field_errors.unsupported(value, supported)

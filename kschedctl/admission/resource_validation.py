@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kschedctl.api import field_errors
 from kschedctl.api.canonical import Amount, Amounts, forms, parse_amounts
 from kschedctl.api.pod import Container, Pod, ResourceRequirements
 from kschedctl.api.resources import (
@@ -98,17 +99,17 @@ def _of_pod(pod: Pod) -> Iterator[tuple[str, str]]:
     for name, total in container_requests.items():
         if name in requests and total.nanos > requests[name].nanos:
             problem = f"must be greater than or equal to aggregate container requests of {total}"
-            yield f"spec.resources.requests[{name}]", _invalid(requests[name], problem)
+            yield f"spec.resources.requests[{name}]", field_errors.invalid(str(requests[name]), problem)
     for name, total in container_limits.items():
         # Of other resources, containers may together have more than the pod.
         if name.startswith(HUGEPAGES_PREFIX) and name in limits and total.nanos > limits[name].nanos:
             problem = f"must be greater than or equal to aggregate container limits of {total}"
-            yield f"spec.resources.limits[{name}]", _invalid(limits[name], problem)
+            yield f"spec.resources.limits[{name}]", field_errors.invalid(str(limits[name]), problem)
     for i, container in enumerate(pod.spec.containers):
         for name, limit in amounts_of(container.resources, f"spec.containers[{i}]")[1].items():
             if name in limits and limit.nanos > limits[name].nanos:
                 problem = f"must be less than or equal to pod limits of {limits[name]}"
-                yield f"spec.containers[{i}].resources.limits[{name}]", _invalid(limit, problem)
+                yield f"spec.containers[{i}].resources.limits[{name}]", field_errors.invalid(str(limit), problem)
 
 
 def requests_beyond_limits(requests: Amounts, limits: Amounts) -> Iterator[str]:
@@ -125,10 +126,6 @@ def requests_beyond_limits(requests: Amounts, limits: Amounts) -> Iterator[str]:
             continue
         # Extended resources and huge pages are handed out whole.
         if request.nanos != limit.nanos and (is_extended_resource(name) or name.startswith(HUGEPAGES_PREFIX)):
-            yield _invalid(request, f"must be equal to {name} limit of {limit}")
+            yield field_errors.invalid(str(request), f"must be equal to {name} limit of {limit}")
         elif request.nanos > limit.nanos:
-            yield _invalid(request, f"must be less than or equal to {name} limit of {limit}")
-
-
-def _invalid(amount: Amount, problem: str) -> str:
-    return f'Invalid value: "{amount}": {problem}'
+            yield field_errors.invalid(str(request), f"must be less than or equal to {name} limit of {limit}")

@@ -16,8 +16,9 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import UNSET, inspect
 
+from kschedctl.api.field_errors import go_json
 from kschedctl.framework.config.duration import Duration
-from kschedctl.framework.config.problems import Problems, child, go_json
+from kschedctl.framework.config.problems import Problems, child
 
 T = TypeVar("T", bound=msgspec.Struct)
 

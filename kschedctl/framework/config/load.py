@@ -10,6 +10,8 @@ from typing import Any, Final, NoReturn
 
 import msgspec
 
+from kschedctl.api.defaults import DEFAULT_SCHEDULER_NAME
+from kschedctl.api.field_errors import go_json
 from kschedctl.errors import ConfigError, InputError
 from kschedctl.framework.config.args import (
     ARGS,
@@ -20,11 +22,10 @@ from kschedctl.framework.config.args import (
 )
 from kschedctl.framework.config.args_validation import validate_args
 from kschedctl.framework.config.decode import Decoder, Fields
-from kschedctl.framework.config.problems import Problems, go_json
+from kschedctl.framework.config.problems import Problems
 from kschedctl.framework.config.profile import Implements, Profile, ProfileBuilder
 from kschedctl.framework.config.types import (
     API_VERSION,
-    DEFAULT_SCHEDULER_NAME,
     KIND,
     Extender,
     KubeSchedulerConfiguration,

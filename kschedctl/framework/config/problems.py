@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
+from kschedctl.api import field_errors
 from kschedctl.errors import ConfigError
 
 
 def child(path: str, name: str) -> str:
     """The path of a field of the object at a path."""
     return f"{path}.{name}" if path else name
-
-
-def go_json(value: Any) -> str:
-    """A value as the scheduler prints it in a message: compact JSON."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 class Problems:
@@ -30,11 +25,11 @@ class Problems:
 
     def invalid(self, path: str, value: Any, detail: str) -> None:
         """A value that is not allowed."""
-        self.add(path, f"Invalid value: {go_json(value)}: {detail}")
+        self.add(path, field_errors.invalid(value, detail))
 
     def required(self, path: str, detail: str = "") -> None:
         """A value that is missing."""
-        self.add(path, f"Required value: {detail}" if detail else "Required value")
+        self.add(path, field_errors.required(detail))
 
     def forbidden(self, path: str, detail: str) -> None:
         """A value that may not be given here."""
@@ -42,12 +37,11 @@ class Problems:
 
     def duplicate(self, path: str, value: Any) -> None:
         """A value that another one repeats."""
-        self.add(path, f"Duplicate value: {go_json(value)}")
+        self.add(path, field_errors.duplicate(value))
 
     def unsupported(self, path: str, value: str, supported: tuple[str, ...]) -> None:
         """A value that is none of those that there are."""
-        known = ", ".join(go_json(name) for name in supported)
-        self.add(path, f"Unsupported value: {go_json(value)}: supported values: {known}")
+        self.add(path, field_errors.unsupported(value, supported))
 
     def raise_if_any(self, where: str) -> None:
         """End with one error that has all problems.

@@ -11,12 +11,12 @@ from typing import Any, ClassVar, Final
 import msgspec
 from msgspec import field
 
+from kschedctl.api.defaults import DEFAULT_SCHEDULER_NAME
 from kschedctl.api.meta import Int32, Int64
 from kschedctl.framework.config.duration import Duration
 
 API_VERSION: Final = "kubescheduler.config.k8s.io/v1"
 KIND: Final = "KubeSchedulerConfiguration"
-DEFAULT_SCHEDULER_NAME: Final = "default-scheduler"
 
 
 class ConfigStruct(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, forbid_unknown_fields=True):
