@@ -17,20 +17,20 @@ from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.pods import Pods
 from kschedctl.framework.config.load import SchedulerConfiguration
 from kschedctl.framework.registry import Registry
-from kschedctl.framework.release_choice import ReleaseChoice
 from kschedctl.plugins.registry import full_registry
 from kschedctl.preemption.evaluator import Candidate
+from kschedctl.releases.choice import ReleaseChoice
 from kschedctl.scheduler.aftermath import Aftermath, aftermath
 from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.missing import Missing, find_missing
 from kschedctl.scheduler.pending import Threat, threat
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.scheduler.verify import Verification, verify
 from kschedctl.snapshot.load import Snapshot
-from kschedctl.snapshot.missing import Missing, find_missing
 from kschedctl.snapshot.pod_choice import defaulted, find_pod, given_pod
-from kschedctl.whatif.ownership import pods_made_by
 from kschedctl.workloads.claims import renamed
 from kschedctl.workloads.made import MadePod
+from kschedctl.workloads.ownership import pods_made_by
 from kschedctl.workloads.pods import pods_of
 
 

@@ -11,10 +11,10 @@ from kschedctl.api.meta import ApiObject
 from kschedctl.errors import ConfigError
 from kschedctl.face import SchedulingCluster
 from kschedctl.framework.config.load import load_configuration
-from kschedctl.framework.release_choice import choose_release
 from kschedctl.plugins.registry import full_registry
+from kschedctl.releases.choice import choose_release
 from kschedctl.snapshot.load import Snapshot, load_snapshot
-from kschedctl.snapshot.location import Location
+from kschedctl.text.location import Location
 from kschedctl.whatif.apply import edited
 from kschedctl.whatif.edits import Edit
 

@@ -22,9 +22,9 @@ from kschedctl.framework.config.load import load_configuration
 from kschedctl.framework.config.types import API_VERSION, KIND
 from kschedctl.framework.interface import Plugin
 from kschedctl.framework.registry import Registry
-from kschedctl.framework.release import LATEST, Release
 from kschedctl.framework.status import Reason, Status
 from kschedctl.plugins.registry import in_tree_registry
+from kschedctl.releases.release import LATEST, Release
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
 

@@ -75,8 +75,8 @@ def _decide_all() -> None:
     import msgspec
 
     from kschedctl.errors import KschedctlError
-    from kschedctl.framework.release import RELEASES
     from kschedctl.plugins.registry import in_tree_registry
+    from kschedctl.releases.release import RELEASES
     from kschedctl.report.answer import answer
     from kschedctl.scheduler.cases import Case, decide
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from kschedctl.admission.changes import Change, changes_between
 from kschedctl.admission.default_toleration_seconds import admit_tolerations
@@ -25,6 +25,7 @@ from kschedctl.api.quantity import QUANTITY_HINT, QuantityError
 from kschedctl.api.resources import RequestRules
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import ManifestError
+from kschedctl.releases.release import Release
 
 #: What the defaults of the API, which are set before any plugin runs, are called in changes.
 DEFAULTS: Final = "defaults"
@@ -32,13 +33,6 @@ DEFAULTS: Final = "defaults"
 LABEL_KEYS: Final = "matchLabelKeys"
 
 _Step = Callable[[Pod], tuple[Pod, tuple[str, ...]]]
-
-
-class FeatureGates(Protocol):
-    """A release, as far as admission asks it."""
-
-    def enabled(self, gate: str) -> bool:
-        """Whether a feature gate is on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +57,7 @@ class Admitted:
     quota_refusals: tuple[QuotaRefusal, ...]
 
 
-def admit(pod: Pod, cluster: Cluster, *, release: FeatureGates, where: str = "") -> Admitted:
+def admit(pod: Pod, cluster: Cluster, *, release: Release, where: str = "") -> Admitted:
     """Do with a pod what an API server does.
 
     Parameters
@@ -72,7 +66,7 @@ def admit(pod: Pod, cluster: Cluster, *, release: FeatureGates, where: str = "")
         The pod, as it was written. It is not changed; its status is left as it is.
     cluster : Cluster
         Its classes, limits and quotas.
-    release : FeatureGates
+    release : Release
         The release whose API server it is.
     where : str
         Where the pod was read, for errors.

@@ -20,9 +20,9 @@ import msgspec
 from kschedctl.cli.streams import write
 from kschedctl.errors import InputError, KschedctlError
 from kschedctl.framework.registry import Registry
-from kschedctl.framework.release import Release
-from kschedctl.framework.release_choice import choose_release
 from kschedctl.plugins.registry import full_registry
+from kschedctl.releases.choice import choose_release
+from kschedctl.releases.release import Release
 from kschedctl.report.answer import answer
 from kschedctl.scheduler.cases import Case, decide
 from kschedctl.snapshot.pod_choice import STDIN

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kschedctl.api.meta import ApiObject
     from kschedctl.face import SchedulingCluster
     from kschedctl.snapshot.load import Snapshot
-    from kschedctl.snapshot.location import Location
+    from kschedctl.text.location import Location
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

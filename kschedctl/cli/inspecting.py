@@ -21,7 +21,7 @@ from kschedctl.report.provenance import Provenance
 from kschedctl.report.volumes import ClaimVolumes, PodVolumes, VolumesList
 from kschedctl.report.volumes_build import claim_answer, pod_answer
 from kschedctl.report.volumes_text import VolumesView, print_claim, print_claims, print_pod
-from kschedctl.snapshot.missing import Missing, missing_for_claims
+from kschedctl.scheduler.missing import Missing, missing_for_claims
 from kschedctl.volumes.overview import VolumeOverview
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ from kschedctl.cli.streams import stdin
 from kschedctl.errors import ManifestError
 from kschedctl.face import SchedulingCluster
 from kschedctl.report.explanation import WorkloadData
-from kschedctl.snapshot.location import Location
 from kschedctl.snapshot.pod_choice import STDIN
 from kschedctl.snapshot.reading import read_manifest
+from kschedctl.text.location import Location
 from kschedctl.workloads.made import MadePod
 from kschedctl.workloads.pods import WORKLOADS
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedctl.cluster.labels import Int64
+from kschedctl.arrays import Int64Array
 
 
-def round_half_away(values: NDArray[np.float64]) -> Int64:
+def round_half_away(values: NDArray[np.float64]) -> Int64Array:
     """Round to the nearest integer, halves away from zero (Go's ``math.Round``).
 
     Examples
@@ -20,7 +20,7 @@ def round_half_away(values: NDArray[np.float64]) -> Int64:
     return (whole + np.copysign(np.abs(values - whole) >= 0.5, values)).astype(np.int64)
 
 
-def truncated_divide(dividend: Int64, divisor: Int64 | int) -> Int64:
+def truncated_divide(dividend: Int64Array, divisor: Int64Array | int) -> Int64Array:
     """Divide, truncating toward zero as Go does, where NumPy floors.
 
     Negative dividends come of int64 sums and products that overflow, which wrap around in Go as in NumPy.
@@ -30,7 +30,7 @@ def truncated_divide(dividend: Int64, divisor: Int64 | int) -> Int64:
     >>> truncated_divide(np.array([7, -7]), 2)
     array([ 3, -3])
     """
-    floored: Int64 = dividend // divisor
+    floored: Int64Array = dividend // divisor
     inexact = floored * divisor != dividend
-    truncated: Int64 = floored + (inexact & (floored < 0))
+    truncated: Int64Array = floored + (inexact & (floored < 0))
     return truncated

@@ -11,8 +11,8 @@ from kschedctl.api.core import Namespace, Node
 from kschedctl.api.meta import ApiObject, Labels
 from kschedctl.api.pod import Pod
 from kschedctl.api.resources import RequestRules
+from kschedctl.arrays import Int64Array
 from kschedctl.cluster.interning import PodInterner
-from kschedctl.cluster.labels import Int64
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.cluster.pods import Pods
@@ -67,7 +67,7 @@ class Cluster:
         """All objects of a kind, in the order of the snapshot."""
         return cast("Iterable[T]", self._objects.get(kind, {}).values())
 
-    def overlay(self, rows: Int64 | None = None) -> Overlay:
+    def overlay(self, rows: Int64Array | None = None) -> Overlay:
         """An overlay without changes, of some nodes or of all."""
         return Overlay(self.pods, self.nodes.rows if rows is None else rows)
 

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kschedctl.api.selectors import IN, Requirement, Selector
-
-Mask = NDArray[np.bool_]
-Int64 = NDArray[np.int64]
+from kschedctl.arrays import Int64Array, Mask
 
 
 class LabelColumn:
@@ -26,7 +23,7 @@ class LabelColumn:
 
     __slots__ = ("_code_of", "_masks", "codes", "values")
 
-    def __init__(self, codes: Int64, values: tuple[str, ...]) -> None:
+    def __init__(self, codes: Int64Array, values: tuple[str, ...]) -> None:
         self.codes = codes
         self.values = values
         self._masks: dict[Requirement, Mask] = {}

@@ -9,7 +9,7 @@ import numpy as np
 from kschedctl.api.node_selector import NodeSelector
 from kschedctl.api.pod import PodSpec
 from kschedctl.api.selectors import IN, NodeTerm, SelectorError, label_map_selector, parse_node_term
-from kschedctl.cluster.labels import Mask
+from kschedctl.arrays import Mask
 from kschedctl.cluster.nodes import Nodes
 
 

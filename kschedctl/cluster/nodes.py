@@ -9,7 +9,8 @@ import numpy as np
 
 from kschedctl.api.core import ContainerImage, Node, QuantityText, Taint
 from kschedctl.api.resources import parse_resources, scheduler_units
-from kschedctl.cluster.labels import Int64, LabelColumns, Mask
+from kschedctl.arrays import Int64Array, Mask
+from kschedctl.cluster.labels import LabelColumns
 
 
 class Nodes:
@@ -37,7 +38,7 @@ class Nodes:
         return len(self.objects)
 
     @cached_property
-    def rows(self) -> Int64:
+    def rows(self) -> Int64Array:
         """All rows: int64, shape (n_nodes,)."""
         return np.arange(len(self.objects), dtype=np.int64)
 
@@ -52,18 +53,18 @@ class Nodes:
         return tuple(self._taints[0])
 
     @cached_property
-    def taint_list(self) -> Int64:
+    def taint_list(self) -> Int64Array:
         """Which of ``taint_lists`` each node has: int64, shape (n_nodes,)."""
         return self._taints[1]
 
     @cached_property
-    def _taints(self) -> tuple[dict[tuple[Taint, ...], int], Int64]:
+    def _taints(self) -> tuple[dict[tuple[Taint, ...], int], Int64Array]:
         interned: dict[tuple[Taint, ...], int] = {}
         codes = [interned.setdefault(node.spec.taints, len(interned)) for node in self.objects]
         return interned, np.array(codes, dtype=np.int64)
 
     @cached_property
-    def images(self) -> dict[str, tuple[Int64, int]]:
+    def images(self) -> dict[str, tuple[Int64Array, int]]:
         """Per image name the rows of the nodes that have it, and its size in bytes as the first of them says."""
         lists: dict[tuple[ContainerImage, ...], list[int]] = {}
         for row, node in enumerate(self.objects):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kschedctl.cluster.labels import Int64, Mask
+from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.pods import Pods
 
 
@@ -19,8 +19,8 @@ from kschedctl.cluster.pods import Pods
 class _Change:
     """Pods that were added (sign 1) or removed (sign -1), each in its world."""
 
-    worlds: Int64
-    pods: Int64
+    worlds: Int64Array
+    pods: Int64Array
     sign: int
     nominated: bool = False
 
@@ -36,12 +36,12 @@ class Overlay:
         The node that each world is about.
     """
 
-    def __init__(self, pods: Pods, rows: Int64) -> None:
+    def __init__(self, pods: Pods, rows: Int64Array) -> None:
         self.pods = pods
         self.rows = rows
         self._changes: list[_Change] = []
         # Per key the sum so far, and up to which change it counts.
-        self._sums: dict[Hashable, tuple[Int64, int]] = {}
+        self._sums: dict[Hashable, tuple[Int64Array, int]] = {}
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -51,7 +51,7 @@ class Overlay:
         """Whether any world differs from the snapshot."""
         return bool(self._changes)
 
-    def add(self, worlds: Int64, pods: Int64) -> None:
+    def add(self, worlds: Int64Array, pods: Int64Array) -> None:
         """Add pods to worlds.
 
         Parameters
@@ -63,20 +63,20 @@ class Overlay:
         """
         self._change(worlds, pods, 1)
 
-    def nominate(self, worlds: Int64, pods: Int64) -> None:
+    def nominate(self, worlds: Int64Array, pods: Int64Array) -> None:
         """Add pods that are nominated to the nodes; as ``add``, but after all other changes, also later ones."""
         if len(worlds):
             self._changes.append(_Change(worlds, pods, 1, nominated=True))
 
-    def remove(self, worlds: Int64, pods: Int64) -> None:
+    def remove(self, worlds: Int64Array, pods: Int64Array) -> None:
         """Remove pods from worlds; as ``add``."""
         self._change(worlds, pods, -1)
 
-    def _change(self, worlds: Int64, pods: Int64, sign: int) -> None:
+    def _change(self, worlds: Int64Array, pods: Int64Array, sign: int) -> None:
         if len(worlds):
             self._changes.append(_Change(worlds, pods, sign))
 
-    def delta(self, key: Hashable, per_class: Int64) -> Int64:
+    def delta(self, key: Hashable, per_class: Int64Array) -> Int64Array:
         """By how much a sum over the pods of each world's node differs from the snapshot.
 
         Parameters
@@ -101,7 +101,7 @@ class Overlay:
         self._sums[key] = (total, len(self._changes))
         return total
 
-    def changes(self) -> list[tuple[Int64, Int64, int]]:
+    def changes(self) -> list[tuple[Int64Array, Int64Array, int]]:
         """All changes in order, for what is no sum over pods: worlds, pods, and 1 or -1 for added or removed."""
         ordered = sorted(self._changes, key=lambda change: change.nominated)
         return [(change.worlds, change.pods, change.sign) for change in ordered]

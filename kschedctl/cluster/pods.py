@@ -15,7 +15,8 @@ import numpy as np
 
 from kschedctl.api.meta import Labels, ObjectMeta, OwnerReference
 from kschedctl.api.pod import Pod, PodSpec, PodStatus
-from kschedctl.cluster.labels import Int64, LabelColumns, Mask
+from kschedctl.arrays import Int64Array, Mask
+from kschedctl.cluster.labels import LabelColumns
 from kschedctl.cluster.nodes import Nodes
 
 #: Node rows of pods that are on no node, and of pods whose node is not in the snapshot.
@@ -128,12 +129,12 @@ class Pods:
         return np.array([name in namespaces for name in column.values], dtype=np.bool_)[column.codes]
 
     @cached_property
-    def priority(self) -> Int64:
+    def priority(self) -> Int64Array:
         """``spec.priority``, 0 where there is none: int64, shape (n_pods,)."""
         return np.array([record.spec.priority or 0 for record in self.records], dtype=np.int64)
 
     @cached_property
-    def nominated_row(self) -> Int64:
+    def nominated_row(self) -> Int64Array:
         """The row of the node that a pending pod is nominated to, else ``PENDING``: int64, shape (n_pods,)."""
         return np.array(
             [
@@ -148,18 +149,18 @@ class Pods:
         return self.records[index].metadata.controller
 
     @cached_property
-    def start_time(self) -> Int64:
+    def start_time(self) -> Int64Array:
         """``status.startTime`` in microseconds since 1970, ``NOT_STARTED`` without one: int64, shape (n_pods,)."""
         return np.array([_microseconds(record.status.start_time) for record in self.records], dtype=np.int64)
 
     @cached_property
-    def assigned(self) -> Int64:
+    def assigned(self) -> Int64Array:
         """The indices of the pods on nodes of the snapshot, ordered by node: int64, shape (n_assigned,)."""
         assigned = np.flatnonzero(self.node_row >= 0)
         return assigned[np.argsort(self.node_row[assigned], kind="stable")]
 
     @cached_property
-    def by_importance(self) -> Int64:
+    def by_importance(self) -> Int64Array:
         """The pods on nodes by node, then by importance (upstream ``MoreImportantPod``): int64, shape (n_assigned,).
 
         Higher priority first, then the earlier start. A pod that has not started counts as starting now, each time
@@ -171,16 +172,16 @@ class Pods:
         return pods[np.lexsort((tie, start, -self.priority[pods], self.node_row[pods]))]
 
     @cached_property
-    def _offsets(self) -> Int64:
+    def _offsets(self) -> Int64Array:
         """Where in ``assigned`` the pods of each node begin: int64, shape (n_nodes + 1,)."""
         return np.searchsorted(self.node_row[self.assigned], np.arange(self._n_nodes + 1))
 
-    def on_node(self, row: int) -> Int64:
+    def on_node(self, row: int) -> Int64Array:
         """The indices of the pods on a node, in the order of the snapshot."""
         return self.assigned[self._offsets[row] : self._offsets[row + 1]]
 
     @cached_property
-    def _cells(self) -> tuple[Int64, Int64, Int64, Int64]:
+    def _cells(self) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array]:
         """Class and node of every pair that has pods, and how many; ordered by class, with each class's offset."""
         pairs = self.class_id[self.assigned] * self._n_nodes + self.node_row[self.assigned]
         distinct, counts = np.unique(pairs, return_counts=True)
@@ -188,7 +189,7 @@ class Pods:
         offsets = np.searchsorted(classes, np.arange(len(self.classes) + 1))
         return classes, rows, counts.astype(np.int64), offsets
 
-    def cells(self, class_ids: Int64) -> tuple[Int64, Int64, Int64]:
+    def cells(self, class_ids: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array]:
         """Where the pods of some classes are.
 
         Parameters
@@ -209,7 +210,7 @@ class Pods:
         at = starts + np.arange(len(starts))
         return classes[at], rows[at], counts[at]
 
-    def sum_per_node(self, per_class: Int64) -> Int64:
+    def sum_per_node(self, per_class: Int64Array) -> Int64Array:
         """Sum a quantity of pod classes over the pods of each node.
 
         Parameters

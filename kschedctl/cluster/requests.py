@@ -14,7 +14,7 @@ from kschedctl.api.resources import (
     pod_requests,
     scheduler_units,
 )
-from kschedctl.cluster.labels import Int64
+from kschedctl.arrays import Int64Array
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.pods import Pods
 
@@ -56,7 +56,7 @@ class ResourceColumns:
         self.requested = np.array([pods.sum_per_node(row) for row in self.per_class])
         self.non_zero_requested = np.array([pods.sum_per_node(row) for row in non_zero])
 
-    def _columns(self, rows: list[dict[str, int]] | tuple[dict[str, int], ...]) -> Int64:
+    def _columns(self, rows: list[dict[str, int]] | tuple[dict[str, int], ...]) -> Int64Array:
         out = np.zeros((len(self.names), len(rows)), dtype=np.int64)
         for i, amounts in enumerate(rows):
             for name, amount in amounts.items():

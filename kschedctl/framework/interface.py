@@ -17,13 +17,13 @@ import msgspec
 
 from kschedctl.api.pod import Pod
 from kschedctl.api.resources import RequestRules
+from kschedctl.arrays import Int64Array
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.labels import Int64
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.extension_point import ExtensionPoint
-from kschedctl.framework.release import Release
 from kschedctl.framework.status import SUCCESS, Rejections, Status
+from kschedctl.releases.release import Release
 
 if TYPE_CHECKING:
     from kschedctl.framework.runtime import Framework
@@ -177,7 +177,7 @@ class PreScorePlugin(Plugin):
     """Looks at the feasible nodes together before scoring."""
 
     @abstractmethod
-    def pre_score(self, state: CycleState, pod: Pod, rows: Int64) -> Status:
+    def pre_score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
         """Prepare scoring; Skip where there is nothing to score."""
 
 
@@ -185,10 +185,10 @@ class ScorePlugin(Plugin):
     """Ranks nodes."""
 
     @abstractmethod
-    def score(self, state: CycleState, pod: Pod, rows: Int64) -> Int64:
+    def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
         """A raw score per row: int64, shape (n_rows,)."""
 
-    def normalize_score(self, state: CycleState, pod: Pod, scores: Int64) -> Int64:
+    def normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array) -> Int64Array:
         """Bring raw scores into 0..100: int64, shape (n_rows,). By default they are there already."""
         return scores
 
@@ -259,7 +259,7 @@ class PluginError(Exception):
     """
 
 
-def default_normalize_score(scores: Int64, *, reverse: bool) -> Int64:
+def default_normalize_score(scores: Int64Array, *, reverse: bool) -> Int64Array:
     """Scale scores so that the highest becomes 100 (plugins/helper ``DefaultNormalizeScore``).
 
     Parameters

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from kschedctl.errors import ConfigError
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.interface import Plugin
-from kschedctl.framework.release import Release
+from kschedctl.releases.release import Release
 
 
 class Registry(Mapping[str, type[Plugin]]):

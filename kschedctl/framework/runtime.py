@@ -9,8 +9,8 @@ from typing import TypeVar
 import numpy as np
 
 from kschedctl.api.pod import Pod
+from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.labels import Int64, Mask
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.config.profile import Profile
 from kschedctl.framework.cycle_state import CycleState
@@ -26,9 +26,9 @@ from kschedctl.framework.interface import (
     PreFilterPlugin,
     PreFilterResult,
 )
-from kschedctl.framework.release import Release
 from kschedctl.framework.status import Code, Rejections, Status
 from kschedctl.framework.verdicts import FilterRun, NodeStatuses
+from kschedctl.releases.release import Release
 
 P = TypeVar("P", bound=Plugin)
 
@@ -137,7 +137,7 @@ class Framework:
                 rejections[plugin.name] = _filter(plugin, state, pod, nodes)
         return FilterRun.of(nodes.rows, rejections)
 
-    def nominated_pods(self, pod: Pod) -> Int64:
+    def nominated_pods(self, pod: Pod) -> Int64Array:
         """The pods that must be counted on the node they are nominated to while ``pod`` is filtered.
 
         Pending pods of this scheduler with equal or higher priority that may enter its queue: indices into
@@ -158,7 +158,7 @@ class Framework:
         )
 
     def run_filters_with_nominated_pods(
-        self, state: CycleState, pod: Pod, rows: Int64, absent: Status | None = None
+        self, state: CycleState, pod: Pod, rows: Int64Array, absent: Status | None = None
     ) -> NodeStatuses:
         """Run the filters over nodes, and again with nominated pods where there are any.
 
@@ -179,7 +179,7 @@ class Framework:
             state, pod, self.cluster.overlay(rows), self.nominated_overlay(pod, rows), absent=absent
         )
 
-    def nominated_overlay(self, pod: Pod, rows: Int64) -> Overlay | None:
+    def nominated_overlay(self, pod: Pod, rows: Int64Array) -> Overlay | None:
         """The worlds of those nodes that pods are nominated to, with these pods in place; ``None`` without any."""
         pods = self.nominated_pods(pod)
         pods = pods[np.isin(self.cluster.pods.nominated_row[pods], rows)]

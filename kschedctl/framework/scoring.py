@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kschedctl.api.pod import Pod
-from kschedctl.cluster.labels import Int64
+from kschedctl.arrays import Int64Array
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.interface import MAX_NODE_SCORE, PluginError, PreScorePlugin, ScorePlugin
@@ -32,14 +32,14 @@ class Scores:
         The weighted sum.
     """
 
-    rows: Int64
-    raw: Mapping[str, Int64]
-    normalized: Mapping[str, Int64]
+    rows: Int64Array
+    raw: Mapping[str, Int64Array]
+    normalized: Mapping[str, Int64Array]
     weights: Mapping[str, int]
-    total: Int64
+    total: Int64Array
 
 
-def run_score(framework: Framework, state: CycleState, pod: Pod, rows: Int64) -> Scores:
+def run_score(framework: Framework, state: CycleState, pod: Pod, rows: Int64Array) -> Scores:
     """Score feasible nodes.
 
     Raises
@@ -53,8 +53,8 @@ def run_score(framework: Framework, state: CycleState, pod: Pod, rows: Int64) ->
             state.skip_score_plugins.add(pre_scorer.name)
         elif status.code is not Code.SUCCESS:
             raise PluginError(f'running PreScore plugin "{pre_scorer.name}": {status.message}')
-    raw: dict[str, Int64] = {}
-    normalized: dict[str, Int64] = {}
+    raw: dict[str, Int64Array] = {}
+    normalized: dict[str, Int64Array] = {}
     total = np.zeros(len(rows), dtype=np.int64)
     for scorer in framework.plugins(ExtensionPoint.SCORE, ScorePlugin):
         if scorer.name in state.skip_score_plugins:

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedctl.cluster.labels import Int64, Mask
+from kschedctl.arrays import Int64Array, Mask
 
 
 class Code(IntEnum):
@@ -108,7 +108,7 @@ class Rejections:
     """
 
     code: NDArray[np.int8]
-    reason: Int64
+    reason: Int64Array
     texts: Callable[[int], tuple[str, ...]]
     details: Callable[[int], tuple[Reason, ...]] | None = None
 
@@ -127,7 +127,7 @@ class Rejections:
 
     @classmethod
     def choose(
-        cls, which: Int64, statuses: tuple[Status, ...], details: Callable[[int], tuple[Reason, ...]] | None = None
+        cls, which: Int64Array, statuses: tuple[Status, ...], details: Callable[[int], tuple[Reason, ...]] | None = None
     ) -> Rejections:
         """One of several statuses per node.
 

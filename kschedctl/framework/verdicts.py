@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedctl.cluster.labels import Int64, Mask
+from kschedctl.arrays import Int64Array, Mask
 from kschedctl.framework.status import Code, Reason, Rejections, Status
 
 
@@ -29,13 +29,13 @@ class FilterRun:
         Index into ``plugins`` of the filter that kube-scheduler stops at; -1 where all let the pod pass.
     """
 
-    rows: Int64
+    rows: Int64Array
     plugins: tuple[str, ...]
     rejections: Mapping[str, Rejections]
-    first: Int64
+    first: Int64Array
 
     @classmethod
-    def of(cls, rows: Int64, rejections: Mapping[str, Rejections]) -> FilterRun:
+    def of(cls, rows: Int64Array, rejections: Mapping[str, Rejections]) -> FilterRun:
         """Find the first filter that turns each node away."""
         first = np.full(len(rows), -1, dtype=np.int64)
         plugins = tuple(rejections)
@@ -149,7 +149,7 @@ class NodeStatuses:
         return tuple(out.items())
 
     @property
-    def feasible(self) -> Int64:
+    def feasible(self) -> Int64Array:
         """The rows of the nodes that the pod fits on: int64."""
         return np.flatnonzero(self.code == 0)
 

@@ -12,7 +12,7 @@ from kschedctl.errors import ClusterError, InputError, SnapshotError
 from kschedctl.live.connection import Connection, GoneError
 from kschedctl.live.discovery import Served
 from kschedctl.snapshot.conform import decode
-from kschedctl.snapshot.location import Location
+from kschedctl.text.location import Location
 
 #: kube-scheduler does not watch pods that have finished (``scheduler.NewInformerFactory``).
 _FIELD_SELECTORS: Final = {"Pod": "status.phase!=Succeeded,status.phase!=Failed"}

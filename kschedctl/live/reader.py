@@ -18,8 +18,8 @@ from kschedctl.live.discovery import Served, served_kinds
 from kschedctl.live.lists import Objects, list_objects
 from kschedctl.live.refused import refusal_warning
 from kschedctl.snapshot.load import Snapshot, build_snapshot
-from kschedctl.snapshot.location import Location
 from kschedctl.snapshot.summary import ReadSummary
+from kschedctl.text.location import Location
 
 _NODE: Final = "Node"
 

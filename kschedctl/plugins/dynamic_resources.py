@@ -9,7 +9,7 @@ import numpy as np
 from kschedctl.api.device import DeviceClass
 from kschedctl.api.pod import Pod
 from kschedctl.api.resources import RequestRules, pod_requests
-from kschedctl.cluster.labels import Int64
+from kschedctl.arrays import Int64Array
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState, NotModelled
 from kschedctl.framework.extension_point import ExtensionPoint
@@ -24,9 +24,9 @@ from kschedctl.framework.interface import (
     ReservePlugin,
     ScorePlugin,
 )
-from kschedctl.framework.release import Release
 from kschedctl.framework.status import SKIP, SUCCESS, Code, Rejections, Status
 from kschedctl.framework.verdicts import NodeStatuses
+from kschedctl.releases.release import Release
 
 _CLASS_PREFIX = "deviceclass.resource.kubernetes.io/"
 
@@ -89,7 +89,7 @@ class DynamicResources(
             return PostFilterResult(Status(Code.ERROR, ("not found",)))
         return PostFilterResult(Status(Code.UNSCHEDULABLE, ("no new claims to deallocate",)))
 
-    def score(self, state: CycleState, pod: Pod, rows: Int64) -> Int64:
+    def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
         """Score every node 0."""
         return np.zeros(len(rows), dtype=np.int64)
 

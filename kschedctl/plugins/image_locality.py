@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from kschedctl.api.pod import Pod
-from kschedctl.cluster.labels import Int64
+from kschedctl.arrays import Int64Array
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import MAX_NODE_SCORE, ScorePlugin
 
@@ -41,7 +41,7 @@ class ImageLocality(ScorePlugin):
 
     name = "ImageLocality"
 
-    def score(self, state: CycleState, pod: Pod, rows: Int64) -> Int64:
+    def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
         """Scale the bytes that need not be pulled into 0..100."""
         nodes = self.handle.cluster.nodes
         containers = (*pod.spec.init_containers, *pod.spec.containers)

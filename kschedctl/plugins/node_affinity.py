@@ -15,7 +15,7 @@ import numpy as np
 from kschedctl.api.node_selector import NodeSelector, PreferredSchedulingTerm
 from kschedctl.api.pod import Pod
 from kschedctl.api.selectors import IN, Requirement, SelectorError, label_map_selector, parse_node_term
-from kschedctl.cluster.labels import Int64
+from kschedctl.arrays import Int64Array
 from kschedctl.cluster.node_selection import (
     nodes_matching,
     nodes_matching_pod,
@@ -56,7 +56,7 @@ def named_nodes(selector: NodeSelector) -> frozenset[str] | None:
     return names
 
 
-def preference_scores(nodes: Nodes, terms: Iterable[PreferredSchedulingTerm]) -> Int64:
+def preference_scores(nodes: Nodes, terms: Iterable[PreferredSchedulingTerm]) -> Int64Array:
     """The sum of the weights of matching terms per node: int64, shape (n_nodes,).
 
     Raises
@@ -87,7 +87,7 @@ def preferred_terms(pod: Pod) -> tuple[PreferredSchedulingTerm, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _PreScoreState:
-    scores: Int64
+    scores: Int64Array
 
 
 class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
@@ -156,7 +156,7 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
         detail = f"affinity wants {' or '.join(dict.fromkeys(unmet))}" + (f", node has {has_text}" if has_text else "")
         return Reason(REASON_POD, detail, {"unmet": unmet})
 
-    def pre_score(self, state: CycleState, pod: Pod, rows: Int64) -> Status:
+    def pre_score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
         """Skip where neither the pod nor the profile prefers anything."""
         terms = preferred_terms(pod)
         try:
@@ -168,17 +168,17 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
         state.write(_PreScoreState(scores))
         return SUCCESS
 
-    def _preference_scores(self, terms: tuple[PreferredSchedulingTerm, ...]) -> Int64:
+    def _preference_scores(self, terms: tuple[PreferredSchedulingTerm, ...]) -> Int64Array:
         nodes = self.handle.cluster.nodes
         return preference_scores(nodes, terms) + preference_scores(nodes, self._added_preferred)
 
-    def score(self, state: CycleState, pod: Pod, rows: Int64) -> Int64:
+    def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
         """The weights of the preferred terms that match."""
         prepared = state.read(_PreScoreState)
         scores = prepared.scores if prepared is not None else self._preference_scores(preferred_terms(pod))
         return scores[rows]
 
-    def normalize_score(self, state: CycleState, pod: Pod, scores: Int64) -> Int64:
+    def normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array) -> Int64Array:
         """The highest sum gets 100."""
         return default_normalize_score(scores, reverse=False)
 

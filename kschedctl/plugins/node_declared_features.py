@@ -11,8 +11,8 @@ from kschedctl.api.pod import Pod
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import FilterPlugin, PluginError, PreFilterPlugin, PreFilterResult
-from kschedctl.framework.release import Release
 from kschedctl.framework.status import SKIP, Code, Reason, Rejections
+from kschedctl.releases.release import Release
 
 _GATE: Final = "NodeDeclaredFeatures"
 REASON: Final = "node(s) didn't match Pod's required features"

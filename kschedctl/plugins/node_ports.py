@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from kschedctl.api.pod import ContainerPort, Pod
-from kschedctl.cluster.labels import Mask
+from kschedctl.arrays import Mask
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import FilterPlugin, PluginError, PreFilterPlugin, PreFilterResult

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from kschedctl.api.pod import Pod
-from kschedctl.cluster.labels import Int64, Mask
+from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import FilterPlugin, PreFilterPlugin, PreFilterResult
@@ -41,9 +41,9 @@ class DriverCounts:
     """
 
     drivers: tuple[str, ...]
-    limit: Int64
-    attached: Int64
-    added: Int64
+    limit: Int64Array
+    attached: Int64Array
+    added: Int64Array
 
     @property
     def exceeded(self) -> Mask:

@@ -14,7 +14,7 @@ import numpy as np
 from kschedctl.api.core import Taint
 from kschedctl.api.pod import Pod, Toleration
 from kschedctl.api.tolerations import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE, tolerated
-from kschedctl.cluster.labels import Int64
+from kschedctl.arrays import Int64Array
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import (
@@ -51,7 +51,7 @@ class TaintToleration(FilterPlugin, PreScorePlugin, ScorePlugin):
     name = "TaintToleration"
     depends_on_pods = False
 
-    def _per_list(self, judge: Callable[[tuple[Taint, ...]], int], rows: Int64) -> Int64:
+    def _per_list(self, judge: Callable[[tuple[Taint, ...]], int], rows: Int64Array) -> Int64Array:
         """Ask once per distinct list of taints: int64, shape (n_rows,)."""
         nodes = self.handle.cluster.nodes
         return np.array([judge(taints) for taints in nodes.taint_lists], dtype=np.int64)[nodes.taint_list[rows]]
@@ -67,12 +67,12 @@ class TaintToleration(FilterPlugin, PreScorePlugin, ScorePlugin):
 
         return Rejections.where(tainted.astype(np.bool_), Code.UNSCHEDULABLE_AND_UNRESOLVABLE, REASON, details)
 
-    def pre_score(self, state: CycleState, pod: Pod, rows: Int64) -> Status:
+    def pre_score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
         """Note that it ran; the plugin never skips."""
         state.write(_State())
         return SUCCESS
 
-    def score(self, state: CycleState, pod: Pod, rows: Int64) -> Int64:
+    def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
         """Count the soft taints that are not tolerated."""
         if state.read(_State) is None:
             raise PluginError('reading "PreScoreTaintToleration" from cycleState: not found')
@@ -80,6 +80,6 @@ class TaintToleration(FilterPlugin, PreScorePlugin, ScorePlugin):
         tolerations = pod.spec.tolerations
         return self._per_list(lambda taints: intolerable_soft_taints(taints, tolerations), rows)
 
-    def normalize_score(self, state: CycleState, pod: Pod, scores: Int64) -> Int64:
+    def normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array) -> Int64Array:
         """Fewest soft taints get 100."""
         return default_normalize_score(scores, reverse=True)

@@ -15,7 +15,7 @@ import numpy as np
 
 from kschedctl.api.pod import Pod
 from kschedctl.api.selectors import SelectorError
-from kschedctl.cluster.labels import Int64
+from kschedctl.arrays import Int64Array
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import (
@@ -115,11 +115,11 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin,
         }
         return explain[text]() if text in explain else ("", {})
 
-    def pre_score(self, state: CycleState, pod: Pod, rows: Int64) -> Status:
+    def pre_score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
         """Skip: nothing is scored."""
         return SKIP
 
-    def score(self, state: CycleState, pod: Pod, rows: Int64) -> Int64:
+    def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
         """0 for every node."""
         return np.zeros(len(rows), dtype=np.int64)
 
@@ -132,7 +132,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin,
         return SUCCESS
 
 
-def _reason_numbers(volumes: PodVolumes) -> Int64:
+def _reason_numbers(volumes: PodVolumes) -> Int64Array:
     """Which reasons hold per node, as bits, or the number of an error: int64, shape (n_nodes,)."""
     masks = (volumes.node_conflict, volumes.bind_conflict, volumes.not_enough_space, volumes.missing_volume)
     bits = np.zeros(len(volumes.error), dtype=np.int64)

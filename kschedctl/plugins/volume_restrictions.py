@@ -9,7 +9,7 @@ import numpy as np
 
 from kschedctl.api.pod import Pod
 from kschedctl.api.volume import PersistentVolumeClaim, Volume
-from kschedctl.cluster.labels import Int64
+from kschedctl.arrays import Int64Array
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import FilterPlugin, PluginError, PreFilterPlugin, PreFilterResult
@@ -76,9 +76,9 @@ class _State:
     """
 
     disks: tuple[Volume, ...]
-    disk_users: Int64
+    disk_users: Int64Array
     claims: frozenset[str]
-    claim_users: Int64
+    claim_users: Int64Array
     in_use: int
 
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from kschedctl.api.selectors import SelectorError, parse_label_selector
 from kschedctl.api.workload import PodDisruptionBudget
+from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.labels import Int64, Mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Budget:
     classes: Mask
     disrupted: frozenset[str]
 
-    def covers(self, cluster: Cluster, pods: Int64) -> Mask:
+    def covers(self, cluster: Cluster, pods: Int64Array) -> Mask:
         """Which pods, by index, count against the budget: bool, shape (n_pods,)."""
         mask: Mask = self.classes[cluster.pods.class_id[pods]]
         if self.disrupted:
@@ -41,7 +41,7 @@ class Budget:
             mask &= np.array([records[i].metadata.name not in self.disrupted for i in pods], dtype=np.bool_)
         return mask
 
-    def broken_by(self, cluster: Cluster, pods: Int64, pod: int) -> bool:
+    def broken_by(self, cluster: Cluster, pods: Int64Array, pod: int) -> bool:
         """Whether a pod's eviction breaks the budget if some pods are evicted one after the other, it among them."""
         covered = pods[self.covers(cluster, pods)]
         return pod in covered[max(self.allowed, 0) :]
@@ -69,7 +69,7 @@ def budgets(cluster: Cluster) -> tuple[Budget, ...]:
     return tuple(out)
 
 
-def violations(cluster: Cluster, covering: tuple[Budget, ...], worlds: Int64, pods: Int64) -> Mask:
+def violations(cluster: Cluster, covering: tuple[Budget, ...], worlds: Int64Array, pods: Int64Array) -> Mask:
     """Whose eviction would break a budget, if all pods of a world were evicted one after the other.
 
     Parameters

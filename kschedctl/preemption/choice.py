@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from kschedctl.cluster.labels import Int64
+from kschedctl.arrays import Int64Array
 from kschedctl.cluster.pods import Pods
 from kschedctl.preemption.dry_run import Victims
 
@@ -35,11 +35,11 @@ class Choice:
         The index of the criterion at which a candidate dropped out; -1 for those that chance decides among.
     """
 
-    values: Int64
-    lost_at: Int64
+    values: Int64Array
+    lost_at: Int64Array
 
     @property
-    def best(self) -> Int64:
+    def best(self) -> Int64Array:
         """The positions of the candidates that are left: int64."""
         return np.flatnonzero(self.lost_at < 0)
 

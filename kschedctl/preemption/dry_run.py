@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kschedctl.api.pod import Pod
-from kschedctl.cluster.labels import Int64, Mask
+from kschedctl.arrays import Int64Array, Mask
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.runtime import Framework
 from kschedctl.framework.status import Code
@@ -36,9 +36,9 @@ class Victims:
         Whose eviction breaks a budget.
     """
 
-    rows: Int64
-    world: Int64
-    pod: Int64
+    rows: Int64Array
+    world: Int64Array
+    pod: Int64Array
     violating: Mask
 
 
@@ -62,14 +62,14 @@ class DryRun:
         The budgets that were looked at.
     """
 
-    looked_at: Int64
+    looked_at: Int64Array
     victims: Victims
-    without_victims: Int64
+    without_victims: Int64Array
     statuses: NodeStatuses
-    needless: Int64
+    needless: Int64Array
     budgets: tuple[Budget, ...]
 
-    def among(self, rows: Int64) -> DryRun:
+    def among(self, rows: Int64Array) -> DryRun:
         """What was found on some of the nodes, ascending."""
         victims = self.victims
         chosen = np.isin(victims.rows, rows)
@@ -90,7 +90,7 @@ class DryRun:
         )
 
 
-def dry_run(framework: Framework, state: CycleState, pod: Pod, rows: Int64) -> DryRun:
+def dry_run(framework: Framework, state: CycleState, pod: Pod, rows: Int64Array) -> DryRun:
     """Find the victims on every node.
 
     Parameters
@@ -124,7 +124,7 @@ def dry_run(framework: Framework, state: CycleState, pod: Pod, rows: Int64) -> D
     return DryRun(looked_at, found, without_victims, statuses, rows[~needed], covering)
 
 
-def potential_victims(framework: Framework, pod: Pod, rows: Int64) -> tuple[Int64, Int64]:
+def potential_victims(framework: Framework, pod: Pod, rows: Int64Array) -> tuple[Int64Array, Int64Array]:
     """The pods of lower priority on some nodes.
 
     Returns
@@ -143,7 +143,7 @@ def potential_victims(framework: Framework, pod: Pod, rows: Int64) -> tuple[Int6
     return world[chosen], ordered[chosen]
 
 
-def _reprieve(worlds: Worlds, world: Int64, victims: Int64, violating: Mask) -> Mask:
+def _reprieve(worlds: Worlds, world: Int64Array, victims: Int64Array, violating: Mask) -> Mask:
     """Take back one victim of every world a round, and keep it where the pod still fits.
 
     Parameters

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from kschedctl.api.pod import Pod, PodStatus
-from kschedctl.cluster.labels import Int64
+from kschedctl.arrays import Int64Array
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.message import fit_error
 from kschedctl.framework.runtime import Framework
@@ -110,7 +110,7 @@ class Preemption:
         return tuple(sorted(names[row] for row in self._best_rows))
 
     @property
-    def _best_rows(self) -> Int64:
+    def _best_rows(self) -> Int64Array:
         if self.run is None or self.choice is None:
             return np.empty(0, dtype=np.int64)
         return self.run.victims.rows[self.choice.best]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kschedctl.api.pod import Pod
-from kschedctl.cluster.labels import Int64, Mask
+from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.runtime import Framework
@@ -27,7 +27,7 @@ class Worlds:
         The node of each world.
     """
 
-    def __init__(self, framework: Framework, state: CycleState, pod: Pod, rows: Int64) -> None:
+    def __init__(self, framework: Framework, state: CycleState, pod: Pod, rows: Int64Array) -> None:
         self._framework = framework
         self._state = state
         self._pod = pod
@@ -42,14 +42,14 @@ class Worlds:
     def __len__(self) -> int:
         return len(self._bare)
 
-    def add(self, worlds: Int64, pods: Int64) -> None:
+    def add(self, worlds: Int64Array, pods: Int64Array) -> None:
         """Add pods to worlds; as ``Overlay.add``."""
         self._bare.add(worlds, pods)
         if self._nominated is not None:
             second = self._second[worlds]
             self._nominated.add(second[second >= 0], pods[second >= 0])
 
-    def remove(self, worlds: Int64, pods: Int64) -> None:
+    def remove(self, worlds: Int64Array, pods: Int64Array) -> None:
         """Remove pods from worlds; as ``Overlay.remove``."""
         self._bare.remove(worlds, pods)
         if self._nominated is not None:

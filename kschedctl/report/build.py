@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
 
 from kschedctl.api.resources import CPU, pod_requests, scheduler_units
+from kschedctl.api.well_known import zone_of
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.status import Code, Status
 from kschedctl.report.explanation import (
@@ -27,8 +27,6 @@ from kschedctl.report.explanation import (
 from kschedctl.report.provenance import Provenance, admission_data, missing_data, rules_data, snapshot_data, warnings
 from kschedctl.report.verdict import summary
 from kschedctl.scheduler.decision import Decision
-
-_ZONE_LABELS = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
 
 
 def explanation(decision: Decision, provenance: Provenance) -> Explanation:
@@ -90,11 +88,6 @@ def exact_quantity(resource: str, amount: int) -> str:
             if amount and amount % (1 << power) == 0:
                 return f"{amount >> power}{suffix}"
     return str(amount)
-
-
-def zone_of(labels: Mapping[str, str]) -> str:
-    """The zone of a node with these labels; empty where they tell none."""
-    return next((labels[key] for key in _ZONE_LABELS if key in labels), "")
 
 
 def _pod(decision: Decision, node_name: str) -> PodData:

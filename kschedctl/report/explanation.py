@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta
 
-from kschedctl.framework.release_choice import ChosenBy
+from kschedctl.releases.choice import ChosenBy
 
 API_VERSION: Final = "kschedctl/v1"
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from kschedctl.api.well_known import zone_of
 from kschedctl.api.wording import counted, listed
 from kschedctl.api.workload import PodDisruptionBudget
 from kschedctl.framework.status import Code, Reason
@@ -16,7 +17,6 @@ from kschedctl.preemption.evaluator import NEVER, NO_VICTIMS, TERMINATING, Candi
 from kschedctl.preemption.evaluator import Preemption as Found
 from kschedctl.preemption.shortlist import candidates_enough
 from kschedctl.report.admission import refusals
-from kschedctl.report.build import zone_of
 from kschedctl.report.explanation import Explanation, NodeData, ReasonData, Result, StatusData
 from kschedctl.report.preemption import (
     BudgetData,

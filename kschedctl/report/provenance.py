@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from kschedctl.admission.chain import Admitted
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.framework.release_choice import ReleaseChoice
+from kschedctl.releases.choice import ReleaseChoice
 from kschedctl.report.explanation import (
     AdmissionData,
     ChangeData,
@@ -15,7 +15,7 @@ from kschedctl.report.explanation import (
     RulesData,
     SnapshotData,
 )
-from kschedctl.snapshot.missing import Missing
+from kschedctl.scheduler.missing import Missing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

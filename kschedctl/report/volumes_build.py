@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kschedctl.api.volume import PersistentVolumeClaim
+from kschedctl.api.well_known import zone_of
 from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.report.build import zone_of
 from kschedctl.report.provenance import Provenance, missing_data, rules_data, snapshot_data, warnings
 from kschedctl.report.volumes import (
     ClaimData,

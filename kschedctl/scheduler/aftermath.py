@@ -12,7 +12,7 @@ from kschedctl.cluster.pods import PodRecord
 from kschedctl.preemption.evaluator import Candidate
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
-from kschedctl.whatif.eviction import fresh_pod
+from kschedctl.workloads.replacement import fresh_pod
 
 #: What an API server writes into a pod that does not say.
 _DEFAULT_GRACE_SECONDS: Final = 30

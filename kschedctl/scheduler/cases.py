@@ -18,7 +18,7 @@ from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.errors import InputError
 from kschedctl.framework.config.load import load_configuration
 from kschedctl.framework.registry import Registry
-from kschedctl.framework.release import Release
+from kschedctl.releases.release import Release
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
 

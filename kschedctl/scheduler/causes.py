@@ -12,7 +12,7 @@ from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.scheduler.bound import Misplaced
 from kschedctl.scheduler.decision import Decision
-from kschedctl.snapshot.missing import find_missing
+from kschedctl.scheduler.missing import find_missing
 
 _N_NODES: Final = re.compile(r"0/(\d+) nodes are available")
 _SINCE: Final = {

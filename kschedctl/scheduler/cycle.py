@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 
 from kschedctl.api.pod import Pod
-from kschedctl.cluster.labels import Int64
+from kschedctl.arrays import Int64Array
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import PluginError
 from kschedctl.framework.message import fit_error
@@ -89,7 +89,7 @@ def schedule_pod(framework: Framework, pod: Pod) -> Decision:
     )
 
 
-def _rows_in_question(framework: Framework, outcome: PreFilterOutcome) -> Int64:
+def _rows_in_question(framework: Framework, outcome: PreFilterOutcome) -> Int64Array:
     """The rows of the nodes that PreFilter leaves."""
     nodes = framework.cluster.nodes
     if outcome.status.code is not Code.SUCCESS:
@@ -100,7 +100,7 @@ def _rows_in_question(framework: Framework, outcome: PreFilterOutcome) -> Int64:
 
 
 def _filter(
-    framework: Framework, state: CycleState, pod: Pod, outcome: PreFilterOutcome, searched: Int64
+    framework: Framework, state: CycleState, pod: Pod, outcome: PreFilterOutcome, searched: Int64Array
 ) -> NodeStatuses:
     """Filter the nodes in question, and the node that the pod itself is nominated to, which is looked at first."""
     nodes = framework.cluster.nodes

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kschedctl.api.pod import Pod
+from kschedctl.arrays import Int64Array
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.labels import Int64
 from kschedctl.framework.cycle_state import CycleState, NotModelled
 from kschedctl.framework.interface import PostFilterResult
-from kschedctl.framework.release import Release
 from kschedctl.framework.runtime import Framework, PreFilterOutcome
 from kschedctl.framework.scoring import Scores
 from kschedctl.framework.status import SUCCESS, Code, Reason, Status
 from kschedctl.framework.verdicts import NodeStatuses
 from kschedctl.preemption.evaluator import Preemption
+from kschedctl.releases.release import Release
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Decision:
     error: str = ""
     pre_enqueue: Status = SUCCESS
     pre_filter: PreFilterOutcome | None = None
-    searched: Int64
+    searched: Int64Array
     statuses: NodeStatuses | None = None
     scores: Scores | None = None
     best: tuple[str, ...] = ()

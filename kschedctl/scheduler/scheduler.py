@@ -8,9 +8,9 @@ from kschedctl.errors import ManifestError
 from kschedctl.framework.config.load import SchedulerConfiguration, default_configuration
 from kschedctl.framework.cycle_state import NotModelled
 from kschedctl.framework.registry import Registry
-from kschedctl.framework.release import LATEST, Release
 from kschedctl.framework.runtime import Framework
 from kschedctl.plugins.registry import in_tree_registry
+from kschedctl.releases.release import LATEST, Release
 from kschedctl.scheduler.cycle import schedule_pod
 from kschedctl.scheduler.decision import Decision
 

@@ -24,10 +24,10 @@ from kschedctl.api.volume import TypedObjectReference
 from kschedctl.api.workload import StatefulSet
 from kschedctl.snapshot.capture import Capture
 from kschedctl.snapshot.header import ServerVersion
+from kschedctl.snapshot.kept_names import is_kept_group
 from kschedctl.snapshot.messages import anonymous_conditions
 from kschedctl.snapshot.pseudonyms import Pseudonyms
 from kschedctl.snapshot.rewriting import Replacement, Rewriter, structs_in
-from kschedctl.snapshot.well_known import is_kept_group
 
 #: Fields whose words are Kubernetes' own.
 KEPT_FIELDS: Final = frozenset(

@@ -9,10 +9,10 @@ import msgspec
 
 from kschedctl.errors import InputError
 from kschedctl.snapshot.conform import plain, shown
-from kschedctl.snapshot.encoding import utf8_text
-from kschedctl.snapshot.json_text import NotJsonError, json_documents, skip_blanks
-from kschedctl.snapshot.location import Location
-from kschedctl.snapshot.yaml import yaml_documents
+from kschedctl.text.encoding import utf8_text
+from kschedctl.text.json_text import NotJsonError, json_documents, skip_blanks
+from kschedctl.text.location import Location
+from kschedctl.text.yaml import yaml_documents
 
 _JSON_SUFFIXES: Final = (".json", ".jsonl", ".ndjson")
 

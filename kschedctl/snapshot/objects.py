@@ -22,9 +22,9 @@ from kschedctl.snapshot.conform import decode, plain, shown, top_level
 from kschedctl.snapshot.documents import Document, Envelope, documents, read_envelope
 from kschedctl.snapshot.header import HEADER_FIELD, SnapshotHeader
 from kschedctl.snapshot.list_stream import NotStreamableError, stream_list
-from kschedctl.snapshot.location import Location
 from kschedctl.snapshot.sources import Source, read_sources
 from kschedctl.snapshot.summary import ReadSummary
+from kschedctl.text.location import Location
 
 MAX_PROBLEMS: Final = 10
 NO_OBJECTS: Final = "holds no Kubernetes objects"

@@ -19,8 +19,8 @@ from kschedctl.cluster.interning import PodInterner
 from kschedctl.cluster.pods import Pods
 from kschedctl.errors import InputError, ManifestError
 from kschedctl.snapshot.conform import decode
-from kschedctl.snapshot.location import Location
 from kschedctl.snapshot.reading import read_manifest
+from kschedctl.text.location import Location
 
 STDIN: Final = "-"
 _MANIFEST_SUFFIXES: Final = (".yaml", ".yml", ".json", ".yaml.gz", ".yml.gz", ".json.gz")

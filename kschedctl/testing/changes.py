@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from kschedctl.arrays import Int64Array
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.labels import Int64
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.cluster.pods import PENDING
 from kschedctl.testing.samples import Change
@@ -25,7 +25,7 @@ def changed_overlays(cluster: Cluster) -> Iterator[tuple[str, Overlay]]:
     on_node = [cluster.pods.on_node(row) for row in rows.tolist()]
     waiting = np.flatnonzero(cluster.pods.node_row == PENDING)
 
-    def overlay(removed: Iterable[Int64], added: Iterable[int]) -> Overlay:
+    def overlay(removed: Iterable[Int64Array], added: Iterable[int]) -> Overlay:
         out = cluster.overlay()
         for row, pods in enumerate(removed):
             out.remove(np.full(len(pods), row, dtype=np.int64), pods)

@@ -21,8 +21,8 @@ from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.config.args import default_args
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import MAX_NODE_SCORE, FilterPlugin, Plugin, ScorePlugin
-from kschedctl.framework.release import LATEST, Release
 from kschedctl.framework.status import Code, Rejections, Status
+from kschedctl.releases.release import LATEST, Release
 from kschedctl.testing.changes import changed_overlays, changes_of
 from kschedctl.testing.probe import Subject, ask, judge, prepare, prepare_scores
 from kschedctl.testing.samples import SAMPLES, Change, Sample, World

@@ -8,8 +8,8 @@ import msgspec
 import numpy as np
 
 from kschedctl.api.pod import Pod
+from kschedctl.arrays import Int64Array
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.labels import Int64
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.config.profile import Profile
 from kschedctl.framework.cycle_state import CycleState
@@ -22,9 +22,9 @@ from kschedctl.framework.interface import (
     PreScorePlugin,
     ScorePlugin,
 )
-from kschedctl.framework.release import Release
 from kschedctl.framework.runtime import Framework
 from kschedctl.framework.status import Code, Rejections, Status
+from kschedctl.releases.release import Release
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def judge(plugin: Plugin, state: CycleState, pod: Pod, nodes: Overlay) -> Reject
         return Rejections.everywhere(len(nodes), Status(Code.ERROR, (str(error),)))
 
 
-def prepare_scores(plugin: Plugin, state: CycleState, pod: Pod, rows: Int64) -> Status:
+def prepare_scores(plugin: Plugin, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
     """Run PreScore."""
     return plugin.pre_score(state, pod, rows) if isinstance(plugin, PreScorePlugin) else Status()
 

@@ -14,11 +14,10 @@ from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.storage import CSINode, StorageClass
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
+from kschedctl.api.well_known import HOSTNAME, ZONE
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
 
-_ZONE: Final = "topology.kubernetes.io/zone"
-_HOSTNAME: Final = "kubernetes.io/hostname"
 _GPU: Final = "example.com/gpu"
 
 
@@ -110,7 +109,7 @@ def _make(kind: type[ApiObject], name: str, *, namespace: str = "", labels: Any 
 
 
 def _node(name: str, *, zone: str, taints: Iterable[Mapping[str, str]] = (), **fields: Any) -> ApiObject:
-    labels = {_HOSTNAME: name, **({_ZONE: zone} if zone else {}), "disk": "ssd" if name < "n3" else "hdd"}
+    labels = {HOSTNAME: name, **({ZONE: zone} if zone else {}), "disk": "ssd" if name < "n3" else "hdd"}
     images = [{"names": ["registry.example/app:1"], "sizeBytes": 400 << 20}] if name < "n2" else []
     status = {
         "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "6", **({_GPU: 2} if name in ("n0", "n4") else {})},
@@ -132,7 +131,7 @@ def _pod(name: str, app: str, node: str = "", *, namespace: str = "default", **s
     return default_pod(msgspec.convert({"metadata": metadata, "spec": written}, Pod))
 
 
-def _term(app: str, key: str = _ZONE, **fields: Any) -> dict[str, Any]:
+def _term(app: str, key: str = ZONE, **fields: Any) -> dict[str, Any]:
     return {"topologyKey": key, "labelSelector": {"matchLabels": {"app": app}}, **fields}
 
 
@@ -182,9 +181,9 @@ _RUNNING: Final = (
 _PENDING: Final = (
     _pod("more-web", "web", requests={"cpu": "2"}, ports=[_PORT]),
     _pod("more-db", "db", volumes=[_DISK, _claim("data")]),
-    _pod("more-cache", "cache", affinity=_affinity("podAntiAffinity", _term("web", _HOSTNAME))),
+    _pod("more-cache", "cache", affinity=_affinity("podAntiAffinity", _term("web", HOSTNAME))),
 )
-_IN_ZONE_A: Final = {"key": _ZONE, "operator": "In", "values": ["a"]}
+_INZONE_A: Final = {"key": ZONE, "operator": "In", "values": ["a"]}
 _CSI: Final = {"driver": "csi.example", "volumeHandle": "data"}
 _OTHERS: Final = (
     _make(Namespace, "default", labels={"team": "a"}),
@@ -194,14 +193,14 @@ _OTHERS: Final = (
     _make(
         PersistentVolume,
         "data",
-        labels={_ZONE: "a"},
+        labels={ZONE: "a"},
         spec={
             "capacity": {"storage": "1Gi"},
             "accessModes": ["ReadWriteOnce"],
             "csi": _CSI,
             "claimRef": {"namespace": "default", "name": "data"},
             "storageClassName": "waits",
-            "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [_IN_ZONE_A]}]}},
+            "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [_INZONE_A]}]}},
         },
         status={"phase": "Bound"},
     ),
@@ -246,7 +245,7 @@ _PREFERS: Final = {
 _REQUIRES: Final = {
     "nodeAffinity": {
         "requiredDuringSchedulingIgnoredDuringExecution": {
-            "nodeSelectorTerms": [{"matchExpressions": [{"key": _ZONE, "operator": "NotIn", "values": ["a"]}]}]
+            "nodeSelectorTerms": [{"matchExpressions": [{"key": ZONE, "operator": "NotIn", "values": ["a"]}]}]
         }
     }
 }
@@ -264,11 +263,11 @@ SAMPLES: Final = tuple(
         "hopeful": _pod("hopeful", "", affinity=_PREFERS),
         "ports": _pod("ports", "", ports=[_PORT]),
         "restarting": _pod("restarting", "", initContainers=[_RESTARTING]),
-        "spread": _pod("spread", "web", topologySpreadConstraints=[_spread(_ZONE, "DoNotSchedule", minDomains=3)]),
+        "spread": _pod("spread", "web", topologySpreadConstraints=[_spread(ZONE, "DoNotSchedule", minDomains=3)]),
         "spread-softly": _pod(
             "spread-softly",
             "web",
-            topologySpreadConstraints=[_spread(_ZONE, "ScheduleAnyway"), _spread(_HOSTNAME, "ScheduleAnyway")],
+            topologySpreadConstraints=[_spread(ZONE, "ScheduleAnyway"), _spread(HOSTNAME, "ScheduleAnyway")],
         ),
         "spread-by-default": _pod("spread-by-default", "cache"),
         "near": _pod("near", "web", affinity=_affinity("podAffinity", _term("db"), preferred=[(3, _term("web"))])),

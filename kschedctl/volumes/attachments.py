@@ -9,8 +9,9 @@ import numpy as np
 
 from kschedctl.api.storage import CSINode, VolumeAttachment
 from kschedctl.api.volume import PersistentVolume
+from kschedctl.arrays import Int64Array
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.labels import Int64, LabelColumn
+from kschedctl.cluster.labels import LabelColumn
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.volumes.attachable import Attachable, Needs, Unattachable, attachable_volumes, counts_volumes
 from kschedctl.volumes.migration import MIGRATED_PLUGINS, PORTWORX
@@ -32,11 +33,11 @@ class Uses:
         On which nodes it counts, as in ``Needs``.
     """
 
-    pod: Int64
-    volume: Int64
-    needs: Int64
+    pod: Int64Array
+    volume: Int64Array
+    needs: Int64Array
 
-    def in_worlds(self, cluster: Cluster, nodes: Overlay) -> tuple[Int64, Int64, Int64]:
+    def in_worlds(self, cluster: Cluster, nodes: Overlay) -> tuple[Int64Array, Int64Array, Int64Array]:
         """Every use in every world.
 
         Returns
@@ -93,7 +94,7 @@ class Attachments:
         self._cluster = cluster
         self.level = np.zeros(len(cluster.nodes), dtype=np.int64)
         self.any_limit = np.zeros(len(cluster.nodes), dtype=np.bool_)
-        self._limits: dict[str, Int64] = {}
+        self._limits: dict[str, Int64Array] = {}
         for csi_node in cluster.list(CSINode):
             row = cluster.nodes.row.get(csi_node.name)
             if row is not None:
@@ -116,7 +117,7 @@ class Attachments:
         self._attached_rows, self._attached_volumes = self._volume_attachments()
         self._drivers = LabelColumn.of([driver for driver, _ in self.number])
 
-    def of_drivers(self, drivers: tuple[str, ...]) -> tuple[Int64, Int64]:
+    def of_drivers(self, drivers: tuple[str, ...]) -> tuple[Int64Array, Int64Array]:
         """The volumes of some drivers.
 
         Returns
@@ -130,7 +131,7 @@ class Attachments:
         numbers = np.flatnonzero(of_volume >= 0)
         return numbers, of_volume[numbers]
 
-    def limit(self, driver: str) -> Int64:
+    def limit(self, driver: str) -> Int64Array:
         """How many volumes of a driver each node takes; -1 without a limit: int64, shape (n_nodes,)."""
         found = self._limits.get(driver)
         return np.full(len(self._cluster.nodes), -1, dtype=np.int64) if found is None else found
@@ -165,7 +166,7 @@ class Attachments:
                     by_class[class_id] = volumes
             yield index, volumes
 
-    def _volume_attachments(self) -> tuple[Int64, Int64]:
+    def _volume_attachments(self) -> tuple[Int64Array, Int64Array]:
         """Node row and volume number of every VolumeAttachment of a CSI volume."""
         rows = []
         volumes = []
@@ -179,7 +180,7 @@ class Attachments:
                 volumes.append(self.number.setdefault(identity, len(self.number)))
         return np.array(rows, dtype=np.int64), np.array(volumes, dtype=np.int64)
 
-    def by_pods(self, nodes: Overlay, numbers: Int64) -> Int64:
+    def by_pods(self, nodes: Overlay, numbers: Int64Array) -> Int64Array:
         """Which of some volumes the pods of each world use.
 
         Parameters
@@ -203,10 +204,10 @@ class Attachments:
         distinct, inverse = np.unique(cells, return_inverse=True)
         references = np.zeros(len(distinct), dtype=np.int64)
         np.add.at(references, inverse, signs[counted])
-        in_use: Int64 = distinct[references > 0]
+        in_use: Int64Array = distinct[references > 0]
         return in_use
 
-    def attached(self, nodes: Overlay, numbers: Int64) -> Int64:
+    def attached(self, nodes: Overlay, numbers: Int64Array) -> Int64Array:
         """As ``by_pods``, for VolumeAttachments. They do not change with the pods."""
         world_of_row = np.full(len(self._cluster.nodes), -1, dtype=np.int64)
         world_of_row[nodes.rows] = np.arange(len(nodes))
@@ -214,10 +215,10 @@ class Attachments:
         position[numbers] = np.arange(len(numbers))
         worlds, at = world_of_row[self._attached_rows], position[self._attached_volumes]
         counted = (worlds >= 0) & (at >= 0)
-        cells: Int64 = np.unique(worlds[counted] * len(numbers) + at[counted])
+        cells: Int64Array = np.unique(worlds[counted] * len(numbers) + at[counted])
         return cells
 
-    def problem_in_worlds(self, nodes: Overlay) -> Int64:
+    def problem_in_worlds(self, nodes: Overlay) -> Int64Array:
         """The first problem of a pod of each world, as index into ``problems``, or -1: int64, shape (n_worlds,)."""
         first = np.full(len(nodes), -1, dtype=np.int64)
         if not self.problems:
@@ -238,7 +239,7 @@ def _table(uses: list[tuple[int, int, int]]) -> Uses:
     return Uses(columns[:, 0].copy(), columns[:, 1].copy(), columns[:, 2].copy())
 
 
-def share(cells: Int64, n_positions: int, group: Int64, n_worlds: int, n_groups: int) -> Int64:
+def share(cells: Int64Array, n_positions: int, group: Int64Array, n_worlds: int, n_groups: int) -> Int64Array:
     """Count cells by world and group.
 
     Parameters

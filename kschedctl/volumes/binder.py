@@ -13,8 +13,8 @@ import numpy as np
 
 from kschedctl.api.storage import StorageClass
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
+from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.labels import Int64, Mask
 from kschedctl.volumes.claims import (
     SELECTED_NODE,
     PodClaims,
@@ -70,7 +70,7 @@ class StaticMatch:
 
     claim: PersistentVolumeClaim
     candidates: tuple[PersistentVolume, ...]
-    choice: Int64
+    choice: Int64Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class PodVolumes:
     not_enough_space: Mask
     missing_volume: Mask
     errors: tuple[str, ...]
-    error: Int64
+    error: Int64Array
 
 
 class Binder:
@@ -184,7 +184,7 @@ class Binder:
 
     def _check_bound(
         self, claims: tuple[PersistentVolumeClaim, ...], errors: list[str]
-    ) -> tuple[tuple[BoundCheck, ...], Mask, Mask, Int64]:
+    ) -> tuple[tuple[BoundCheck, ...], Mask, Mask, Int64Array]:
         """Check bound claims in order; each node stops at the first that fails there."""
         n_nodes = len(self._cluster.nodes)
         alive = np.ones(n_nodes, dtype=np.bool_)

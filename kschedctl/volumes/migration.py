@@ -20,11 +20,8 @@ from kschedctl.api.volume import (
     InTreeVolumes,
     PersistentVolume,
 )
+from kschedctl.api.well_known import BETA_REGION, BETA_ZONE, REGION, ZONE
 
-ZONE: Final = "topology.kubernetes.io/zone"
-REGION: Final = "topology.kubernetes.io/region"
-BETA_ZONE: Final = "failure-domain.beta.kubernetes.io/zone"
-BETA_REGION: Final = "failure-domain.beta.kubernetes.io/region"
 #: Between the zones in a label of a volume that is in several.
 ZONE_DELIMITER: Final = "__"
 MIGRATED_PLUGINS: Final = "storage.alpha.kubernetes.io/migrated-plugins"

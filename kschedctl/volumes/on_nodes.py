@@ -8,8 +8,8 @@ from enum import StrEnum
 
 from kschedctl.api.core import Node
 from kschedctl.api.volume import PersistentVolumeClaim
+from kschedctl.arrays import Mask
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.labels import Mask
 from kschedctl.volumes.binder import Binder, BoundCheck, PodVolumes, ProvisionCheck
 from kschedctl.volumes.claims import SELECTED_NODE, claim_key, group_claims
 from kschedctl.volumes.explain import explain_bound, explain_space, shown_topologies

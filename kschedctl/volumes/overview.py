@@ -13,8 +13,8 @@ import numpy as np
 from kschedctl.api.pod import Pod
 from kschedctl.api.storage import CSINode, StorageClass
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
+from kschedctl.arrays import Mask
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.labels import Mask
 from kschedctl.cluster.node_selection import nodes_matching_pod
 from kschedctl.volumes.binder import Binder
 from kschedctl.volumes.claims import (

@@ -9,8 +9,8 @@ import numpy as np
 from kschedctl.api.quantity import QuantityError, parse_quantity, value
 from kschedctl.api.storage import CSIDriver, CSIStorageCapacity, StorageClass
 from kschedctl.api.volume import PersistentVolumeClaim
+from kschedctl.arrays import Mask
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.labels import Mask
 from kschedctl.errors import SnapshotError
 from kschedctl.volumes.claims import NO_PROVISIONER, claim_class, requested_storage
 from kschedctl.volumes.topology import VolumeTopology

@@ -9,9 +9,10 @@ import numpy as np
 
 from kschedctl.api.selectors import IN, Requirement
 from kschedctl.api.volume import PersistentVolume
-from kschedctl.cluster.labels import Mask
+from kschedctl.api.well_known import BETA_REGION, BETA_ZONE, REGION, ZONE
+from kschedctl.arrays import Mask
 from kschedctl.cluster.nodes import Nodes
-from kschedctl.volumes.migration import BETA_REGION, BETA_ZONE, REGION, ZONE, ZONE_DELIMITER
+from kschedctl.volumes.migration import ZONE_DELIMITER
 
 _KEYS: Final = (BETA_ZONE, BETA_REGION, ZONE, REGION)
 _SUCCESSOR: Final = {BETA_ZONE: ZONE, BETA_REGION: REGION}

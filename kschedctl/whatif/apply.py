@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from kschedctl.admission.chain import FeatureGates
 from kschedctl.api.core import Taint
 from kschedctl.api.defaults import DEFAULT_NAMESPACE
 from kschedctl.api.kind_names import is_namespaced, kind_by_name
@@ -15,6 +14,7 @@ from kschedctl.api.meta import ApiObject
 from kschedctl.api.tolerations import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import InputError
+from kschedctl.releases.release import Release
 from kschedctl.whatif import deletion, nodes, objects, replicas
 from kschedctl.whatif.edits import Apply, Cordon, Delete, Drain, Edit, FailZone, LabelNode, SetReplicas, TaintNode
 
@@ -51,7 +51,7 @@ class Edited:
     changes: tuple[str, ...] = ()
 
 
-def edited(cluster: Cluster, edits: Sequence[Edit], *, release: FeatureGates) -> Edited:
+def edited(cluster: Cluster, edits: Sequence[Edit], *, release: Release) -> Edited:
     """Make changes to a cluster, one after the other.
 
     Parameters
@@ -60,7 +60,7 @@ def edited(cluster: Cluster, edits: Sequence[Edit], *, release: FeatureGates) ->
         The cluster. It stays as it is.
     edits : sequence of Edit
         The changes.
-    release : FeatureGates
+    release : Release
         The release whose API server takes new pods.
 
     Raises

@@ -12,8 +12,8 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import InputError
 from kschedctl.whatif.edits import Delete
 from kschedctl.whatif.nodes import Changed, without_nodes
-from kschedctl.whatif.ownership import MAKERS, between, pods_made_by, workloads
 from kschedctl.whatif.targets import find_kind, find_node, near
+from kschedctl.workloads.ownership import MAKERS, between, pods_made_by, workloads
 
 
 def delete(cluster: Cluster, edit: Delete) -> Changed:

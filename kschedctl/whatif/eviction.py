@@ -6,14 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from kschedctl.api.meta import ObjectMeta
-from kschedctl.api.pod import Pod, PodStatus
 from kschedctl.api.wording import counted
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pods import Pods
+from kschedctl.workloads.replacement import NODE_BOUND, fresh_pod
 
-#: Owners whose pods belong to one node: a DaemonSet, and of the mirror pod of a static pod the node itself.
-NODE_BOUND: Final = frozenset({"DaemonSet", "Node"})
 _STATEFUL_SET: Final = "StatefulSet"
 
 
@@ -70,23 +67,6 @@ def evict(cluster: Cluster, indices: Iterable[int], *, node_bound_stay: bool) ->
     if removed:
         cluster = cluster.with_pods(removed=removed, added=made_anew)
     return Evicted(cluster, len(made_anew), len(removed) - len(made_anew), n_staying)
-
-
-def fresh_pod(pod: Pod, *, name: str = "") -> Pod:
-    """The pod that a controller makes in place of one that is gone.
-
-    Parameters
-    ----------
-    pod : Pod
-        The one that is gone.
-    name : str
-        The new one's name; by default the old one's, by which people know it.
-    """
-    old = pod.metadata
-    metadata = ObjectMeta(
-        name=name or old.name, namespace=old.namespace, labels=old.labels, owner_references=old.owner_references
-    )
-    return Pod(metadata=metadata, spec=pod.spec, status=PodStatus(phase="Pending"))
 
 
 def _replaced_already(pods: Pods, index: int, owner_kind: str) -> bool:

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Container
 from itertools import count
 
-from kschedctl.admission.chain import FeatureGates, admit
+from kschedctl.admission.chain import admit
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.releases.release import Release
 from kschedctl.workloads.claims import renamed
 from kschedctl.workloads.pods import pods_of
 from kschedctl.workloads.template import generated_name
 
 
-def with_pods_of(
-    cluster: Cluster, workload: ApiObject, *, release: FeatureGates, where: str = ""
-) -> tuple[Cluster, int]:
+def with_pods_of(cluster: Cluster, workload: ApiObject, *, release: Release, where: str = "") -> tuple[Cluster, int]:
     """Add the pods that a workload wants and that are not there; they wait for a node.
 
     Parameters
@@ -25,7 +24,7 @@ def with_pods_of(
         The cluster.
     workload : ApiObject
         The workload.
-    release : FeatureGates
+    release : Release
         The release whose API server takes the pods.
     where : str
         Where it was read, for errors.

@@ -7,25 +7,26 @@ from itertools import count, islice
 
 from msgspec.structs import replace
 
-from kschedctl.admission.chain import FeatureGates, admit
+from kschedctl.admission.chain import admit
 from kschedctl.api.core import Node
 from kschedctl.api.defaults import default_pod
 from kschedctl.api.meta import ApiObject, ObjectMeta
 from kschedctl.api.pod import Pod
 from kschedctl.api.storage import CSINode
+from kschedctl.api.well_known import HOSTNAME
 from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import InputError
-from kschedctl.plugins.pod_topology_spread.constraints import HOSTNAME
+from kschedctl.releases.release import Release
 from kschedctl.whatif.edits import Apply
-from kschedctl.whatif.eviction import fresh_pod
 from kschedctl.whatif.making import with_pods_of
 from kschedctl.whatif.nodes import Changed
-from kschedctl.whatif.ownership import MAKERS, pods_made_by
+from kschedctl.workloads.ownership import MAKERS, pods_made_by
+from kschedctl.workloads.replacement import fresh_pod
 
 
-def apply(cluster: Cluster, edit: Apply, *, release: FeatureGates) -> Changed:
+def apply(cluster: Cluster, edit: Apply, *, release: Release) -> Changed:
     """Lay objects over the cluster, or copies of them.
 
     Raises
@@ -64,7 +65,7 @@ def apply(cluster: Cluster, edit: Apply, *, release: FeatureGates) -> Changed:
     return cluster, tuple(changes)
 
 
-def _with_its_pods(cluster: Cluster, workload: ApiObject, release: FeatureGates) -> Changed:
+def _with_its_pods(cluster: Cluster, workload: ApiObject, release: Release) -> Changed:
     """Let a workload make its pods; one that has some keeps them, as a rollout is nothing that a moment shows."""
     own = pods_made_by(cluster, type(workload), workload.namespace, workload.name)
     name = f"{type(workload).__name__} {_key(workload)}"
@@ -75,7 +76,7 @@ def _with_its_pods(cluster: Cluster, workload: ApiObject, release: FeatureGates)
     return cluster, (f"{name}: {counted(n_added, 'pod')} {'waits' if n_added == 1 else 'wait'} for a node",)
 
 
-def _copied(cluster: Cluster, laid: Cluster, edit: Apply, copies: int, release: FeatureGates) -> Changed:
+def _copied(cluster: Cluster, laid: Cluster, edit: Apply, copies: int, release: Release) -> Changed:
     changes = []
     for obj, place in edit.objects:
         names: list[str]
@@ -119,7 +120,7 @@ def _copy_of_node(node: Node, name: str) -> Node:
     )
 
 
-def _stored(pod: Pod, cluster: Cluster, place: object, release: FeatureGates) -> Pod:
+def _stored(pod: Pod, cluster: Cluster, place: object, release: Release) -> Pod:
     """The pod as an API server stores it; one with a priority has been through it."""
     pod = default_pod(pod)
     where = f"{place} (Pod {pod.key})" if place != "" else f"Pod {pod.key}"

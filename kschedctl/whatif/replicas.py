@@ -13,7 +13,6 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from kschedctl.admission.chain import FeatureGates
 from kschedctl.api.defaults import DEFAULT_NAMESPACE
 from kschedctl.api.meta import ObjectMeta
 from kschedctl.api.pod import Pod
@@ -22,13 +21,14 @@ from kschedctl.api.wording import counted
 from kschedctl.api.workload import Deployment, ReplicaSet, ReplicationController, StatefulSet
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import InputError
+from kschedctl.releases.release import Release
 from kschedctl.whatif.deletion import not_found
 from kschedctl.whatif.edits import SetReplicas
-from kschedctl.whatif.eviction import fresh_pod
 from kschedctl.whatif.making import fresh_names, with_pods_of
 from kschedctl.whatif.nodes import Changed
-from kschedctl.whatif.ownership import pods_made_by, workloads
 from kschedctl.whatif.targets import find_kind
+from kschedctl.workloads.ownership import pods_made_by, workloads
+from kschedctl.workloads.replacement import fresh_pod
 
 _SCALABLE: Final = (Deployment, ReplicaSet, StatefulSet, ReplicationController)
 _PHASES: Final = {"Pending": 0, "Unknown": 1}
@@ -38,7 +38,7 @@ _POD_INDEX: Final = "apps.kubernetes.io/pod-index"
 Scalable = Deployment | ReplicaSet | StatefulSet | ReplicationController
 
 
-def set_replicas(cluster: Cluster, edit: SetReplicas, *, release: FeatureGates) -> Changed:
+def set_replicas(cluster: Cluster, edit: SetReplicas, *, release: Release) -> Changed:
     """Give a workload more pods, which wait for a node, or fewer.
 
     Raises

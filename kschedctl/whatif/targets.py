@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from kschedctl.api.kind_names import kind_by_name, kind_names
 from kschedctl.api.meta import ApiObject
+from kschedctl.api.well_known import ZONE, zone_of
 from kschedctl.api.wording import listed, similar
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import InputError
-from kschedctl.volumes.migration import BETA_ZONE, ZONE
 
 
 def find_node(cluster: Cluster, name: str) -> int:
@@ -35,7 +35,7 @@ def find_zone(cluster: Cluster, zone: str) -> list[int]:
         Where the cluster has no such zone.
     """
     labels = [node.metadata.labels for node in cluster.nodes.objects]
-    zones = [own.get(ZONE) or own.get(BETA_ZONE, "") for own in labels]
+    zones = [zone_of(own) for own in labels]
     rows = [row for row, found in enumerate(zones) if found == zone]
     if not zone or not rows:
         known = sorted({found for found in zones if found})

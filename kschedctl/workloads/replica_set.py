@@ -7,11 +7,11 @@ from typing import Final
 from msgspec.structs import replace
 
 from kschedctl.api.meta import LabelSelector, ObjectMeta
+from kschedctl.api.well_known import POD_TEMPLATE_HASH
 from kschedctl.api.workload import Deployment, PodTemplateSpec, ReplicaSet, ReplicasSpec, ReplicationController
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.workloads.made import MadePod
 from kschedctl.workloads.template import (
-    POD_TEMPLATE_HASH,
     controller_reference,
     has_template,
     pod_from_template,

@@ -20,6 +20,7 @@ from kschedctl.api.defaults import default_pod_spec
 from kschedctl.api.meta import ApiObject, ObjectMeta, OwnerReference
 from kschedctl.api.pod import Container, Pod
 from kschedctl.api.quantity import QUANTITY_HINT, QuantityError
+from kschedctl.api.well_known import POD_TEMPLATE_HASH
 from kschedctl.api.workload import (
     CronJob,
     DaemonSet,
@@ -33,7 +34,6 @@ from kschedctl.api.workload import (
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import SnapshotError
 
-POD_TEMPLATE_HASH: Final = "pod-template-hash"
 #: The letters of generated names and hashes, from ``x``, which stands for zero.
 _LETTERS: Final = "xzbcdfghjklmnpqrstvw2456789"
 _HASH_LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"

@@ -14,7 +14,7 @@ from kschedctl.api.pod import Pod
 from kschedctl.api.quantity import QUANTITY_HINT
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import ManifestError
-from kschedctl.framework.release import LATEST
+from kschedctl.releases.release import LATEST
 from tests.builders import make_cluster, make_container, make_object
 
 SPREAD = "MatchLabelKeysInPodTopologySpread"

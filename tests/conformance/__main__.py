@@ -7,8 +7,8 @@ import json
 from collections import Counter
 
 from kschedctl.errors import KschedctlError
-from kschedctl.framework.release import RELEASES
 from kschedctl.plugins.registry import IN_TREE_PLUGINS
+from kschedctl.releases.release import RELEASES
 from kschedctl.scheduler.cases import Case
 from tests.conformance import gaps
 from tests.conformance.comparison import PARTS, differences

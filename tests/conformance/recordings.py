@@ -12,8 +12,8 @@ from typing import Any, Final
 import msgspec
 
 from kschedctl.errors import KschedctlError
-from kschedctl.framework.release import RELEASES, Release
 from kschedctl.plugins.registry import in_tree_registry
+from kschedctl.releases.release import RELEASES, Release
 from kschedctl.report.answer import answer
 from kschedctl.scheduler.cases import Case, decide
 from kschedctl.scheduler.decision import Decision

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kschedctl.framework.release import RELEASES
+from kschedctl.releases.release import RELEASES
 from tests.conformance import gaps
 from tests.conformance.comparison import PARTS, differences
 from tests.conformance.recordings import cases, compared, themes

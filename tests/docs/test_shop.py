@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import kschedctl
-from kschedctl.framework.release import RELEASES
+from kschedctl.releases.release import RELEASES
 
 SHOP = Path(__file__).parents[2] / "fixtures" / "shop"
 GPU = "nvidia.com/gpu"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import kschedctl
-from kschedctl.framework.release import RELEASES
+from kschedctl.releases.release import RELEASES
 from kschedctl.volumes.controller import Action
 from kschedctl.volumes.overview import Trap, VolumeOverview
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from kschedctl.api.pod import Pod
+from kschedctl.arrays import Int64Array
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.labels import Int64
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.config.profile import Profile
 from kschedctl.framework.cycle_state import CycleState
@@ -25,10 +25,10 @@ from kschedctl.framework.interface import (
     PreScorePlugin,
     ScorePlugin,
 )
-from kschedctl.framework.release import LATEST
 from kschedctl.framework.runtime import Framework
 from kschedctl.framework.status import Code, Rejections, Status
 from kschedctl.framework.verdicts import NodeStatuses
+from kschedctl.releases.release import LATEST
 
 
 def make_plugin(name: str, *bases: type[Plugin], **methods: Any) -> type[Plugin]:
@@ -82,10 +82,10 @@ def post_filtering(name: str, code: Code, *reasons: str, nominated: tuple[str, .
 def scoring(name: str, *given: int, pre_score: Status | None = None) -> type[Plugin]:
     """A plugin that scores nodes by row."""
 
-    def pre(self: Plugin, state: CycleState, pod: Pod, rows: Int64) -> Status:
+    def pre(self: Plugin, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
         return pre_score or Status()
 
-    def score(self: Plugin, state: CycleState, pod: Pod, rows: Int64) -> Int64:
+    def score(self: Plugin, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
         return np.array(given, dtype=np.int64)[rows]
 
     return make_plugin(name, PreScorePlugin, ScorePlugin, pre_score=pre, score=score)

@@ -11,8 +11,8 @@ from kschedctl.framework.interface import (
     ScorePlugin,
     default_normalize_score,
 )
-from kschedctl.framework.release import LATEST
 from kschedctl.framework.scoring import run_score
+from kschedctl.releases.release import LATEST
 from tests.builders import make_cluster, make_node, make_pod
 from tests.framework.plugins import filtering, make_framework, make_plugin, scoring
 

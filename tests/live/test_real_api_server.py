@@ -19,7 +19,7 @@ from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import ManifestError
-from kschedctl.framework.release import LATEST
+from kschedctl.releases.release import LATEST
 from kschedctl.workloads.pods import pods_of
 from tests.live.conftest import node, wait_for
 from tests.live.control_plane import ControlPlane, missing_assets

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from kschedctl.api.device import DeviceClass
-from kschedctl.framework.release import RELEASES
 from kschedctl.framework.status import Code, Status
+from kschedctl.releases.release import RELEASES
 from tests.builders import GPU, decide, make_cluster, make_node, make_object, make_pod, make_profile, raw_scores
 
 PLUGIN = "DynamicResources"

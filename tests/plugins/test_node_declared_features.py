@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from kschedctl.framework.release import RELEASES
 from kschedctl.framework.status import Code, Status
+from kschedctl.releases.release import RELEASES
 from tests.builders import decide, make_cluster, make_container, make_node, make_pod, reason, said
 
 PLUGIN = "NodeDeclaredFeatures"

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from kschedctl.api.storage import VolumeAttachment
-from kschedctl.framework.release import RELEASES
 from kschedctl.framework.status import Code, Status
+from kschedctl.releases.release import RELEASES
 from tests.builders import (
     decide,
     make_claim,

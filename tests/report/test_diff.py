@@ -17,7 +17,7 @@ from rich.console import Console
 import kschedctl.report
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.framework.release_choice import choose_release
+from kschedctl.releases.choice import choose_release
 from kschedctl.report.build import explanation
 from kschedctl.report.data import as_json
 from kschedctl.report.diff import Diff, Part, PodChangeData, SideData, schema

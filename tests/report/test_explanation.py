@@ -14,13 +14,13 @@ from kschedctl.admission.chain import admit
 from kschedctl.api.defaults import default_pod
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.framework.release_choice import choose_release
+from kschedctl.releases.choice import choose_release
 from kschedctl.report.build import exact_quantity, explanation
 from kschedctl.report.data import as_json, as_names, as_yaml
 from kschedctl.report.explanation import Explanation, ExplanationList, Result, schema
 from kschedctl.report.provenance import Provenance
+from kschedctl.scheduler.missing import find_missing
 from kschedctl.scheduler.scheduler import Scheduler
-from kschedctl.snapshot.missing import find_missing
 from tests.builders import make_cluster, make_node, make_pod
 
 SCHEMA = Path(kschedctl.report.__file__).parent / "schema" / "explain.json"

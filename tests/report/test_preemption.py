@@ -14,7 +14,7 @@ import pytest
 import kschedctl.report
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.builder import ClusterBuilder
-from kschedctl.framework.release_choice import choose_release
+from kschedctl.releases.choice import choose_release
 from kschedctl.report.build import explanation
 from kschedctl.report.data import as_json
 from kschedctl.report.preemption import Cause, Outcome, Preemption, PreemptionList, schema

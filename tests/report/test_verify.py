@@ -13,7 +13,7 @@ from rich.console import Console
 
 import kschedctl.report
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.framework.release_choice import choose_release
+from kschedctl.releases.choice import choose_release
 from kschedctl.report.data import as_json
 from kschedctl.report.provenance import Provenance
 from kschedctl.report.verify import VerificationData, schema, verification_data

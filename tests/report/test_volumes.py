@@ -15,12 +15,12 @@ from kschedctl.api.pod import Pod
 from kschedctl.api.storage import CSINode
 from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.framework.release_choice import choose_release
+from kschedctl.releases.choice import choose_release
 from kschedctl.report.data import as_json
 from kschedctl.report.provenance import Provenance
 from kschedctl.report.volumes import ClaimVolumes, PodVolumes, VolumesList, schema
 from kschedctl.report.volumes_build import claim_answer, pod_answer
-from kschedctl.snapshot.missing import missing_for_claims
+from kschedctl.scheduler.missing import missing_for_claims
 from kschedctl.volumes.controller import Action
 from kschedctl.volumes.overview import VolumeOverview
 from tests.builders import (

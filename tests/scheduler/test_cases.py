@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from kschedctl.errors import ConfigError, InputError
-from kschedctl.framework.release import LATEST
 from kschedctl.plugins.registry import in_tree_registry
+from kschedctl.releases.release import LATEST
 from kschedctl.scheduler.cases import Case, decide
 from kschedctl.scheduler.decision import Decision
 

@@ -24,9 +24,9 @@ from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.snapshot.anonymize import KEPT_FIELDS, anonymized
 from kschedctl.snapshot.capture import Capture, capture
 from kschedctl.snapshot.capture_files import write_capture
-from kschedctl.snapshot.location import Location
 from kschedctl.snapshot.rewriting import structs_in
 from kschedctl.snapshot.summary import ReadSummary
+from kschedctl.text.location import Location
 from tests.builders import make_node, make_object, make_pod
 from tests.conformance.recordings import cases, themes
 

@@ -15,7 +15,7 @@ from kschedctl.api.core import Node
 from kschedctl.api.meta import ObjectMeta
 from kschedctl.errors import SnapshotError
 from kschedctl.snapshot.load import load_snapshot
-from kschedctl.snapshot.location import Location
+from kschedctl.text.location import Location
 
 NODE = '{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}}'
 SERVICE_ACCOUNT = '{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "a"}}'

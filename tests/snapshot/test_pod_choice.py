@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from kschedctl.errors import ManifestError
-from kschedctl.snapshot.location import Location
 from kschedctl.snapshot.pod_choice import find_pod, is_manifest, only_pod
+from kschedctl.text.location import Location
 from tests.builders import make_cluster, make_node, make_pod
 
 PODS = make_cluster(

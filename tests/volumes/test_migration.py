@@ -6,11 +6,8 @@ import pytest
 
 from kschedctl.api.node_selector import NodeSelector
 from kschedctl.api.volume import Volume
+from kschedctl.api.well_known import BETA_REGION, BETA_ZONE, REGION, ZONE
 from kschedctl.volumes.migration import (
-    BETA_REGION,
-    BETA_ZONE,
-    REGION,
-    ZONE,
     MigrationError,
     in_tree_plugin,
     inline_handle,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.api.workload import ReplicaSet
-from kschedctl.framework.release import LATEST
+from kschedctl.releases.release import LATEST
 from kschedctl.whatif.making import with_pods_of
 from tests.builders import make_cluster, make_container, make_node, make_object
 

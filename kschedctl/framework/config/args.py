@@ -17,7 +17,7 @@ from kschedctl.api.node_selector import NodeAffinity
 from kschedctl.api.pod import TopologySpreadConstraint
 from kschedctl.framework.config.duration import Duration
 from kschedctl.framework.config.types import ConfigStruct
-from kschedctl.framework.release import Release
+from kschedctl.releases.release import Release
 
 LEAST_ALLOCATED: Final = "LeastAllocated"
 MOST_ALLOCATED: Final = "MostAllocated"

@@ -13,7 +13,7 @@ from kschedctl.framework.config import args as api
 from kschedctl.framework.config.affinity_validation import validate_node_affinity
 from kschedctl.framework.config.duration import Duration
 from kschedctl.framework.config.problems import Problems, child
-from kschedctl.framework.release import Release
+from kschedctl.releases.release import Release
 
 _STRATEGIES: Final = (api.LEAST_ALLOCATED, api.MOST_ALLOCATED, api.REQUESTED_TO_CAPACITY_RATIO)
 _ACTIONS: Final = ("DoNotSchedule", "ScheduleAnyway")

@@ -34,8 +34,8 @@ from kschedctl.framework.config.types import (
 )
 from kschedctl.framework.config.validation import queue_sort_args, validate
 from kschedctl.framework.extension_point import ExtensionPoint
-from kschedctl.framework.release import Release
-from kschedctl.snapshot.yaml import yaml_documents
+from kschedctl.releases.release import Release
+from kschedctl.text.yaml import yaml_documents
 
 _GROUP: Final = API_VERSION.partition("/")[0]
 #: What a plugin's args may say of their version; without one they have that of the configuration.

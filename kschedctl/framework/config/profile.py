@@ -17,7 +17,7 @@ from kschedctl.framework.config.args_validation import validate_args
 from kschedctl.framework.config.problems import Problems
 from kschedctl.framework.config.types import KubeSchedulerProfile, Plugin, PluginSet
 from kschedctl.framework.extension_point import ExtensionPoint
-from kschedctl.framework.release import Release
+from kschedctl.releases.release import Release
 
 #: Per plugin that there is, the extension points that it implements.
 Implements = Mapping[str, frozenset[ExtensionPoint]]

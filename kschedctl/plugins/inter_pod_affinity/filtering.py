@@ -10,8 +10,9 @@ from typing import Final
 import numpy as np
 
 from kschedctl.api.pod import Pod
+from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.labels import Int64, LabelColumn, Mask
+from kschedctl.cluster.labels import LabelColumn
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.status import Code, Reason, Rejections, Status
 from kschedctl.plugins.inter_pod_affinity.terms import ExistingTerms, PodTerms, Term, classes_matching
@@ -48,11 +49,11 @@ class KeyCounts:
     kind: str
     key: str
     column: LabelColumn
-    per_class: Int64
-    counts: Int64
+    per_class: Int64Array
+    counts: Int64Array
 
     @classmethod
-    def of(cls, cluster: Cluster, kind: str, key: str, per_class: Int64) -> KeyCounts:
+    def of(cls, cluster: Cluster, kind: str, key: str, per_class: Int64Array) -> KeyCounts:
         """Add the matches of the pods on nodes up by domain."""
         column = cluster.nodes.labels[key]
         counts = np.zeros(len(column.values), dtype=np.int64)
@@ -60,7 +61,7 @@ class KeyCounts:
         np.add.at(counts, column.codes[present], cluster.pods.sum_per_node(per_class)[present])
         return cls(kind, key, column, per_class, counts)
 
-    def in_worlds(self, nodes: Overlay) -> Int64:
+    def in_worlds(self, nodes: Overlay) -> Int64Array:
         """Matches in the domain of each world's node, 0 without the label: int64, shape (n_worlds,)."""
         domain = self.column.codes[nodes.rows]
         delta = nodes.delta(("InterPodAffinity", self.kind, self.key), self.per_class)
@@ -103,11 +104,11 @@ def prepare(cluster: Cluster, existing: ExistingTerms, terms: PodTerms, pod: Pod
     for term in terms.required_affinity:
         all_terms &= classes_matching(cluster, term)
     affinity_keys = dict.fromkeys(term.topology_key for term in terms.required_affinity)
-    far: dict[str, Int64] = {}
+    far: dict[str, Int64Array] = {}
     for term in terms.required_anti_affinity:
         matching = classes_matching(cluster, term).astype(np.int64)
         far[term.topology_key] = far.get(term.topology_key, 0) + matching
-    theirs: dict[str, Int64] = {}
+    theirs: dict[str, Int64Array] = {}
     for key, (class_ids, weights) in existing.required_anti_affinity.matching(pod, labels).items():
         theirs[key] = np.zeros(n_classes, dtype=np.int64)
         np.add.at(theirs[key], class_ids, weights)
@@ -139,7 +140,7 @@ def judge(state: FilterState, nodes: Overlay, details: Callable[[int, KeyCounts]
     groups = (state.affinity, state.anti_affinity, state.existing)
 
     @cache
-    def matches(number: int, i: int) -> Int64:
+    def matches(number: int, i: int) -> Int64Array:
         return groups[number][i].in_worlds(nodes)
 
     def reasons(position: int) -> tuple[Reason, ...]:
@@ -192,9 +193,9 @@ class Culprits:
 
     def __init__(self, cluster: Cluster) -> None:
         self._pods = cluster.pods
-        self._tables: dict[tuple[str, str], tuple[Int64, Int64]] = {}
+        self._tables: dict[tuple[str, str], tuple[Int64Array, Int64Array]] = {}
 
-    def in_domain(self, counts: KeyCounts, code: int) -> Int64:
+    def in_domain(self, counts: KeyCounts, code: int) -> Int64Array:
         """The indices of the pods that make the matches in a domain."""
         table = self._tables.get((counts.kind, counts.key))
         if table is None:

@@ -9,7 +9,7 @@ import msgspec
 
 from kschedctl.api.pod import Pod
 from kschedctl.api.selectors import SelectorError
-from kschedctl.cluster.labels import Int64
+from kschedctl.arrays import Int64Array
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.config.args import InterPodAffinityArgs
 from kschedctl.framework.cycle_state import CycleState
@@ -36,7 +36,7 @@ class _FilterState:
 
 @dataclass(frozen=True, slots=True)
 class _ScoreState:
-    scores: Int64
+    scores: Int64Array
 
 
 class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
@@ -85,7 +85,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         terms = found.terms.required_affinity
         return judge(found.counts, nodes, lambda row, counts: word_reason(culprits, row, counts, terms))
 
-    def pre_score(self, state: CycleState, pod: Pod, rows: Int64) -> Status:
+    def pre_score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
         """Add weights up by domain; skip where no term matches anything."""
         try:
             terms = self._terms(pod)
@@ -100,13 +100,13 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         state.write(_ScoreState(scores))
         return SUCCESS
 
-    def score(self, state: CycleState, pod: Pod, rows: Int64) -> Int64:
+    def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
         """The sum of the weights in the node's domains; may be negative."""
         found = state.read(_ScoreState)
         if found is None:
             raise PluginError('failed to read "PreScoreInterPodAffinity" from cycleState: not found')
         return found.scores[rows]
 
-    def normalize_score(self, state: CycleState, pod: Pod, scores: Int64) -> Int64:
+    def normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array) -> Int64Array:
         """The lowest gets 0 and the highest 100."""
         return normalize(scores)

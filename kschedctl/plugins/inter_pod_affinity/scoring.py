@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from kschedctl.api.pod import Pod
+from kschedctl.arrays import Int64Array
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.labels import Int64
 from kschedctl.framework.interface import MAX_NODE_SCORE
 from kschedctl.plugins.inter_pod_affinity.terms import ExistingTerms, PodTerms, classes_matching
 
@@ -19,10 +19,10 @@ class _Contributions:
 
     def __init__(self, n_classes: int) -> None:
         self._n_classes = n_classes
-        self.weights: dict[str, Int64] = {}
-        self.matched: dict[str, Int64] = {}
+        self.weights: dict[str, Int64Array] = {}
+        self.matched: dict[str, Int64Array] = {}
 
-    def add(self, key: str, class_ids: Int64, weights: Int64 | int) -> None:
+    def add(self, key: str, class_ids: Int64Array, weights: Int64Array | int) -> None:
         total = self.weights.setdefault(key, np.zeros(self._n_classes, dtype=np.int64))
         matched = self.matched.setdefault(key, np.zeros(self._n_classes, dtype=np.int64))
         np.add.at(total, class_ids, weights)
@@ -31,7 +31,7 @@ class _Contributions:
 
 def affinity_scores(
     cluster: Cluster, existing: ExistingTerms, terms: PodTerms, pod: Pod, *, hard_pod_affinity_weight: int
-) -> Int64 | None:
+) -> Int64Array | None:
     """Score every node by preferred terms, the pod's and those of the pods on nodes.
 
     Parameters
@@ -73,7 +73,7 @@ def affinity_scores(
     return scores if anything else None
 
 
-def normalize(scores: Int64) -> Int64:
+def normalize(scores: Int64Array) -> Int64Array:
     """Spread scores over 0..100.
 
     Examples

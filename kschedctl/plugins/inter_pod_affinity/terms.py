@@ -14,8 +14,8 @@ import numpy as np
 from kschedctl.api.meta import LabelSelector
 from kschedctl.api.pod import Pod, PodAffinity, PodAffinityTerm
 from kschedctl.api.selectors import Selector, SelectorError, matches, parse_label_selector
+from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.labels import Int64, Mask
 
 _NO_LABELS: Final[dict[str, str]] = {}
 
@@ -145,9 +145,9 @@ class TermTable:
     """
 
     terms: tuple[Term, ...]
-    class_id: Int64
-    term_id: Int64
-    weight: Int64
+    class_id: Int64Array
+    term_id: Int64Array
+    weight: Int64Array
 
     @classmethod
     def of(cls, entries: Iterable[tuple[int, Term, int]]) -> TermTable:
@@ -157,7 +157,7 @@ class TermTable:
         columns = np.array(rows, dtype=np.int64).reshape(-1, 3)
         return cls(tuple(interned), columns[:, 0], columns[:, 1], columns[:, 2])
 
-    def matching(self, pod: Pod, namespace_labels: dict[str, str]) -> dict[str, tuple[Int64, Int64]]:
+    def matching(self, pod: Pod, namespace_labels: dict[str, str]) -> dict[str, tuple[Int64Array, Int64Array]]:
         """By topology key the classes and weights of the entries whose term means a pod."""
         by_key: dict[str, list[int]] = {}
         for i, term in enumerate(self.terms):

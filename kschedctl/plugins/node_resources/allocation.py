@@ -8,8 +8,8 @@ import numpy as np
 
 from kschedctl.api.quantity import milli_value, value
 from kschedctl.api.resources import CPU, MEMORY, PODS, Nanos, RequestRules, is_scalar_resource
+from kschedctl.arrays import Int64Array
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.labels import Int64
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +26,9 @@ class Allocation:
         The same with the pod.
     """
 
-    allocatable: Int64
-    allocated: Int64
-    requested: Int64
+    allocatable: Int64Array
+    allocated: Int64Array
+    requested: Int64Array
 
 
 def requested_amount(requests: Nanos, resource: str) -> int:
@@ -38,7 +38,7 @@ def requested_amount(requests: Nanos, resource: str) -> int:
 
 
 def allocations(
-    cluster: Cluster, rules: RequestRules, wanted: dict[str, int], rows: Int64, *, non_zero: bool
+    cluster: Cluster, rules: RequestRules, wanted: dict[str, int], rows: Int64Array, *, non_zero: bool
 ) -> list[Allocation]:
     """The configured resources over some nodes (upstream ``calculateNodeAllocatableRequest``).
 

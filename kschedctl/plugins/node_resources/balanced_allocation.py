@@ -15,7 +15,7 @@ import numpy as np
 
 from kschedctl.api.pod import Pod
 from kschedctl.api.resources import pod_requests
-from kschedctl.cluster.labels import Int64
+from kschedctl.arrays import Int64Array
 from kschedctl.framework.config.args import NodeResourcesBalancedAllocationArgs
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import MAX_NODE_SCORE, Handle, PreScorePlugin, ScorePlugin
@@ -23,7 +23,7 @@ from kschedctl.framework.status import SKIP, SUCCESS, Status
 from kschedctl.plugins.node_resources.allocation import allocations, requested_amount, spec_only
 
 
-def balance(used: Sequence[Int64], allocatable: Sequence[Int64]) -> Int64:
+def balance(used: Sequence[Int64Array], allocatable: Sequence[Int64Array]) -> Int64Array:
     """How evenly the resources of nodes are used.
 
     Parameters
@@ -92,7 +92,7 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
         requests = pod_requests(pod, spec_only(self.handle.request_rules, pod_level=True))
         return {name: requested_amount(requests, name) for name in self._resources}
 
-    def pre_score(self, state: CycleState, pod: Pod, rows: Int64) -> Status:
+    def pre_score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
         """Skip pods that request none of the configured resources."""
         wanted = self._wanted(pod)
         if not any(wanted.values()):
@@ -100,7 +100,7 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
         state.write(_State(wanted))
         return SUCCESS
 
-    def score(self, state: CycleState, pod: Pod, rows: Int64) -> Int64:
+    def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
         """Score nodes by their balance with the pod, or by how the pod changes it."""
         found = state.read(_State)
         wanted = found.wanted if found is not None else self._wanted(pod)

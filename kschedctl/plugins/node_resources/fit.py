@@ -11,7 +11,6 @@ from typing import Final
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from kschedctl.api.amounts import format_amount
 from kschedctl.api.pod import Pod
@@ -25,7 +24,7 @@ from kschedctl.api.resources import (
     scheduler_units,
     scoring_requests,
 )
-from kschedctl.cluster.labels import Int64
+from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.config.args import NodeResourcesFitArgs
 from kschedctl.framework.cycle_state import CycleState
@@ -161,7 +160,7 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         data = {"resource": resource, "requested": amount, "used": used, "allocatable": allocatable}
         return Reason(reason_text(resource), detail, data)
 
-    def pre_score(self, state: CycleState, pod: Pod, rows: Int64) -> Status:
+    def pre_score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
         """Add up what the pod requests of the resources that are scored."""
         state.write(_ScoreState(self._scored_requests(pod)))
         return SUCCESS
@@ -172,7 +171,7 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         resources = self._args.scoring_strategy.resources
         return {r.name: requested_amount(requests, r.name) for r in resources}
 
-    def score(self, state: CycleState, pod: Pod, rows: Int64) -> Int64:
+    def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
         """Score nodes by the configured strategy."""
         found = state.read(_ScoreState)
         wanted = found.wanted if found is not None else self._scored_requests(pod)
@@ -182,7 +181,7 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return weighted_mean(offers, self._weights, self._kernel, only_positive=self._ratio)
 
 
-def _number(insufficient: NDArray[np.bool_]) -> tuple[Int64, NDArray[np.bool_]]:
+def _number(insufficient: Mask) -> tuple[Int64Array, Mask]:
     """Number the combinations of lacking resources.
 
     Parameters

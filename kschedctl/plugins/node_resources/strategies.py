@@ -10,15 +10,15 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from kschedctl.arrays import Int64Array
 from kschedctl.cluster.arithmetic import round_half_away, truncated_divide
-from kschedctl.cluster.labels import Int64
 from kschedctl.framework.interface import MAX_NODE_SCORE
 from kschedctl.plugins.node_resources.allocation import Allocation
 
-Kernel = Callable[[Int64, Int64], Int64]
+Kernel = Callable[[Int64Array, Int64Array], Int64Array]
 
 
-def least_allocated(requested: Int64, allocatable: Int64) -> Int64:
+def least_allocated(requested: Int64Array, allocatable: Int64Array) -> Int64Array:
     """The free share of a node, in percent; 0 where more is requested than there is.
 
     Examples
@@ -30,7 +30,7 @@ def least_allocated(requested: Int64, allocatable: Int64) -> Int64:
     return truncated_divide(free * MAX_NODE_SCORE, np.maximum(allocatable, 1))
 
 
-def most_allocated(requested: Int64, allocatable: Int64) -> Int64:
+def most_allocated(requested: Int64Array, allocatable: Int64Array) -> Int64Array:
     """The used share of a node, in percent, at most 100.
 
     Examples
@@ -53,7 +53,7 @@ def requested_to_capacity_ratio(shape: Sequence[tuple[int, int]]) -> Kernel:
     utilizations = np.array([utilization for utilization, _ in shape], dtype=np.int64)
     scores = np.array([score for _, score in shape], dtype=np.int64)
 
-    def on_line(percent: Int64) -> Int64:
+    def on_line(percent: Int64Array) -> Int64Array:
         at = np.searchsorted(utilizations, percent)
         right = np.minimum(at, len(shape) - 1)
         left = np.maximum(right - 1, 0)
@@ -62,7 +62,7 @@ def requested_to_capacity_ratio(shape: Sequence[tuple[int, int]]) -> Kernel:
         between = scores[left] + truncated_divide(rise, run)
         return np.where((at == 0) | (at == len(shape)), scores[right], between)
 
-    def kernel(requested: Int64, allocatable: Int64) -> Int64:
+    def kernel(requested: Int64Array, allocatable: Int64Array) -> Int64Array:
         over = (allocatable == 0) | (requested > allocatable)
         percent = truncated_divide(requested * MAX_NODE_SCORE, np.maximum(allocatable, 1))
         return on_line(np.where(over, MAX_NODE_SCORE, percent))
@@ -72,7 +72,7 @@ def requested_to_capacity_ratio(shape: Sequence[tuple[int, int]]) -> Kernel:
 
 def weighted_mean(
     allocations: Sequence[Allocation], weights: Sequence[int], kernel: Kernel, *, only_positive: bool
-) -> Int64:
+) -> Int64Array:
     """The weighted mean of a kernel over resources.
 
     Parameters

@@ -16,14 +16,13 @@ from kschedctl.api.selectors import (
     matches,
     parse_label_selector,
 )
+from kschedctl.api.well_known import HOSTNAME, ZONE
+from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.labels import Int64, Mask
 from kschedctl.cluster.node_selection import nodes_matching_pod
 from kschedctl.framework.interface import PluginError
 from kschedctl.plugins.taint_toleration import untolerated_taint
 
-HOSTNAME: Final = "kubernetes.io/hostname"
-ZONE: Final = "topology.kubernetes.io/zone"
 DO_NOT_SCHEDULE: Final = "DoNotSchedule"
 SCHEDULE_ANYWAY: Final = "ScheduleAnyway"
 
@@ -111,7 +110,7 @@ def parse_constraints(
     return tuple(out)
 
 
-def selected_classes(cluster: Cluster, constraint: Constraint, namespace: str) -> tuple[Int64, Int64]:
+def selected_classes(cluster: Cluster, constraint: Constraint, namespace: str) -> tuple[Int64Array, Int64Array]:
     """Which pod classes a constraint selects.
 
     Returns

@@ -12,8 +12,9 @@ from typing import Final
 import numpy as np
 
 from kschedctl.api.pod import Pod
+from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.labels import Int64, LabelColumn, Mask
+from kschedctl.cluster.labels import LabelColumn
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.status import Code, Reason, Rejections, Status
 from kschedctl.plugins.pod_topology_spread.constraints import (
@@ -56,10 +57,10 @@ class DomainCounts:
 
     constraint: Constraint
     column: LabelColumn
-    counts: Int64
+    counts: Int64Array
     exists: Mask
     included: Mask
-    moved: Int64
+    moved: Int64Array
     self_match: int
 
     def minima(self) -> tuple[int, int, int]:
@@ -72,7 +73,7 @@ class DomainCounts:
         others = np.delete(counts, at)
         return int(domains[at]), int(counts[at]), int(others.min()) if len(others) else _NO_DOMAIN
 
-    def skew(self, nodes: Overlay) -> tuple[Int64, Int64, Int64]:
+    def skew(self, nodes: Overlay) -> tuple[Int64Array, Int64Array, Int64Array]:
         """What placing the pod gives in each world.
 
         Returns

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import msgspec
 
 from kschedctl.api.pod import Pod
-from kschedctl.cluster.labels import Int64
+from kschedctl.arrays import Int64Array
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.config.args import PodTopologySpreadArgs
 from kschedctl.framework.cycle_state import CycleState
@@ -41,7 +41,7 @@ class _FilterState:
 @dataclass(frozen=True, slots=True)
 class _ScoreState:
     scores: SpreadScores
-    rows: Int64
+    rows: Int64Array
 
 
 class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
@@ -84,7 +84,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
             raise PluginError('reading "PreFilterPodTopologySpread" from cycleState: not found')
         return judge(found.domains, nodes)
 
-    def pre_score(self, state: CycleState, pod: Pod, rows: Int64) -> Status:
+    def pre_score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
         """Score by soft constraints; skip pods without any."""
         try:
             constraints = self._constraints(pod, SCHEDULE_ANYWAY)
@@ -97,11 +97,11 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         state.write(_ScoreState(scores, rows))
         return SUCCESS
 
-    def score(self, state: CycleState, pod: Pod, rows: Int64) -> Int64:
+    def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
         """The raw scores: many matching pods give much."""
         return self._prepared(state).scores.scores[rows]
 
-    def normalize_score(self, state: CycleState, pod: Pod, scores: Int64) -> Int64:
+    def normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array) -> Int64Array:
         """Few matching pods give 100."""
         prepared = self._prepared(state)
         return normalize(scores, prepared.scores.ignored[prepared.rows])

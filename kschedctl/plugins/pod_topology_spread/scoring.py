@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from kschedctl.api.pod import Pod
+from kschedctl.api.well_known import HOSTNAME
+from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.arithmetic import round_half_away
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.labels import Int64, Mask
 from kschedctl.framework.interface import MAX_NODE_SCORE
 from kschedctl.plugins.pod_topology_spread.constraints import (
-    HOSTNAME,
     Constraint,
     nodes_included,
     nodes_with_all_keys,
@@ -37,12 +37,12 @@ class SpreadScores:
         Nodes that lack a topology label that is asked for.
     """
 
-    scores: Int64
+    scores: Int64Array
     ignored: Mask
 
 
 def spread_scores(
-    cluster: Cluster, constraints: tuple[Constraint, ...], pod: Pod, rows: Int64, *, require_all: bool
+    cluster: Cluster, constraints: tuple[Constraint, ...], pod: Pod, rows: Int64Array, *, require_all: bool
 ) -> SpreadScores:
     """Score feasible nodes by soft constraints.
 
@@ -84,7 +84,7 @@ def spread_scores(
     return SpreadScores(round_half_away(total), ~labelled)
 
 
-def normalize(scores: Int64, ignored: Mask) -> Int64:
+def normalize(scores: Int64Array, ignored: Mask) -> Int64Array:
     """Turn scores round, so that the lowest is best: ``100 * (max + min - score) / max``.
 
     Parameters

@@ -9,7 +9,7 @@ import pytest
 from kschedctl.framework.config import args as api
 from kschedctl.framework.config.duration import Duration
 from kschedctl.framework.config.load import default_configuration
-from kschedctl.framework.release import LATEST, RELEASES
+from kschedctl.releases.release import LATEST, RELEASES
 from tests.framework.config.config_builders import IMPLEMENTS, load, make_config, make_plugins, refusal
 
 ARGS = "profiles[0].pluginConfig[0].args"

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedctl.framework.release import RELEASES
 from kschedctl.framework.status import Code, Status
+from kschedctl.releases.release import RELEASES
 from tests.builders import GPU, decide, make_args, make_cluster, make_container, make_node, make_pod, raw_scores, said
 from tests.reference import node_resources_fit as reference
 from tests.strategies import pods, worlds

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from kschedctl.api.core import Service
 from kschedctl.api.pod import Pod
 from kschedctl.api.workload import ReplicaSet, ReplicationController, StatefulSet
-from kschedctl.framework.release import RELEASES
 from kschedctl.framework.status import Code, Status
+from kschedctl.releases.release import RELEASES
 from tests.builders import (
     HOSTNAME,
     ZONE,

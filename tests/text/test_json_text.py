@@ -3,7 +3,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from kschedctl.snapshot.json_text import NotJsonError, json_documents
+from kschedctl.text.json_text import NotJsonError, json_documents
 
 
 class Named(msgspec.Struct):

@@ -33,8 +33,8 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from kschedctl.errors import InputError
-from kschedctl.snapshot.location import Location
-from kschedctl.snapshot.yaml_scalars import (
+from kschedctl.text.location import Location
+from kschedctl.text.yaml_scalars import (
     FIRST_OF_OTHERS,
     NotFiniteError,
     Scalar,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from kschedctl.api.meta import ApiObject, ObjectMeta
+from kschedctl.api.well_known import POD_TEMPLATE_HASH
 from kschedctl.api.workload import (
     CronJob,
     DaemonSet,
@@ -28,7 +29,6 @@ MAKERS: Final[dict[type[ApiObject], type[ApiObject] | None]] = {
     DaemonSet: None,
     ReplicationController: None,
 }
-_TEMPLATE_HASH: Final = "pod-template-hash"
 #: A CronJob puts the minutes since 1970 behind its name.
 _OF_CRON_JOB: Final = re.compile(r"(.+)-[0-9]{8,}", re.ASCII)
 
@@ -86,7 +86,7 @@ def _from_name(name: str, pod: ObjectMeta, kind: type[ApiObject]) -> str:
     if kind is CronJob:
         match = _OF_CRON_JOB.fullmatch(name)
         return match[1] if match else ""
-    template_hash = pod.labels.get(_TEMPLATE_HASH)
+    template_hash = pod.labels.get(POD_TEMPLATE_HASH)
     return name.removesuffix(f"-{template_hash}") if template_hash and name.endswith(f"-{template_hash}") else ""
 
 

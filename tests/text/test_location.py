@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kschedctl.snapshot.location import Location
+from kschedctl.text.location import Location
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from kschedctl.errors import InputError
-from kschedctl.snapshot.location import Location
+from kschedctl.text.location import Location
 
 T = TypeVar("T", bound=msgspec.Struct)
 _BLANKS: Final = re.compile(rb"[ \t\r\n]*")

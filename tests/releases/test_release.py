@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from kschedctl.errors import UnsupportedError
-from kschedctl.framework.release import LATEST, RELEASES
+from kschedctl.releases.release import LATEST, RELEASES
 
 
 def test_the_newest_release_is_the_default() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from kschedctl.errors import InputError
-from kschedctl.snapshot.encoding import utf8_text
+from kschedctl.text.encoding import utf8_text
 
 
 @pytest.mark.parametrize(

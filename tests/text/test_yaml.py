@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedctl.errors import InputError
-from kschedctl.snapshot.yaml import yaml_documents
+from kschedctl.text.yaml import yaml_documents
 
 
 def read(text: str) -> list[Any]:

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Final
 
 from kschedctl.errors import UnsupportedError
-from kschedctl.framework.release import LATEST, RELEASES, Release
+from kschedctl.releases.release import LATEST, RELEASES, Release
 
 _VERSION: Final = re.compile(r"v?(\d+)\.(\d+)(?:[.+-].*)?", re.ASCII)
 

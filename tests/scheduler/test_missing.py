@@ -12,7 +12,7 @@ from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.storage import StorageClass
 from kschedctl.api.workload import ReplicaSet
-from kschedctl.snapshot.missing import find_missing
+from kschedctl.scheduler.missing import find_missing
 from tests.builders import make_claim, make_cluster, make_namespace, make_node, make_object, make_pod, mount
 
 SELECTS_NAMESPACES = {

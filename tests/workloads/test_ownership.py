@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from kschedctl.api.meta import ApiObject, OwnerReference
 from kschedctl.api.pod import Pod
 from kschedctl.api.workload import CronJob, DaemonSet, Deployment, Job, ReplicaSet
-from kschedctl.whatif.ownership import between, pods_made_by, workloads
+from kschedctl.workloads.ownership import between, pods_made_by, workloads
 from tests.builders import make_cluster, make_object, make_pod
 
 

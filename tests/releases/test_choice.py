@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from kschedctl.errors import UnsupportedError
-from kschedctl.framework.release_choice import choose_release
+from kschedctl.releases.choice import choose_release
 
 
 @pytest.mark.parametrize(

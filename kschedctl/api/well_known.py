@@ -1,0 +1,24 @@
+"""Labels that Kubernetes itself gives a meaning (the reference "Well-Known Labels, Annotations and Taints")."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+HOSTNAME: Final = "kubernetes.io/hostname"
+ZONE: Final = "topology.kubernetes.io/zone"
+REGION: Final = "topology.kubernetes.io/region"
+BETA_ZONE: Final = "failure-domain.beta.kubernetes.io/zone"
+BETA_REGION: Final = "failure-domain.beta.kubernetes.io/region"
+POD_TEMPLATE_HASH: Final = "pod-template-hash"
+
+
+def zone_of(labels: Mapping[str, str]) -> str:
+    """The zone of a node with these labels; empty where they tell none.
+
+    Examples
+    --------
+    >>> zone_of({"topology.kubernetes.io/zone": "eu-1a"}), zone_of({})
+    ('eu-1a', '')
+    """
+    return labels.get(ZONE) or labels.get(BETA_ZONE, "")

@@ -1,0 +1,1 @@
+"""What a Kubernetes release changes for the scheduler, and which one applies."""
