@@ -77,7 +77,7 @@ def _decide_all() -> None:
     from kschedctl.errors import KschedctlError
     from kschedctl.plugins.registry import in_tree_registry
     from kschedctl.releases.release import RELEASES
-    from kschedctl.report.answer import answer
+    from kschedctl.report.batch.answer import answer
     from kschedctl.scheduler.cases import Case, decide
 
     registry = in_tree_registry()

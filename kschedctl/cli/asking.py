@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from kschedctl.admission.chain import Admitted
 from kschedctl.api.pod import Pod
-from kschedctl.cli.cluster_options import ClusterOptions
 from kschedctl.cli.manifests import read_manifests
+from kschedctl.cli.options.cluster import ClusterOptions
 from kschedctl.cli.selection import Asked, named_pod, selected_pods, split_arguments
 from kschedctl.cli.terminal import program
 from kschedctl.errors import InputError

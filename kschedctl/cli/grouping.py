@@ -11,8 +11,8 @@ import msgspec
 from kschedctl.cli.asking import provenance
 from kschedctl.cli.selection import Asked
 from kschedctl.face import SchedulingCluster
-from kschedctl.report.build import explanation
-from kschedctl.report.explanation import Explanation, WorkloadData
+from kschedctl.report.explain.answer import explanation
+from kschedctl.report.explain.data import Explanation, WorkloadData
 from kschedctl.report.workload import T, standing_for
 from kschedctl.scheduler.decision import Decision
 

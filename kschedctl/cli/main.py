@@ -9,14 +9,14 @@ from typing import Annotated
 
 import typer
 
-from kschedctl.cli.batch import batch
-from kschedctl.cli.diff import diff
+from kschedctl.cli.batch.command import batch
+from kschedctl.cli.diff.command import diff
 from kschedctl.cli.exit_code import ExitCode
-from kschedctl.cli.explain import explain
-from kschedctl.cli.preempt import preempt
-from kschedctl.cli.snapshot import app as snapshot_app
-from kschedctl.cli.verify import verify
-from kschedctl.cli.volumes import volumes
+from kschedctl.cli.explain.command import explain
+from kschedctl.cli.preempt.command import preempt
+from kschedctl.cli.snapshot.command import app as snapshot_app
+from kschedctl.cli.verify.command import verify
+from kschedctl.cli.volumes.command import volumes
 from kschedctl.errors import ClusterError, KschedctlError
 
 #: Plain help: the decorated one would cost more than all the rest of it.

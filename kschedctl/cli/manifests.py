@@ -19,7 +19,7 @@ from kschedctl.cli.selection import Asked
 from kschedctl.cli.streams import stdin
 from kschedctl.errors import ManifestError
 from kschedctl.face import SchedulingCluster
-from kschedctl.report.explanation import WorkloadData
+from kschedctl.report.explain.data import WorkloadData
 from kschedctl.snapshot.pod_choice import STDIN
 from kschedctl.snapshot.reading import read_manifest
 from kschedctl.text.location import Location

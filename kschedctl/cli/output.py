@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 import typer
 
 if TYPE_CHECKING:
-    from kschedctl.report.explanation import Data
+    from kschedctl.report.explain.data import Data
 
 
 class Form(StrEnum):
@@ -47,8 +47,8 @@ class OutputForm:
             raise typer.BadParameter(f'"{text}" is not one of {forms}', param_hint="--output")
         form = Form(name)
         if form is Form.JSONPATH:
-            from kschedctl.report.jsonpath import parse_template
-            from kschedctl.report.jsonpath_steps import JsonPathError
+            from kschedctl.report.render.jsonpath import parse_template
+            from kschedctl.report.render.jsonpath_steps import JsonPathError
 
             try:
                 parse_template(template)
@@ -71,7 +71,7 @@ class OutputForm:
         names : str
             What ``name`` prints.
         """
-        from kschedctl.report import data
+        from kschedctl.report.render import data
 
         match self.form:
             case Form.JSON:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from kschedctl.api.defaults import DEFAULT_NAMESPACE
 from kschedctl.api.pod import Pod
 from kschedctl.api.selectors import matches
-from kschedctl.cli.label_query import parse_label_query
+from kschedctl.cli.options.label_query import parse_label_query
 from kschedctl.cluster.pods import PENDING, Pods
 from kschedctl.errors import InputError
-from kschedctl.report.explanation import WorkloadData
+from kschedctl.report.explain.data import WorkloadData
 from kschedctl.snapshot.pod_choice import find_pod, is_manifest
 
 _POD_PREFIXES = ("pod/", "pods/", "po/")

@@ -10,8 +10,8 @@ from kschedctl.api.amounts import format_amount
 from kschedctl.api.quantity import parse_quantity
 from kschedctl.api.resources import scheduler_units
 from kschedctl.api.wording import counted
-from kschedctl.report import layout
-from kschedctl.report.explanation import MissingData, NotModelledData, PodData, RulesData, SnapshotData
+from kschedctl.report.explain.data import MissingData, NotModelledData, PodData, RulesData, SnapshotData
+from kschedctl.report.render import layout
 
 if TYPE_CHECKING:
     from rich.console import Console

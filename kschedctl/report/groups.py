@@ -9,7 +9,7 @@ from typing import Final
 
 from kschedctl.api.amounts import format_amount
 from kschedctl.api.wording import listed
-from kschedctl.report.explanation import NodeData, ReasonData
+from kschedctl.report.explain.data import NodeData, ReasonData
 
 #: A number that stands alone, with its unit: not one that is part of a name.
 _NUMBER: Final = re.compile(r"(?<![^\s(])(\d+(?:\.\d+)?)((?:[KMGTPE]i)?)(?=[\s,:;)]|$)")

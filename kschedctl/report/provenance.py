@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from kschedctl.admission.chain import Admitted
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.releases.choice import ReleaseChoice
-from kschedctl.report.explanation import (
+from kschedctl.report.explain.data import (
     AdmissionData,
     ChangeData,
     MissingData,

@@ -7,8 +7,8 @@ from typing import Final, TypeVar
 from msgspec.structs import replace
 
 from kschedctl.api.wording import counted, listed
-from kschedctl.report.explanation import Explanation, WorkloadData
-from kschedctl.report.preemption import Preemption
+from kschedctl.report.explain.data import Explanation, WorkloadData
+from kschedctl.report.preempt.data import Preemption
 
 T = TypeVar("T", Explanation, Preemption)
 

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from kschedctl.cli.batch_run import run_batch
+from kschedctl.cli.batch.run import run_batch
 from kschedctl.errors import InputError, UnsupportedError
 from tests.builders import make_node, make_pod
 

@@ -14,7 +14,7 @@ import msgspec
 from kschedctl.errors import KschedctlError
 from kschedctl.plugins.registry import in_tree_registry
 from kschedctl.releases.release import RELEASES, Release
-from kschedctl.report.answer import answer
+from kschedctl.report.batch.answer import answer
 from kschedctl.scheduler.cases import Case, decide
 from kschedctl.scheduler.decision import Decision
 from tests.conformance.comparison import Answer

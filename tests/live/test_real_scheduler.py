@@ -17,7 +17,7 @@ from kschedctl.errors import ClusterError
 from kschedctl.face import SchedulingCluster
 from kschedctl.live.context import LiveContext
 from kschedctl.live.reader import LiveReader, load_live
-from kschedctl.report.build import explanation
+from kschedctl.report.explain.answer import explanation
 from kschedctl.report.provenance import Provenance
 from kschedctl.scheduler.verify import Outcome
 from kschedctl.snapshot.anonymize import anonymized

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedctl.report.explanation import NodeData, ReasonData
+from kschedctl.report.explain.data import NodeData, ReasonData
 from kschedctl.report.groups import group_nodes
 
 

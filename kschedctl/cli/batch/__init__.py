@@ -1,0 +1,1 @@
+"""``kschedctl batch``: many cases at once, JSON Lines in and out."""

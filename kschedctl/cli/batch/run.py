@@ -1,0 +1,201 @@
+"""What ``batch`` does once its options are read: deciding cases in several processes, in order."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import sys
+import zlib
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from io import BufferedReader
+from itertools import chain, count, islice
+from multiprocessing import get_context
+from typing import Final
+
+import msgspec
+
+from kschedctl.cli.streams import write
+from kschedctl.errors import InputError, KschedctlError
+from kschedctl.framework.registry import Registry
+from kschedctl.plugins.registry import full_registry
+from kschedctl.releases.choice import choose_release
+from kschedctl.releases.release import Release
+from kschedctl.report.batch.answer import answer
+from kschedctl.scheduler.cases import Case, decide
+from kschedctl.snapshot.pod_choice import STDIN
+
+#: How many cases a process gets at a time, and how many such portions wait per process.
+_PORTION: Final = 8
+_AHEAD: Final = 4
+_GZIP_MAGIC: Final = b"\x1f\x8b"
+
+Line = tuple[int, bytes]
+#: The answer to a line, and what is wrong with it where it is no case.
+Answered = tuple[bytes, str]
+
+
+class _Id(msgspec.Struct):
+    id: str
+
+
+_decode_case = msgspec.json.Decoder(Case).decode
+_decode_id = msgspec.json.Decoder(_Id).decode
+
+
+class Decider:
+    """Answers lines under one release.
+
+    Parameters
+    ----------
+    kubernetes_version : str
+        The release; empty for the newest.
+    feature_gates : mapping of str to bool
+        Gates that are not at their default.
+    """
+
+    def __init__(self, kubernetes_version: str, feature_gates: Mapping[str, bool]) -> None:
+        chosen = choose_release(kubernetes_version, "", ())
+        self._release: Release = chosen.release.with_features(feature_gates)
+        self._registry: Registry = full_registry()
+
+    def answer(self, line: Line) -> Answered:
+        """Answer one line."""
+        number, text = line
+        try:
+            case = _decode_case(text)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            return self._no_case(number, text, str(error))
+        try:
+            data = answer(case.id, decide(case, self._release, self._registry))
+        except KschedctlError as error:
+            data = {"id": case.id, "error": str(error)}
+        return msgspec.json.encode(data), ""
+
+    def _no_case(self, number: int, text: bytes, problem: str) -> Answered:
+        try:
+            return msgspec.json.encode({"id": _decode_id(text).id, "error": problem}), ""
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            data = {"id": None, "line": number, "error": problem}
+            return msgspec.json.encode(data), f"line {number}: {problem}"
+
+
+def run_batch(path: str, *, kubernetes_version: str, feature_gates: Mapping[str, bool], jobs: int) -> int:
+    """Answer all lines of a file on standard output, in order.
+
+    Parameters
+    ----------
+    path : str
+        The file; ``-`` for standard input.
+    kubernetes_version : str
+        The release; empty for the newest.
+    feature_gates : mapping of str to bool
+        Gates that are not at their default.
+    jobs : int
+        How many processes; 0 for one per core.
+
+    Returns
+    -------
+    int
+        How many lines are no cases; they are named on standard error.
+
+    Raises
+    ------
+    InputError
+        Where the file cannot be read.
+    """
+    decider = Decider(kubernetes_version, feature_gates)
+    n_unreadable = 0
+    with _opened(path) as stream, _progress(stream) as advance:
+        for text, problem in _answers(decider, (kubernetes_version, dict(feature_gates)), _lines(stream), jobs):
+            write(text.decode() + "\n")
+            advance()
+            if problem:
+                n_unreadable += 1
+                print(f"error: {problem}", file=sys.stderr)
+    return n_unreadable
+
+
+def _answers(
+    decider: Decider, settings: tuple[str, dict[str, bool]], lines: Iterator[Line], jobs: int
+) -> Iterator[Answered]:
+    jobs = jobs or len(os.sched_getaffinity(0))
+    first = list(islice(lines, _PORTION))
+    portions = chain([first], iter(lambda: list(islice(lines, _PORTION)), []))
+    # A few cases are answered before another process has started.
+    if jobs == 1 or len(first) < _PORTION:
+        for portion in portions:
+            yield from map(decider.answer, portion)
+        return
+    # Not forked: NumPy may have started threads.
+    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_start, initargs=settings)
+    waiting: deque[Future[list[Answered]]] = deque()
+    try:
+        for portion in portions:
+            waiting.append(pool.submit(_answer_portion, portion))
+            if len(waiting) >= jobs * _AHEAD:
+                yield from waiting.popleft().result()
+        while waiting:
+            yield from waiting.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+_deciders: list[Decider] = []
+
+
+def _start(kubernetes_version: str, feature_gates: Mapping[str, bool]) -> None:
+    """Prepare a process; what it needs is too large to be sent with every portion."""
+    _deciders.append(Decider(kubernetes_version, feature_gates))
+
+
+def _answer_portion(lines: Iterable[Line]) -> list[Answered]:
+    return [_deciders[0].answer(line) for line in lines]
+
+
+def _lines(stream: BufferedReader) -> Iterator[Line]:
+    """The lines with their numbers, unzipped where the stream begins as gzip does; empty ones are left out."""
+    zipped = stream.peek(len(_GZIP_MAGIC)).startswith(_GZIP_MAGIC)
+    try:
+        for number, text in enumerate(gzip.GzipFile(fileobj=stream) if zipped else stream, 1):
+            if text.strip():
+                yield number, text
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise InputError(f"the compressed cases cannot be read: {error}") from None
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[BufferedReader]:
+    is_stdin = path == STDIN
+    try:
+        stream = open(sys.stdin.fileno() if is_stdin else path, "rb", closefd=not is_stdin)  # noqa: SIM115
+        # A folder can be opened and not read.
+        stream.peek(1)
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}", where=path) from None
+    with stream:
+        yield stream
+
+
+@contextmanager
+def _progress(stream: BufferedReader) -> Iterator[Callable[[], None]]:
+    """A bar that moves with the file, where a terminal shows it and the answers go elsewhere."""
+    if not sys.stderr.isatty() or sys.stdout.isatty():
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    size = os.fstat(stream.fileno()).st_size if stream.seekable() else None
+    columns = (BarColumn(), TextColumn("{task.fields[n_cases]} cases"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("", total=size, n_cases=0)
+        counter = count(1)
+
+        def advance() -> None:
+            completed = stream.tell() if size is not None else None
+            progress.update(task, completed=completed, n_cases=next(counter))
+
+        yield advance

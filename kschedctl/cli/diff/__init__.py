@@ -1,0 +1,1 @@
+"""``kschedctl diff``: what changes for pods between two sides."""

@@ -1,0 +1,1 @@
+"""``kschedctl explain``: where a pod goes, or why it cannot."""

@@ -1,0 +1,1 @@
+"""``kschedctl preempt``: who would be evicted for a pod, and why them."""

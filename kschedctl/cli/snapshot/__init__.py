@@ -1,0 +1,1 @@
+"""``kschedctl snapshot``: a cluster into files, and what is in such files."""

@@ -1,0 +1,1 @@
+"""``kschedctl verify``: our answers beside what kube-scheduler did."""

@@ -1,0 +1,1 @@
+"""``kschedctl volumes``: claims, their volumes, and where these tie pods to."""

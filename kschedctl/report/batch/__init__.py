@@ -1,0 +1,1 @@
+"""The answer of ``batch``: as data, and as a document."""

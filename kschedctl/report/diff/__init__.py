@@ -1,0 +1,1 @@
+"""The answer of ``diff``: as data, and as a document."""

@@ -1,0 +1,123 @@
+"""What changes for pods between two sides, as data: what ``diff -o json`` prints and the text is made of.
+
+A side is a snapshot under a release's rules and a configuration. The form is part of the public interface;
+``schema/diff.json`` describes it and is made from these types.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta, field
+
+from kschedctl.report.explain.data import API_VERSION, Data, MissingData, NotModelledData, RulesData, SnapshotData
+
+
+class Outcome(StrEnum):
+    """What comes of a pod on one side."""
+
+    SCHEDULED = "scheduled"
+    UNSCHEDULABLE = "unschedulable"
+    GATED = "gated"
+    ERROR = "error"
+    ABSENT = "absent"
+    OTHER_SCHEDULER = "otherScheduler"
+
+
+class Part(StrEnum):
+    """What of an answer changes."""
+
+    PLACE = "place"
+    OUTCOME = "outcome"
+    WINNER = "winner"
+    VICTIMS = "victims"
+    NODES = "nodes"
+    SCORES = "scores"
+    MESSAGE = "message"
+
+
+class OutcomeData(Data, frozen=True):
+    """What comes of a pod on one side."""
+
+    outcome: Annotated[Outcome, Meta(description="As in explain; absent where the side does not have the pod.")]
+    node_name: Annotated[str, Meta(description="Where it runs; it is decided for as if it did not.")] = ""
+    nodes: Annotated[tuple[str, ...], Meta(description="The nodes that it can go to.")] = ()
+    feasible_nodes: Annotated[int, Meta(description="On how many nodes it fits.")] = 0
+    victims: Annotated[
+        dict[str, tuple[str, ...]], Meta(description="Whom preemption would evict, by the nodes it can fall on.")
+    ] = field(default_factory=dict)
+    message: Annotated[str, Meta(description="The text of the FailedScheduling event; empty where the pod fits.")] = ""
+    error: Annotated[str, Meta(description="Why kube-scheduler gives up; empty where it does not.")] = ""
+
+
+class NodeOutcomeData(Data, frozen=True):
+    """What is said of a node on one side."""
+
+    fits: bool
+    plugin: Annotated[str, Meta(description="The plugin that kube-scheduler stops at; empty where the pod fits.")]
+    reasons: Annotated[tuple[str, ...], Meta(description="What that plugin says, in the scheduler's own words.")]
+    score: Annotated[int | None, Meta(description="The total; null where nothing was scored.")]
+    scores: Annotated[dict[str, int], Meta(description="By plugin, times its weight.")]
+
+
+class NodeChangeData(Data, frozen=True):
+    """A node of which something else is said."""
+
+    name: str
+    before: Annotated[NodeOutcomeData | None, Meta(description="null where that side does not have the node.")]
+    after: Annotated[NodeOutcomeData | None, Meta(description="null where that side does not have the node.")]
+
+
+class PodChangeData(Data, frozen=True):
+    """A pod for which something changes."""
+
+    namespace: str
+    name: str
+    summary: Annotated[tuple[str, ...], Meta(description="What changes, in words; equal for pods that change alike.")]
+    parts: Annotated[tuple[Part, ...], Meta(description="What of the answer changes.")]
+    before: OutcomeData
+    after: OutcomeData
+    nodes: Annotated[tuple[NodeChangeData, ...], Meta(description="The nodes of which something else is said.")]
+
+    @property
+    def key(self) -> str:
+        """``namespace/name``."""
+        return f"{self.namespace}/{self.name}"
+
+
+class SideData(Data, frozen=True):
+    """One of the two sides."""
+
+    rules: RulesData
+    snapshot: SnapshotData
+    config: Annotated[str, Meta(description="The file with the scheduler's configuration; empty for none.")]
+    warnings: tuple[str, ...]
+    missing: Annotated[tuple[MissingData, ...], Meta(description="What the answers depend on and it does not have.")]
+    not_modelled: tuple[NotModelledData, ...]
+
+
+class Diff(Data, frozen=True, kw_only=True):
+    """What changes from one side to the other."""
+
+    api_version: Literal["kschedctl/v1"] = API_VERSION
+    kind: Literal["Diff"] = "Diff"
+    before: SideData
+    after: SideData
+    pods: Annotated[int, Meta(description="How many pods were compared.")]
+    changed: tuple[PodChangeData, ...]
+    nodes_gone: Annotated[tuple[str, ...], Meta(description="Nodes that only the first side has.")]
+    nodes_new: Annotated[tuple[str, ...], Meta(description="Nodes that only the second side has.")]
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of what ``-o json`` prints."""
+    (one,), parts = msgspec.json.schema_components((Diff,), ref_template="#/$defs/{name}")
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "kschedctl diff -o json",
+        "description": "What changes for pods between two snapshots, releases or configurations.",
+        **one,
+        "$defs": parts,
+    }

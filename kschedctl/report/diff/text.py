@@ -1,0 +1,183 @@
+"""What changes for pods as text: a line for each change, with the pods that change so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from kschedctl.api.wording import counted, listed
+from kschedctl.report.diff.data import Diff, NodeChangeData, NodeOutcomeData, Part, PodChangeData, SideData
+from kschedctl.report.explain.data import MissingData
+from kschedctl.report.frame import basis, print_cautions, print_changes, print_each_alone, print_questions
+from kschedctl.report.render import layout
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_MOST_NAMED: Final = 3
+#: The parts of an answer, the most important first.
+_IMPORTANCE: Final = tuple(Part)
+#: Those that matter to who runs the pod; the others are how kube-scheduler gets there.
+_ENDS: Final = frozenset({Part.PLACE, Part.OUTCOME, Part.WINNER, Part.VICTIMS})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffView:
+    """How a comparison is shown.
+
+    Attributes
+    ----------
+    now : datetime
+        The time that ages are counted to.
+    wide : bool
+        Whether every node and message that changes is shown.
+    commands : tuple of (question, command)
+        What can be asked next.
+    """
+
+    now: datetime
+    wide: bool = False
+    commands: tuple[tuple[str, str], ...] = ()
+
+
+def print_diff(console: Console, diff: Diff, view: DiffView) -> None:
+    """Print a comparison.
+
+    Parameters
+    ----------
+    console : Console
+        Where to.
+    diff : Diff
+        The comparison.
+    view : DiffView
+        How it is shown.
+    """
+    layout.paragraph(console, _verdict(diff), "bold yellow" if diff.changed else "bold green")
+    before, after = diff.before, diff.after
+    _print_side(console, "before", _basis(before, view.now), before)
+    _print_side(console, "after", _basis_after(before, after, view.now), after)
+    for what, names in (("only before", diff.nodes_gone), ("only after", diff.nodes_new)):
+        if names:
+            layout.paragraph(console, f"{what}: {'node' if len(names) == 1 else 'nodes'} {listed(names)}")
+    groups = group_alike(diff.changed)
+    if groups:
+        rows = [_row(group, wide=view.wide) for group in groups]
+        console.print()
+        layout.table(console, ("pods", "which", "what changes"), rows, numeric=(0,))
+        if diff.pods > 1:
+            print_each_alone(console, indent=2)
+    if view.wide:
+        for group in groups:
+            _print_in_full(console, group)
+    both = (diff.before, diff.after)
+    print_cautions(
+        console,
+        tuple(dict.fromkeys(text for side in both for text in side.warnings)),
+        _in_short(dict.fromkeys(missing for side in both for missing in side.missing)),
+        tuple(dict.fromkeys(feature for side in both for feature in side.not_modelled)),
+    )
+    print_questions(console, view.commands)
+
+
+def _in_short(missing: Iterable[MissingData]) -> tuple[MissingData, ...]:
+    """What is missing, of things of one kind that have one effect the first; the others are counted."""
+    alike: dict[tuple[str, str], list[MissingData]] = {}
+    for each in missing:
+        alike.setdefault((each.kind, each.effect), []).append(each)
+    return tuple(
+        MissingData(kind, group[0].needed_for + (f" (and {len(group) - 1} alike)" if len(group) > 1 else ""), effect)
+        for (kind, effect), group in alike.items()
+    )
+
+
+def group_alike(changed: Sequence[PodChangeData]) -> list[list[PodChangeData]]:
+    """Pods that change alike, together: first those with the most important changes, then the largest groups."""
+    groups: dict[tuple[str, ...], list[PodChangeData]] = {}
+    for pod in changed:
+        groups.setdefault(pod.summary, []).append(pod)
+    return sorted(groups.values(), key=lambda group: (_IMPORTANCE.index(group[0].parts[0]), -len(group)))
+
+
+def _verdict(diff: Diff) -> str:
+    """How many pods change, and of how many it is only how kube-scheduler gets to the same end."""
+    n_changed, of = len(diff.changed), counted(diff.pods, "pod")
+    if not n_changed:
+        return f"Nothing changes for {of}."
+    if diff.pods == 1:
+        return f"{diff.changed[0].key} {diff.changed[0].summary[0]}."
+    ends = sum(not _ENDS.isdisjoint(pod.parts) for pod in diff.changed)
+    text = f"{n_changed} of {of} {'changes' if n_changed == 1 else 'change'}"
+    if ends == n_changed:
+        return f"{text}."
+    others = "but each comes to the same end" if n_changed > 1 else "but comes to the same end"
+    return f"{text}: {ends} {'comes' if ends == 1 else 'come'} to another end." if ends else f"{text}, {others}."
+
+
+def _basis(side: SideData, now: datetime) -> list[str]:
+    return [*basis(side.rules, side.snapshot, now), *((f"configuration {side.config}",) if side.config else ())]
+
+
+def _basis_after(before: SideData, after: SideData, now: datetime) -> list[str]:
+    """What the second side rests on: what it has in common with the first is not told twice."""
+    rules, snapshot, *config = _basis(after, now)
+    if after.rules == before.rules:
+        rules = "the same rules"
+    if (after.snapshot.paths, after.snapshot.written_at) == (before.snapshot.paths, before.snapshot.written_at):
+        size, snapshot = after.snapshot, "the same snapshot"
+        if (size.nodes, size.pods) != (before.snapshot.nodes, before.snapshot.pods):
+            snapshot += f", then with {counted(size.nodes, 'node')}, {counted(size.pods, 'pod')}"
+    return [rules, snapshot, *config]
+
+
+def _print_side(console: Console, name: str, texts: Sequence[str], side: SideData) -> None:
+    layout.parts(console, (f"{name + ':':7} {texts[0]}", *texts[1:]))
+    print_changes(console, side.snapshot)
+
+
+def _row(group: Sequence[PodChangeData], *, wide: bool) -> tuple[str, str, str]:
+    names = [pod.key for pod in group]
+    shown = "\n".join(names) if wide else listed(names, most=_MOST_NAMED)
+    return str(len(group)), shown, "\n".join(group[0].summary)
+
+
+def _print_in_full(console: Console, group: Sequence[PodChangeData]) -> None:
+    """Print every node and message of a change; of the first pod, as the others change alike."""
+    pod = group[0]
+    others = f", and alike {counted(len(group) - 1, 'more pod')}" if len(group) > 1 else ""
+    messages = [(side, text) for side, text in (("before", pod.before.message), ("after", pod.after.message)) if text]
+    if not pod.nodes and pod.before.message == pod.after.message:
+        return
+    console.print()
+    layout.paragraph(console, f"{pod.key}{others}", "bold")
+    if pod.nodes:
+        rows = [(node.name, *_said(node, pod.before.nodes, pod.after.nodes)) for node in pod.nodes]
+        layout.table(console, ("node", "before", "after"), rows)
+    if pod.before.message != pod.after.message:
+        for side, text in messages:
+            layout.verbatim(console, f"{side + ':':7} {text}")
+
+
+def _said(change: NodeChangeData, best_before: Sequence[str], best_after: Sequence[str]) -> tuple[str, str]:
+    """What is said of a node on both sides; of scores those that differ."""
+    old, new = change.before, change.after
+    plugins: list[str] = []
+    if old is not None and new is not None and old.fits and new.fits:
+        every = dict.fromkeys((*old.scores, *new.scores))
+        plugins = [plugin for plugin in every if old.scores.get(plugin, 0) != new.scores.get(plugin, 0)]
+    sides = ((old, change.name in best_before), (new, change.name in best_after))
+    before, after = ("\n".join(_lines(node, plugins, best=best)) for node, best in sides)
+    return before, after
+
+
+def _lines(node: NodeOutcomeData | None, plugins: Sequence[str], *, best: bool) -> Iterator[str]:
+    if node is None:
+        yield "not there"
+    elif not node.fits:
+        reasons = ", ".join(node.reasons) or "not looked at"
+        yield f"{node.plugin}: {reasons}" if node.plugin else reasons
+    else:
+        score = "" if node.score is None else f", score {node.score}"
+        yield f"{'best' if best else 'fits'}{score}"
+        yield from (f"{plugin} {node.scores.get(plugin, 0)}" for plugin in plugins)

@@ -1,0 +1,1 @@
+"""The answer of ``explain``: as data, and as a document."""

@@ -1,0 +1,210 @@
+"""From a decision to an explanation."""
+
+from __future__ import annotations
+
+import random
+
+from kschedctl.api.resources import CPU, pod_requests, scheduler_units
+from kschedctl.api.well_known import zone_of
+from kschedctl.framework.extension_point import ExtensionPoint
+from kschedctl.framework.status import Code, Status
+from kschedctl.report.explain.data import (
+    CandidateData,
+    Explanation,
+    FilterData,
+    NodeData,
+    NodeScoreData,
+    NotModelledData,
+    PluginScoreData,
+    PodData,
+    PreemptionData,
+    ReasonData,
+    Result,
+    ScoresData,
+    StatusData,
+    VerdictData,
+)
+from kschedctl.report.explain.summary import summary
+from kschedctl.report.provenance import Provenance, admission_data, missing_data, rules_data, snapshot_data, warnings
+from kschedctl.scheduler.decision import Decision
+
+
+def explanation(decision: Decision, provenance: Provenance) -> Explanation:
+    """Put a decision into data.
+
+    Parameters
+    ----------
+    decision : Decision
+        What was decided.
+    provenance : Provenance
+        What it rests on.
+    """
+    pod = _pod(decision, provenance.node_name)
+    scores = _scores(decision)
+    preemption = _preemption(decision)
+    return Explanation(
+        pod=pod,
+        admission=admission_data(provenance),
+        verdict=_verdict(decision, pod, scores, preemption, provenance.seed),
+        rules=rules_data(provenance.release_choice),
+        snapshot=snapshot_data(decision.cluster, provenance),
+        pre_enqueue=_status(decision.pre_enqueue),
+        pre_filter=_status(decision.pre_filter.status) if decision.pre_filter is not None else None,
+        pre_filter_nodes=(
+            tuple(sorted(decision.pre_filter.node_names))
+            if decision.pre_filter is not None and decision.pre_filter.node_names is not None
+            else None
+        ),
+        filters=_filters(decision),
+        nodes=_nodes(decision),
+        scores=scores,
+        preemption=preemption,
+        message=decision.message,
+        warnings=warnings(provenance),
+        missing=missing_data(provenance),
+        not_modelled=tuple(NotModelledData(n.feature, n.effect) for n in decision.not_modelled),
+    )
+
+
+def exact_quantity(resource: str, amount: int) -> str:
+    """An amount of the scheduler's as a quantity, without rounding.
+
+    Parameters
+    ----------
+    resource : str
+        The resource's name.
+    amount : int
+        Milli-CPU, bytes or a count.
+
+    Examples
+    --------
+    >>> exact_quantity("cpu", 1500), exact_quantity("memory", 3 << 29), exact_quantity("nvidia.com/gpu", 2)
+    ('1500m', '1536Mi', '2')
+    """
+    if resource == CPU:
+        return f"{amount}m" if amount % 1000 else str(amount // 1000)
+    if resource == "memory" or "storage" in resource or resource.startswith("hugepages-"):
+        for power, suffix in ((40, "Ti"), (30, "Gi"), (20, "Mi"), (10, "Ki")):
+            if amount and amount % (1 << power) == 0:
+                return f"{amount >> power}{suffix}"
+    return str(amount)
+
+
+def _pod(decision: Decision, node_name: str) -> PodData:
+    pod = decision.pod
+    wanted = scheduler_units(pod_requests(pod, decision.framework.handle.request_rules))
+    return PodData(
+        namespace=pod.metadata.namespace,
+        name=pod.metadata.name,
+        requests={name: exact_quantity(name, amount) for name, amount in wanted.items() if amount},
+        priority=pod.spec.priority or 0,
+        priority_class_name=pod.spec.priority_class_name,
+        scheduler_name=pod.spec.scheduler_name,
+        node_name=node_name,
+        nominated_node_name=pod.status.nominated_node_name,
+    )
+
+
+def _verdict(
+    decision: Decision, pod: PodData, scores: ScoresData | None, preemption: PreemptionData | None, seed: int | None
+) -> VerdictData:
+    if decision.error:
+        result = Result.ERROR
+    elif decision.pre_enqueue.code is not Code.SUCCESS:
+        result = Result.GATED
+    else:
+        result = Result.SCHEDULED if decision.best else Result.UNSCHEDULABLE
+    # kube-scheduler draws anew for every pod; a seed makes the draw repeatable.
+    picked = None
+    if result is Result.SCHEDULED:
+        picked = decision.best[0]
+        if len(decision.best) > 1:
+            picked = random.Random(seed).choice(decision.best) if seed is not None else None
+    n_feasible = len(decision.statuses.feasible) if decision.statuses is not None else 0
+    verdict = VerdictData(
+        result=result,
+        summary="",
+        nodes=decision.best,
+        picked=picked,
+        feasible_nodes=n_feasible,
+        error=decision.error,
+    )
+    text = summary(
+        pod,
+        verdict,
+        n_nodes=len(decision.cluster.nodes),
+        gate=decision.pre_enqueue.message,
+        scores=scores,
+        preemption=preemption,
+    )
+    return VerdictData(result, text, verdict.nodes, picked, n_feasible, verdict.error)
+
+
+def _status(status: Status) -> StatusData:
+    return StatusData(str(status.code), status.plugin, status.reasons)
+
+
+def _filters(decision: Decision) -> tuple[FilterData, ...]:
+    names = decision.framework.profile.plugins.get(ExtensionPoint.FILTER, ())
+    return tuple(FilterData(name, name in decision.state.skip_filter_plugins) for name in names)
+
+
+def _nodes(decision: Decision) -> tuple[NodeData, ...]:
+    if decision.statuses is None:
+        return ()
+    nodes = decision.cluster.nodes
+    out = []
+    for row, node in enumerate(nodes.objects):
+        verdict = decision.verdict(row)
+        reasons = tuple(
+            ReasonData(plugin, reason.text, reason.detail, dict(reason.data))
+            for plugin, found in verdict.reasons
+            for reason in found
+        )
+        status = verdict.status
+        if not reasons:
+            reasons = tuple(ReasonData(status.plugin, text, "", {}) for text in status.reasons)
+        zone = zone_of(node.metadata.labels)
+        out.append(NodeData(node.name, zone, verdict.feasible, str(status.code), status.plugin, reasons))
+    return tuple(out)
+
+
+def _scores(decision: Decision) -> ScoresData | None:
+    scores = decision.scores
+    if scores is None:
+        return None
+    names = decision.cluster.nodes.names
+    # From the best down; equal ones by name, as chance decides among them.
+    order = sorted(range(len(scores.rows)), key=lambda i: (-int(scores.total[i]), names[scores.rows[i]]))
+    nodes = tuple(
+        NodeScoreData(
+            names[scores.rows[i]],
+            int(scores.total[i]),
+            {
+                plugin: PluginScoreData(
+                    int(raw[i]),
+                    int(scores.normalized[plugin][i]),
+                    int(scores.normalized[plugin][i]) * scores.weights[plugin],
+                )
+                for plugin, raw in scores.raw.items()
+            },
+        )
+        for i in order
+    )
+    return ScoresData({plugin: scores.weights[plugin] for plugin in scores.raw}, nodes)
+
+
+def _preemption(decision: Decision) -> PreemptionData | None:
+    found = decision.preemption
+    if found is None:
+        return None
+    candidates = tuple(
+        CandidateData(
+            candidate.node,
+            tuple(decision.cluster.pods.key(victim.pod) for victim in candidate.victims),
+            candidate.n_violations,
+            candidate.lost_at,
+        )
+        for candidate in found.candidates
+    )
+    return PreemptionData(_status(found.status), found.nominated, candidates)

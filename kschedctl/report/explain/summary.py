@@ -1,0 +1,79 @@
+"""The first line of an answer."""
+
+from __future__ import annotations
+
+from kschedctl.api.wording import counted, listed
+from kschedctl.report.explain.data import PodData, PreemptionData, Result, ScoresData, VerdictData
+
+
+def summary(
+    pod: PodData,
+    verdict: VerdictData,
+    *,
+    n_nodes: int,
+    gate: str,
+    scores: ScoresData | None,
+    preemption: PreemptionData | None,
+) -> str:
+    """Say what comes of it in one or two sentences.
+
+    Parameters
+    ----------
+    pod : PodData
+        The pod.
+    verdict : VerdictData
+        The outcome; its own summary is not looked at.
+    n_nodes : int
+        How many nodes the cluster has.
+    gate : str
+        What keeps the pod out of the queue.
+    scores : ScoresData or None
+        The scores.
+    preemption : PreemptionData or None
+        What preemption would do.
+    """
+    subject = f"{pod.namespace}/{pod.name}"
+    start = subject
+    if pod.node_name:
+        start = f"{subject} runs on {pod.node_name}. Scheduled anew, it"
+    match verdict.result:
+        case Result.ERROR:
+            return f"kube-scheduler gives up on {subject} with an error: {verdict.error}"
+        case Result.GATED:
+            then = (
+                f"Without that it would fit on {verdict.feasible_nodes} of {counted(n_nodes, 'node')}."
+                if verdict.feasible_nodes
+                else f"Without that it would fit on none of {counted(n_nodes, 'node')}."
+            )
+            return f"{subject} is not tried: {gate}. {then}"
+        case Result.UNSCHEDULABLE:
+            text = f"{start} fits on none of {counted(n_nodes, 'node')}."
+            return f"{text} {_preemption(preemption)}" if preemption is not None else text
+    of = f"{verdict.feasible_nodes} of {counted(n_nodes, 'node')}"
+    return f"{start} fits on {of} and goes to {_destination(pod, verdict, scores)}."
+
+
+def _destination(pod: PodData, verdict: VerdictData, scores: ScoresData | None) -> str:
+    best = verdict.nodes
+    if best == (pod.nominated_node_name,):
+        return f"{best[0]}, the node it is nominated to"
+    if scores is None or verdict.feasible_nodes == 1:
+        return best[0]
+    totals = [node.total for node in scores.nodes]
+    if verdict.picked is not None and len(best) > 1:
+        others = [name for name in best if name != verdict.picked]
+        return f"{verdict.picked} (score {totals[0]}, the seed's pick; {listed(others)} would do as well)"
+    if len(best) > 1:
+        return f"one of {listed(best)} (score {totals[0]} each; kube-scheduler picks at random)"
+    return f"{best[0]} (score {totals[0]}, next best {scores.nodes[1].name} with {totals[1]})"
+
+
+def _preemption(preemption: PreemptionData) -> str:
+    if not preemption.nominated:
+        return "Preemption would not help."
+    taken = next(candidate for candidate in preemption.candidates if candidate.name == preemption.nominated[0])
+    whom = taken.victims[0] if len(taken.victims) == 1 else f"{len(taken.victims)} pods"
+    against = f", {taken.pdb_violations} of them against a disruption budget" if taken.pdb_violations else ""
+    if len(preemption.nominated) > 1:
+        whom = counted(len(taken.victims), "pod")
+    return f"Preemption would help: {listed(preemption.nominated, 'or')}, evicting {whom}{against}."

@@ -1,0 +1,1 @@
+"""The answer of ``preempt``: as data, and as a document."""

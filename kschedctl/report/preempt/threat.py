@@ -1,0 +1,118 @@
+"""The reverse view: who would evict a given pod."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from kschedctl.api.pod import Pod
+from kschedctl.api.wording import counted
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.report.frame import print_cautions, print_header, print_questions
+from kschedctl.report.preempt.data import TakerData, Threat
+from kschedctl.report.provenance import Provenance, rules_data, snapshot_data, warnings
+from kschedctl.report.render import layout
+from kschedctl.scheduler.pending import Taker, pending_pods
+from kschedctl.scheduler.pending import Threat as Found
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def threat_answer(found: Found, victim: Pod, provenance: Provenance, cluster: Cluster) -> Threat:
+    """Put into data who would evict a pod.
+
+    Parameters
+    ----------
+    found : Threat
+        Who would.
+    victim : Pod
+        The pod.
+    provenance : Provenance
+        What the answer rests on.
+    cluster : Cluster
+        The cluster.
+    """
+    takers = tuple(_taker(taker, victim) for taker in found.takers)
+    return Threat(
+        victim=victim.key,
+        priority=victim.spec.priority or 0,
+        priority_class_name=victim.spec.priority_class_name,
+        node=provenance.node_name,
+        summary=_summary(found, victim, provenance.node_name, takers),
+        takers=takers,
+        safe_priority=found.safe_priority,
+        safe_class=found.safe_class,
+        pending=len(pending_pods(cluster)),
+        rules=rules_data(provenance.release_choice),
+        snapshot=snapshot_data(cluster, provenance),
+        warnings=warnings(provenance),
+    )
+
+
+def _taker(taker: Taker, victim: Pod) -> TakerData:
+    pod, preemption = taker.decision.pod, taker.decision.preemption
+    pods = taker.decision.cluster.pods
+    candidates = preemption.candidates if preemption is not None else ()
+    violates = any(
+        other.violates and pods.key(other.pod) == victim.key
+        for candidate in candidates
+        if candidate.node == taker.node
+        for other in candidate.victims
+    )
+    return TakerData(pod.key, pod.spec.priority or 0, pod.spec.priority_class_name, taker.node, taker.certain, violates)
+
+
+def _summary(found: Found, victim: Pod, node: str, takers: tuple[TakerData, ...]) -> str:
+    if not node:
+        return f"{victim.key} is on no node: nobody would evict it."
+    if not takers:
+        return f"{victim.key} is safe: no pending pod would evict it from {node}."
+    whom = takers[0].name if len(takers) == 1 else f"{len(takers)} pending pods"
+    may = "would" if any(taker.certain for taker in takers) else "may"
+    return f"{victim.key} {may} be evicted from {node} by {whom}."
+
+
+def print_threat(console: Console, answer: Threat, now: datetime, command: str) -> None:
+    """Print who would evict a pod.
+
+    Parameters
+    ----------
+    console : Console
+        Where to.
+    answer : Threat
+        The answer.
+    now : datetime
+        The time that the snapshot's age is counted to.
+    command : str
+        The command about one of the pending pods, the first of them.
+    """
+    layout.paragraph(console, answer.summary, "bold red" if answer.takers else "bold green")
+    of_class = f" ({answer.priority_class_name})" if answer.priority_class_name else ""
+    layout.parts(console, (f"priority {answer.priority}{of_class}", f"{counted(answer.pending, 'pod')} pending"))
+    print_header(console, None, answer.rules, answer.snapshot, now)
+    if answer.takers:
+        rows = [
+            (
+                taker.name,
+                str(taker.priority),
+                taker.priority_class_name or "-",
+                "yes" if taker.certain else "if chance has it",
+                "violated" if taker.violates_budget else "-",
+            )
+            for taker in answer.takers
+        ]
+        console.print()
+        headings = ("would evict it", "priority", "class", "for sure", "disruption budget")
+        layout.table(console, headings, rows, numeric=(1,))
+        console.print()
+        layout.paragraph(console, _safe(answer))
+    print_cautions(console, answer.warnings, (), ())
+    if answer.takers:
+        print_questions(console, [("Why this one", command)])
+
+
+def _safe(answer: Threat) -> str:
+    name = answer.safe_class
+    which = f"PriorityClass {name} is the lowest that has it" if name else "no PriorityClass has it"
+    return f"From priority {answer.safe_priority} on it would be safe: {which}."

@@ -1,0 +1,1 @@
+"""The forms that an answer is printed in."""

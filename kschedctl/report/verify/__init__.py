@@ -1,0 +1,1 @@
+"""The answer of ``verify``: as data, and as a document."""

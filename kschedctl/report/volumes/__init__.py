@@ -1,0 +1,1 @@
+"""The answer of ``volumes``: as data, and as a document."""

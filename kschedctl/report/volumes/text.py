@@ -1,0 +1,246 @@
+"""Claims and their volumes, as text: the answer, what the controller does, and what becomes of them on the nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from kschedctl.api.wording import counted, listed
+from kschedctl.report.frame import print_cautions, print_header, print_questions
+from kschedctl.report.render import layout
+from kschedctl.report.volumes.data import (
+    ClaimData,
+    ClaimVolumes,
+    MismatchData,
+    NodeVolumesData,
+    NotTakenData,
+    OnNodeData,
+    PodVolumes,
+)
+from kschedctl.volumes.controller import Action
+from kschedctl.volumes.on_nodes import Verdict
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+#: How many volumes are named in a row.
+_NAMED: Final = 3
+
+_ANOTHER: Final = "would do, but another goes first"
+_LATER: Final = "would do: the scheduler may take it when a pod comes"
+_WAITING: Final = (Action.WAIT_FOR_FIRST_CONSUMER, Action.WAIT_FOR_POD)
+_WORDS: Final = {
+    Verdict.BOUND: "reaches {volume}",
+    Verdict.UNREACHABLE: "cannot reach {volume}",
+    Verdict.OTHER_ZONE: "cannot use {volume}, whose labels name another zone",
+    Verdict.MISSING: "has no volume {volume}",
+    Verdict.TAKES: "takes {volume}",
+    Verdict.PROVISIONED: "has a volume made here",
+    Verdict.ELSEWHERE: "has its volume made elsewhere",
+    Verdict.NONE: "finds no volume",
+    Verdict.NO_SPACE: "finds too little space",
+    Verdict.IMMEDIATE: "is not the scheduler's to bind",
+}
+
+_STATES: Final = {
+    Action.KEEP: "{volume}",
+    Action.BIND: "{volume} to come",
+    Action.PROVISION: "{provisioner} makes it",
+    Action.WAIT_FOR_FIRST_CONSUMER: "waits for a pod",
+    Action.WAIT_FOR_POD: "waits for its pods",
+    Action.WAIT_FOR_VOLUME: "{volume} (missing)",
+    Action.FAILED_BINDING: "none",
+    Action.VOLUME_MISMATCH: "not {volume}",
+    Action.PROVISIONING_FAILED: "none",
+    Action.LOST: "lost",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VolumesView:
+    """What is shown.
+
+    Attributes
+    ----------
+    now : datetime
+        The time that the snapshot's age is counted to.
+    questions : tuple of (str, str)
+        The next questions, each with its command.
+    every : bool
+        Whether nodes and volumes are shown one by one instead of in groups.
+    """
+
+    now: datetime
+    questions: tuple[tuple[str, str], ...] = ()
+    every: bool = False
+
+
+def print_claim(console: Console, answer: ClaimVolumes, view: VolumesView) -> None:
+    """Print the answer for one claim."""
+    claim = answer.claim
+    layout.paragraph(console, claim.summary, "bold green" if claim.usable else "bold red")
+    layout.parts(console, _about(claim))
+    print_header(console, None, answer.rules, answer.snapshot, view.now)
+    _print_trap(console, (claim,))
+    _print_controller(console, claim, every=view.every)
+    _print_nodes(console, answer.nodes or (), every=view.every)
+    print_cautions(console, answer.warnings, answer.missing, ())
+    print_questions(console, view.questions)
+
+
+def print_pod(console: Console, answer: PodVolumes, view: VolumesView) -> None:
+    """Print the answer for one pod."""
+    layout.paragraph(console, answer.summary, "bold green" if answer.usable else "bold red")
+    print_header(console, None, answer.rules, answer.snapshot, view.now)
+    if answer.claims:
+        console.print()
+        _print_table(console, answer.claims, with_pods=False)
+    _print_trap(console, answer.claims)
+    if answer.claims and not answer.problem:
+        _print_nodes(console, answer.nodes, every=view.every)
+    if view.every:
+        for claim in answer.claims:
+            console.print()
+            layout.paragraph(console, claim.name, "bold")
+            _print_controller(console, claim, every=True)
+    print_cautions(console, answer.warnings, answer.missing, ())
+    print_questions(console, view.questions)
+
+
+def print_claims(console: Console, answers: Sequence[ClaimVolumes], view: VolumesView) -> None:
+    """Print several claims, a row each; there is at least one."""
+    claims = [answer.claim for answer in answers]
+    bound = sum(claim.usable and claim.controller.action is Action.KEEP for claim in claims)
+    stuck = sum(not claim.usable for claim in claims)
+    trapped = sum(claim.trap is not None for claim in claims)
+    verdicts = [f"{bound} bound"]
+    if len(claims) - bound - stuck > 0:
+        verdicts.append(f"{len(claims) - bound - stuck} to come")
+    if stuck:
+        verdicts.append(f"{stuck} without a volume that can be used")
+    if trapped:
+        verdicts.append(f"{trapped} tied to a zone before any pod is placed")
+    text = f"{counted(len(claims), 'claim')}: {', '.join(verdicts)}."
+    layout.paragraph(console, text, "bold red" if stuck else "bold yellow" if trapped else "bold green")
+    print_header(console, None, answers[0].rules, answers[0].snapshot, view.now)
+    console.print()
+    _print_table(console, claims, with_pods=True)
+    _print_trap(console, claims)
+    print_cautions(console, answers[0].warnings, tuple(dict.fromkeys(m for a in answers for m in a.missing)), ())
+    print_questions(console, view.questions)
+
+
+def _print_table(console: Console, claims: Sequence[ClaimData], *, with_pods: bool) -> None:
+    rows = []
+    for claim in claims:
+        without_node = not claim.usable and claim.controller.action in (Action.KEEP, Action.BIND)
+        zones = listed(claim.zones, "or") or ("no node left" if without_node else "-")
+        pods = (listed(claim.pods, most=_NAMED) or "-",) if with_pods else ()
+        controller = claim.controller
+        state = _STATES[controller.action].format(volume=controller.volume, provisioner=controller.provisioner)
+        rows.append((claim.name, claim.size or "-", claim.storage_class or "-", state, zones, *pods))
+    headings = ("claim", "size", "class", "volume", "only in zone", *(("pods",) if with_pods else ()))
+    layout.table(console, headings, rows, numeric=(1,))
+
+
+def _about(claim: ClaimData) -> Iterator[str]:
+    yield f"wants {claim.size or 'any size'}" + (f", {', '.join(claim.access_modes)}" if claim.access_modes else "")
+    if claim.storage_class:
+        mode = f" ({claim.binding_mode})" if claim.binding_mode else " (which does not exist)"
+        given = ", the default" if claim.controller.default_class else ""
+        yield f"class {claim.storage_class}{mode}{given}"
+    else:
+        yield "no class"
+    yield f"used by {listed(claim.pods, most=_NAMED)}" if claim.pods else "used by no pod"
+
+
+def _print_trap(console: Console, claims: Sequence[ClaimData]) -> None:
+    # One claim of several alike is enough to tell.
+    traps = {(c.trap.storage_class, c.trap.zones): c.trap for c in reversed(claims) if c.trap is not None}
+    shown = list(traps.values())[::-1]
+    for trap in shown:
+        console.print()
+        layout.paragraph(console, f"{trap.explanation} {trap.advice if trap is shown[-1] else ''}", "yellow")
+
+
+def _print_controller(console: Console, claim: ClaimData, *, every: bool) -> None:
+    controller = claim.controller
+    console.print()
+    layout.paragraph(console, f"The PersistentVolume controller {controller.summary}.")
+    if controller.message:
+        layout.paragraph(console, "and writes", indent=2)
+        layout.verbatim(console, controller.message, indent=4)
+    if controller.not_taken:
+        would_do = _LATER if controller.action in _WAITING else _ANOTHER
+        show = _volumes_one_by_one if every else _volumes_in_groups
+        rows = show(controller.not_taken, would_do)
+        console.print()
+        layout.table(console, ("volumes", "why not"), rows)
+
+
+def _volumes_one_by_one(volumes: Iterable[NotTakenData], would_do: str) -> Iterator[tuple[str, str]]:
+    for volume in volumes:
+        yield volume.volume, "\n".join(map(_mismatch, volume.mismatches)) or would_do
+
+
+def _volumes_in_groups(volumes: Iterable[NotTakenData], would_do: str) -> Iterator[tuple[str, str]]:
+    """Volumes that differ from the claim in the same fields in a row, the fewest differences first."""
+    groups: dict[tuple[str, ...], list[NotTakenData]] = {}
+    for volume in volumes:
+        groups.setdefault(tuple(m.field for m in volume.mismatches), []).append(volume)
+    for fields, members in sorted(groups.items(), key=lambda item: len(item[0])):
+        names = listed([member.volume for member in members], most=_NAMED)
+        columns = zip(*(member.mismatches for member in members), strict=True)
+        why = "\n".join(_merged(column) for column in columns) if fields else would_do
+        yield names, why
+
+
+def _mismatch(mismatch: MismatchData) -> str:
+    if mismatch.field == "claimRef":
+        return f"is for claim {mismatch.found}"
+    return f"{mismatch.field}: wants {mismatch.wanted}, has {mismatch.found}"
+
+
+def _merged(mismatches: Sequence[MismatchData]) -> str:
+    found = list(dict.fromkeys(mismatch.found for mismatch in mismatches))
+    if len(found) == 1:
+        return _mismatch(mismatches[0])
+    has = listed(found, "or", most=_NAMED)
+    first = mismatches[0]
+    return _mismatch(MismatchData(first.field, first.wanted, has))
+
+
+def _print_nodes(console: Console, nodes: Sequence[NodeVolumesData], *, every: bool) -> None:
+    if not nodes:
+        return
+    console.print()
+    if every:
+        rows = [(n.name, n.zone or "-", "yes" if n.usable else "no", _on_node(n)) for n in nodes]
+        layout.table(console, ("node", "zone", "usable", "a pod there"), rows)
+        return
+    groups: dict[tuple[bool, str], list[NodeVolumesData]] = {}
+    for node in nodes:
+        groups.setdefault((node.usable, _on_node(node)), []).append(node)
+    ordered = sorted(groups.items(), key=lambda item: (not item[0][0], -len(item[1])))
+    rows = [
+        (str(len(members)), _zones(members), "yes" if usable else "no", text) for (usable, text), members in ordered
+    ]
+    layout.table(console, ("nodes", "zones", "usable", "a pod there"), rows, numeric=(0,))
+
+
+def _zones(nodes: Sequence[NodeVolumesData]) -> str:
+    return listed(sorted({node.zone for node in nodes if node.zone}), most=_NAMED) or "-"
+
+
+def _on_node(node: NodeVolumesData) -> str:
+    several = len(node.claims) > 1
+    return "\n".join(_worded(claim, several=several) for claim in node.claims)
+
+
+def _worded(claim: OnNodeData, *, several: bool) -> str:
+    text = claim.detail or _WORDS[claim.verdict].format(volume=claim.volume)
+    name = claim.claim.rpartition("/")[2]
+    # A detail names its claim.
+    return f"{name}: {text}" if several and f"claim {name}" not in text else text

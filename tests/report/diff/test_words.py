@@ -1,0 +1,22 @@
+"""What changes for a pod, in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from kschedctl.report.diff.data import Outcome, OutcomeData, Part
+from kschedctl.report.diff.words import describe
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (("a",), (), "without its gates, would fit nowhere (before: would go to a)"),
+        ((), ("a", "b"), "without its gates, would go to a or b (before: would fit nowhere)"),
+        (("a",), ("b",), "without its gates, goes to b instead of a"),
+    ],
+    ids=["loses its last node", "gains a node", "another node"],
+)
+def test_pod_that_is_not_tried(before: tuple[str, ...], after: tuple[str, ...], said: str) -> None:
+    old, new = (OutcomeData(Outcome.GATED, nodes=nodes) for nodes in (before, after))
+    assert describe(old, new, (Part.WINNER,), ()) == (said,)

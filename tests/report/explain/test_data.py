@@ -1,0 +1,126 @@
+"""The form of ``-o json`` is what its schema says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import kschedctl.report
+from kschedctl.admission.chain import admit
+from kschedctl.api.defaults import default_pod
+from kschedctl.api.pod import Pod
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.releases.choice import choose_release
+from kschedctl.report.explain.answer import exact_quantity, explanation
+from kschedctl.report.explain.data import Explanation, ExplanationList, Result, schema
+from kschedctl.report.provenance import Provenance
+from kschedctl.report.render.data import as_json, as_names, as_yaml
+from kschedctl.scheduler.missing import find_missing
+from kschedctl.scheduler.scheduler import Scheduler
+from tests.builders import make_cluster, make_node, make_pod
+
+SCHEMA = Path(kschedctl.report.__file__).parent / "schema" / "explain.json"
+
+
+def explain(cluster: Cluster, pod: Pod, *, seed: int | None = None) -> Explanation:
+    choice = choose_release("1.36", "", ())
+    pod = default_pod(pod)
+    decision = Scheduler(cluster, choice.release).explain(admit(pod, cluster, release=choice.release).pod)
+    missing = find_missing(cluster, pod)
+    provenance = Provenance(
+        release_choice=choice, paths=("here",), n_pods=len(cluster.pods), missing=missing, seed=seed
+    )
+    return explanation(decision, provenance)
+
+
+ANSWERS = {
+    "fits": (make_cluster([make_node("a"), make_node("b", cpu="1")]), make_pod(requests={"cpu": "1"})),
+    "fits nowhere": (make_cluster([make_node("a", taints=["x=y:NoSchedule"])]), make_pod(requests={"cpu": "9"})),
+    "gated": (make_cluster([make_node("a")]), make_pod(schedulingGates=[{"name": "wait"}])),
+    "no nodes": (make_cluster(), make_pod()),
+    "turned away before any node": (
+        make_cluster([make_node("a")]),
+        make_pod(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "none"}}]),
+    ),
+    "something missing": (make_cluster([make_node("a")]), make_pod(runtimeClassName="gvisor")),
+}
+
+
+def test_schema_file_is_made_from_the_types(request: pytest.FixtureRequest) -> None:
+    text = json.dumps(schema(), indent=2) + "\n"
+    if request.config.getoption("--rewrite-golden"):
+        SCHEMA.write_text(text)
+    assert SCHEMA.read_text() == text
+
+
+@pytest.mark.parametrize("case", ANSWERS)
+def test_answers_are_valid_by_the_schema(case: str) -> None:
+    value: Any = json.loads(as_json(explain(*ANSWERS[case])))
+    jsonschema.Draft202012Validator.check_schema(schema())
+    jsonschema.validate(value, schema(), cls=jsonschema.Draft202012Validator)
+
+
+def test_lists_are_valid_by_the_schema() -> None:
+    value = json.loads(as_json(ExplanationList(items=tuple(explain(*case) for case in ANSWERS.values()))))
+    jsonschema.validate(value, schema(), cls=jsonschema.Draft202012Validator)
+
+
+@pytest.mark.parametrize(
+    ("case", "result", "complete"),
+    [
+        ("fits", "scheduled", False),
+        ("fits nowhere", "unschedulable", False),
+        ("gated", "gated", False),
+        ("no nodes", "error", False),
+    ],
+)
+def test_verdict(case: str, result: str, complete: bool) -> None:
+    found = explain(*ANSWERS[case])
+    assert found.verdict.result == result
+    # None of these clusters has a pod, which is said.
+    assert found.complete is complete
+
+
+def test_yaml_is_the_same_data() -> None:
+    import yaml
+
+    found = explain(*ANSWERS["fits nowhere"])
+    assert yaml.safe_load(as_yaml(found)) == json.loads(as_json(found))
+
+
+def test_names_are_the_nodes_it_can_go_to() -> None:
+    tied = make_cluster([make_node("b"), make_node("a")])
+    assert as_names([explain(tied, make_pod())]) == "node/a\nnode/b\n"
+    assert as_names([explain(tied, make_pod(), seed=1)]) in ("node/a\n", "node/b\n")
+    assert as_names([explain(tied, make_pod())], single=False) == "pod/default/pod node/a\npod/default/pod node/b\n"
+    assert as_names([explain(*ANSWERS["fits nowhere"])]) == ""
+    gated = explain(tied, make_pod(schedulingGates=[{"name": "wait"}]))
+    assert (gated.verdict.result, gated.verdict.nodes) == (Result.GATED, ("a", "b"))
+    assert as_names([gated]) == ""
+
+
+def test_same_seed_picks_the_same_node() -> None:
+    tied = make_cluster(make_node(f"n{i}") for i in range(20))
+    picks = {explain(tied, make_pod(), seed=seed).verdict.picked for seed in (5, 5, 5)}
+    assert len(picks) == 1
+    assert len({explain(tied, make_pod(), seed=seed).verdict.picked for seed in range(20)}) > 1
+
+
+@pytest.mark.parametrize(
+    ("resource", "amount", "text"),
+    [
+        ("cpu", 2000, "2"),
+        ("cpu", 1, "1m"),
+        ("memory", 0, "0"),
+        ("memory", 1 << 40, "1Ti"),
+        ("memory", (1 << 30) + 1, "1073741825"),
+        ("ephemeral-storage", 3 << 10, "3Ki"),
+        ("example.com/gpu", 1024, "1024"),
+    ],
+)
+def test_quantities_are_exact(resource: str, amount: int, text: str) -> None:
+    assert exact_quantity(resource, amount) == text

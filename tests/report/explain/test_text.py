@@ -1,0 +1,46 @@
+"""Answers as text keep to the width of the terminal; what is to be copied stays whole."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from rich.console import Console
+
+from kschedctl.report.explain.data import Explanation
+from kschedctl.report.explain.text import View, print_explanation
+from tests.report.explain.test_data import ANSWERS, explain
+
+NOW = datetime(2026, 5, 4, tzinfo=UTC)
+COMMAND = "kschedctl explain default/pod"
+VIEWS = {
+    "groups": View(now=NOW, command=COMMAND, preempt_command=COMMAND),
+    "every node": View(now=NOW, command=COMMAND, preempt_command=COMMAND, every_node=True, why=True),
+    "one node": View(now=NOW, command=COMMAND, preempt_command=COMMAND, nodes=("a",), why=True),
+}
+
+
+def lines(explanation: Explanation, view: View, width: int) -> list[str]:
+    console = Console(width=width, highlight=False)
+    with console.capture() as capture:
+        print_explanation(console, explanation, view)
+    return [line.rstrip() for line in capture.get().splitlines()]
+
+
+@pytest.mark.parametrize("width", [60, 80, 160])
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("case", ANSWERS)
+def test_lines_end_where_the_terminal_does(case: str, view: str, width: int) -> None:
+    answer = explain(*ANSWERS[case])
+    whole = {f"  {answer.message}"}
+    for line in lines(answer, VIEWS[view], width):
+        assert len(line) <= width or line in whole or "kschedctl explain" in line
+
+
+@pytest.mark.parametrize("case", ANSWERS)
+def test_answer_comes_first_and_the_message_is_whole(case: str) -> None:
+    answer = explain(*ANSWERS[case])
+    found = lines(answer, VIEWS["groups"], 1000)
+    assert found[0] == answer.verdict.summary
+    if answer.message:
+        assert f"  {answer.message}" in found
