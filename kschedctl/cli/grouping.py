@@ -8,8 +8,8 @@ from itertools import groupby
 
 import msgspec
 
-from kschedctl.cli.asking import provenance
-from kschedctl.cli.selection import Asked
+from kschedctl.cli.manifests import Asked
+from kschedctl.cli.provenance import provenance
 from kschedctl.face import SchedulingCluster
 from kschedctl.report.explain.answer import explanation
 from kschedctl.report.explain.data import Explanation, WorkloadData
@@ -75,7 +75,9 @@ def _decided(cluster: SchedulingCluster, one: Asked, seed: int | None) -> tuple[
     """The decision, and what makes its explanation, which for a large cluster takes longer."""
     admitted = cluster.admit(one.pod, where=one.where)
     decision = cluster.decide(admitted.pod)
-    return decision, lambda: explanation(decision, provenance(cluster, one.pod, seed, admitted))
+    rests_on = provenance(cluster, cluster.missing(one.pod))
+    node_name = cluster.node_name(one.pod)
+    return decision, lambda: explanation(decision, rests_on, node_name=node_name, seed=seed, admitted=admitted)
 
 
 def _but_for_name(told: Explanation, one: Asked) -> object:

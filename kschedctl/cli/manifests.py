@@ -15,7 +15,6 @@ from kschedctl.api.kind_names import is_namespaced
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.wording import listed
-from kschedctl.cli.selection import Asked
 from kschedctl.cli.streams import stdin
 from kschedctl.errors import ManifestError
 from kschedctl.face import SchedulingCluster
@@ -27,6 +26,31 @@ from kschedctl.workloads.made import MadePod
 from kschedctl.workloads.pods import WORKLOADS
 
 T = TypeVar("T", bound=ApiObject)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A pod that is asked about.
+
+    Attributes
+    ----------
+    pod : Pod
+        The pod.
+    arguments : tuple of str
+        The arguments that ask for it alone.
+    where : str
+        Where it was read, where that is a manifest.
+    workload : WorkloadData or None
+        What makes it, where a manifest has that instead.
+    node : str
+        The only node that it is for, where a DaemonSet makes it.
+    """
+
+    pod: Pod
+    arguments: tuple[str, ...]
+    where: str = ""
+    workload: WorkloadData | None = None
+    node: str = ""
 
 
 @dataclass(frozen=True, slots=True)

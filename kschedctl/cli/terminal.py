@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -27,14 +26,6 @@ def open_console(*, no_color: bool) -> Console:
     plain = no_color or bool(os.environ.get("NO_COLOR"))
     system: Literal["auto"] | None = None if plain else "auto"
     return Console(width=width, color_system=system, highlight=False, markup=False, emoji=False)
-
-
-def captured(console: Console, show: Callable[[Console], None]) -> str:
-    """What is printed on a console, as text without spaces at the ends of lines."""
-    with console.capture() as capture:
-        show(console)
-    # Tables fill their last column up with spaces.
-    return "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())
 
 
 def program() -> str:

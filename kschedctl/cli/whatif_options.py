@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Self
 
 import typer
+
+from kschedctl.cli.options.group import OptionGroup
 
 if TYPE_CHECKING:
     from kschedctl.whatif.edits import Apply, Edit
@@ -36,7 +38,7 @@ _OPTIONS: Final[dict[str, Any]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WhatIfOptions:
+class WhatIfOptions(OptionGroup):
     """The values of the options, as given.
 
     Attributes
@@ -54,6 +56,20 @@ class WhatIfOptions:
     drain: tuple[str, ...] = ()
     fail_zone: tuple[str, ...] = ()
     namespace: str = ""
+
+    @classmethod
+    def parameters(cls) -> list[inspect.Parameter]:
+        """The options as the parameters of a function."""
+        return [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+            for name, annotation in _OPTIONS.items()
+        ]
+
+    @classmethod
+    def read(cls, values: Mapping[str, Any]) -> Self:
+        """The values that typer gives, with the namespace that another group has."""
+        given = {name: tuple(values[name] or ()) for name in _OPTIONS}
+        return cls(**given, namespace=values.get("namespace", ""))
 
     @property
     def given(self) -> bool:
@@ -110,32 +126,6 @@ class WhatIfOptions:
 
 
 NO_WHAT_IFS: Final = WhatIfOptions()
-
-
-def takes_what_ifs(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options: what is given comes as its parameter ``what_ifs``.
-
-    Parameters
-    ----------
-    command : callable
-        A function that typer makes a command of, with a parameter ``what_ifs`` of type WhatIfOptions.
-    """
-    signature = inspect.signature(command, eval_str=True)
-    own = [parameter for name, parameter in signature.parameters.items() if name != "what_ifs"]
-    added = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-        for name, annotation in _OPTIONS.items()
-    ]
-
-    def run(**values: Any) -> None:
-        given = {name: tuple(values.pop(name) or ()) for name in _OPTIONS}
-        command(**values, what_ifs=WhatIfOptions(**given, namespace=values.get("namespace", "")))
-
-    run.__name__, run.__doc__ = command.__name__, command.__doc__
-    # What typer reads the options off.
-    run.__signature__ = signature.replace(parameters=[*own, *added])  # type: ignore[attr-defined]
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in (*own, *added)}
-    return run
 
 
 def _flag(name: str) -> str:

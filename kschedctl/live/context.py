@@ -92,6 +92,21 @@ def client_settings(live: LiveContext) -> ClientSettings:
     return ClientSettings(IN_CLUSTER, configuration)
 
 
+def context_namespace(live: LiveContext) -> str:
+    """The namespace that a context names for what names none, as kubectl reads it; empty where there is none.
+
+    A kubeconfig that cannot be used is told of where it is loaded.
+    """
+    from yaml import YAMLError
+
+    try:
+        files = _kubeconfig_files(live.kubeconfig)
+        namespaces, current = _contexts(files) if files else ({}, "")
+    except (InputError, YAMLError, OSError, UnicodeDecodeError):
+        return ""
+    return namespaces.get(live.context or current, "")
+
+
 def _kubeconfig_files(given: str) -> str:
     """The kubeconfigs that are there, separated as in ``$KUBECONFIG``; empty where there are none."""
     if given:
@@ -122,23 +137,25 @@ def _load_kubeconfig(files: str, context: str, configuration: Any) -> str:
     return name
 
 
-def _contexts(files: str) -> tuple[list[str], str]:
-    """The names of all contexts, and the current one.
+def _contexts(files: str) -> tuple[dict[str, str], str]:
+    """The namespaces of all contexts by name, and the current one.
 
-    Of several files the first that names a current context counts, as for kubectl; the client takes the last.
+    Of several files the first that names a context, or a current one, counts, as for kubectl; the client takes the
+    last.
     """
     import yaml
 
-    names: list[str] = []
+    namespaces: dict[str, str] = {}
     current = ""
     for path in files.split(os.pathsep):
         config = yaml.safe_load(Path(path).expanduser().read_bytes())
         if not isinstance(config, dict):
             raise InputError("is not a kubeconfig that can be used: it is empty or no object", where=path)
         contexts = config.get("contexts")
-        named = (
-            [found.get("name") for found in contexts if isinstance(found, dict)] if isinstance(contexts, list) else []
-        )
-        names += [name for name in named if isinstance(name, str) and name not in names]
+        for found in contexts if isinstance(contexts, list) else ():
+            if isinstance(found, dict) and isinstance(found.get("name"), str):
+                settings = found.get("context")
+                namespace = settings.get("namespace") if isinstance(settings, dict) else None
+                namespaces.setdefault(found["name"], namespace if isinstance(namespace, str) else "")
         current = current or str(config.get("current-context") or "")
-    return names, current
+    return namespaces, current

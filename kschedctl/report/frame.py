@@ -4,55 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from kschedctl.api.amounts import format_amount
 from kschedctl.api.quantity import parse_quantity
 from kschedctl.api.resources import scheduler_units
 from kschedctl.api.wording import counted
-from kschedctl.report.explain.data import MissingData, NotModelledData, PodData, RulesData, SnapshotData
-from kschedctl.report.render import layout
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from kschedctl.report.document import GAP, Commands, Document, Paragraph, Phrases, Tone
+from kschedctl.report.envelope import Envelope, SnapshotData
+from kschedctl.report.explain.data import PodData
 
 #: Beyond this many warnings the others are counted.
 _MOST_WARNINGS: Final = 10
 
 
-def print_header(
-    console: Console, pod: PodData | None, rules: RulesData, snapshot: SnapshotData, now: datetime
-) -> None:
-    """Print what an answer is about and what it rests on.
+def header(answer: Envelope, now: datetime, pod: PodData | None = None) -> Document:
+    """What an answer is about and what it rests on.
 
     Parameters
     ----------
-    console : Console
-        Where to.
-    pod : PodData or None
-        The pod, where the answer is about one that is to be placed.
-    rules : RulesData
-        Whose rules.
-    snapshot : SnapshotData
-        What was decided over.
+    answer : Envelope
+        The answer.
     now : datetime
         The time that the snapshot's age is counted to.
+    pod : PodData or None
+        The pod, where the answer is about one that is to be placed.
     """
     about = _about(pod) if pod is not None else ()
-    layout.parts(console, (*about, *basis(rules, snapshot, now)))
-    print_changes(console, snapshot)
+    yield Phrases((*about, *basis(answer, now)))
+    yield from changes(answer.snapshot)
 
 
-def print_changes(console: Console, snapshot: SnapshotData) -> None:
-    """Print what was changed to see what then, a line each."""
+def changes(snapshot: SnapshotData) -> Document:
+    """What was changed to see what then, a line each."""
     for change in snapshot.changes:
-        layout.paragraph(console, f"what if: {change}", "bold yellow")
+        yield Paragraph(f"what if: {change}", Tone.MIXED)
 
 
-def print_each_alone(console: Console, whom: str = "", indent: int = 0) -> None:
-    """Print what several pods are answered against; of a table that has them only the rest of the sentence."""
+def each_alone(whom: str = "", indent: int = 0) -> Document:
+    """What several pods are answered against; of a table that has them only the rest of the sentence."""
     text = "each against the snapshot as it is, as if the others did not wait"
-    layout.paragraph(console, f"{whom}, {text}" if whom else text, "dim", indent)
+    yield Paragraph(f"{whom}, {text}" if whom else text, Tone.FAINT, indent)
 
 
 def _about(pod: PodData) -> Iterator[str]:
@@ -62,8 +54,9 @@ def _about(pod: PodData) -> Iterator[str]:
     yield f"profile {pod.scheduler_name}"
 
 
-def basis(rules: RulesData, snapshot: SnapshotData, now: datetime) -> Iterator[str]:
+def basis(answer: Envelope, now: datetime) -> Iterator[str]:
     """What an answer rests on, in short texts."""
+    rules, snapshot = answer.rules, answer.snapshot
     yield f"rules of Kubernetes {rules.kubernetes_version} ({rules.why})"
     size = f"snapshot of {counted(snapshot.nodes, 'node')}, {counted(snapshot.pods, 'pod')}"
     yield f"{size}, {age(snapshot.written_at, now)}" if snapshot.written_at is not None else size
@@ -95,25 +88,21 @@ def age(then: datetime, now: datetime) -> str:
     return f"written {seconds // 86400} days ago"
 
 
-def print_cautions(
-    console: Console, warnings: Sequence[str], missing: Sequence[MissingData], not_modelled: Sequence[NotModelledData]
-) -> None:
-    """Print what to be careful about: warnings, and what the answer depends on and is not known."""
-    lines = [f"warning: {text}" for text in warnings[:_MOST_WARNINGS]]
-    if len(warnings) > _MOST_WARNINGS:
-        lines.append(f"and {len(warnings) - _MOST_WARNINGS} warnings more: -o json has them all")
-    lines += [f"not in the snapshot: {m.needed_for}: {m.effect}" for m in missing]
-    lines += [f"not modelled yet: {n.feature} ({n.effect})" for n in not_modelled]
+def cautions(answer: Envelope) -> Document:
+    """What to be careful about: warnings, and what the answer depends on and is not known."""
+    lines = [f"warning: {text}" for text in answer.warnings[:_MOST_WARNINGS]]
+    if len(answer.warnings) > _MOST_WARNINGS:
+        lines.append(f"and {len(answer.warnings) - _MOST_WARNINGS} warnings more: -o json has them all")
+    lines += [f"not in the snapshot: {m.needed_for}: {m.effect}" for m in answer.missing]
+    lines += [f"not modelled yet: {n.feature} ({n.effect})" for n in answer.not_modelled]
     if lines:
-        console.print()
+        yield GAP
     for line in lines:
-        layout.paragraph(console, line, "yellow")
+        yield Paragraph(line, Tone.CAUTION)
 
 
-def print_questions(console: Console, questions: Sequence[tuple[str, str]]) -> None:
-    """Print the next questions, each with the command that asks it."""
+def next_questions(questions: Sequence[tuple[str, str]]) -> Document:
+    """The next questions, each with the command that asks it."""
     if questions:
-        console.print()
-    width = max((len(question) for question, _ in questions), default=0)
-    for question, command in questions:
-        layout.verbatim(console, f"{question + ':':{width + 1}} {command}", indent=0)
+        yield GAP
+        yield Commands(tuple(questions))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass
+from enum import StrEnum
 
 from kschedctl.api.pod import Pod
 from kschedctl.arrays import Int64Array
@@ -15,6 +17,15 @@ from kschedctl.framework.status import SUCCESS, Code, Reason, Status
 from kschedctl.framework.verdicts import NodeStatuses
 from kschedctl.preemption.evaluator import Preemption
 from kschedctl.releases.release import Release
+
+
+class Outcome(StrEnum):
+    """What comes of a scheduling cycle."""
+
+    SCHEDULED = "scheduled"
+    UNSCHEDULABLE = "unschedulable"
+    GATED = "gated"
+    ERROR = "error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +109,33 @@ class Decision:
         return self.framework.release
 
     @property
+    def outcome(self) -> Outcome:
+        """What comes of it. A pod that waits at a gate is not tried, wherever it would fit without."""
+        if self.error:
+            return Outcome.ERROR
+        if self.pre_enqueue.code is not Code.SUCCESS:
+            return Outcome.GATED
+        return Outcome.SCHEDULED if self.best else Outcome.UNSCHEDULABLE
+
+    @property
     def schedulable(self) -> bool:
         """Whether the pod would be scheduled now."""
-        return bool(self.best) and self.pre_enqueue.code is Code.SUCCESS
+        return self.outcome is Outcome.SCHEDULED
+
+    def pick(self, seed: int | None = None) -> str | None:
+        """The node that the pod goes to.
+
+        Parameters
+        ----------
+        seed : int or None
+            kube-scheduler draws anew for every pod; a seed makes the draw repeatable.
+
+        Returns
+        -------
+        str or None
+            ``None`` where it goes nowhere, or chance decides and there is no seed.
+        """
+        return drawn(self.best, seed) if self.schedulable else None
 
     @property
     def preemption(self) -> Preemption | None:
@@ -129,3 +164,23 @@ class Decision:
             status = self.pre_filter.status if self.pre_filter is not None else self.pre_enqueue
             return NodeVerdict(name, status, ())
         return NodeVerdict(name, self.statuses.status(row), self.statuses.reasons(row))
+
+
+def drawn(nodes: tuple[str, ...], seed: int | None) -> str | None:
+    """One of the nodes that chance decides among.
+
+    Parameters
+    ----------
+    nodes : tuple of str
+        Their names.
+    seed : int or None
+        Makes the draw repeatable.
+
+    Returns
+    -------
+    str or None
+        ``None`` where there is none, or there are several and no seed.
+    """
+    if len(nodes) == 1:
+        return nodes[0]
+    return random.Random(seed).choice(nodes) if nodes and seed is not None else None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kschedctl.api.classes import PriorityClass
+from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pods import PENDING
 from kschedctl.framework.status import Code
@@ -17,12 +18,13 @@ from kschedctl.scheduler.scheduler import Scheduler
 def pending_pods(cluster: Cluster) -> list[int]:
     """The pods without a node, highest priority first, then the oldest: indices into ``Cluster.pods``."""
     pods = cluster.pods
+    return sorted(np.flatnonzero(pods.node_row == PENDING).tolist(), key=lambda index: queue_order(pods.pod(index)))
 
-    def key(index: int) -> tuple[int, float]:
-        created = pods.records[index].metadata.creation_timestamp
-        return -int(pods.priority[index]), created.timestamp() if created is not None else float("inf")
 
-    return sorted(np.flatnonzero(pods.node_row == PENDING).tolist(), key=key)
+def queue_order(pod: Pod) -> tuple[int, float]:
+    """What pending pods are sorted by: the highest priority first, then the oldest; new ones come last."""
+    created = pod.metadata.creation_timestamp
+    return -(pod.spec.priority or 0), created.timestamp() if created is not None else float("inf")
 
 
 @dataclass(frozen=True, slots=True)

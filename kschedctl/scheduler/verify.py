@@ -30,7 +30,7 @@ _CUT: Final = " ..."
 _PREEMPTION: Final = re.compile(r"(?:[^\s.][^.]*, )?preemption: ")
 
 
-class Outcome(StrEnum):
+class Match(StrEnum):
     """How our answer for a pending pod compares."""
 
     EQUAL = "equal"
@@ -47,7 +47,7 @@ class PendingPod:
     ----------
     pod : int
         Its index in ``Cluster.pods``.
-    outcome : Outcome
+    outcome : Match
         How our answer compares.
     theirs : str
         The message that the scheduler stored; empty where it has not.
@@ -58,7 +58,7 @@ class PendingPod:
     """
 
     pod: int
-    outcome: Outcome
+    outcome: Match
     theirs: str = ""
     ours: str = ""
     causes: tuple[str, ...] = ()
@@ -93,7 +93,7 @@ class Verification:
     @property
     def equal(self) -> bool:
         """Whether there is no difference."""
-        return not self.misplaced and all(found.outcome is not Outcome.DIFFERENT for found in self.pending)
+        return not self.misplaced and all(found.outcome is not Match.DIFFERENT for found in self.pending)
 
 
 def verify(scheduler: Scheduler) -> Verification:
@@ -116,14 +116,14 @@ def _pending_pod(scheduler: Scheduler, index: int) -> PendingPod:
     condition = next((c for c in pod.status.conditions if c.type == _POD_SCHEDULED), None)
     theirs = condition.message if condition is not None else ""
     if not scheduler.knows(pod):
-        return PendingPod(index, Outcome.OTHER_SCHEDULER, theirs)
+        return PendingPod(index, Match.OTHER_SCHEDULER, theirs)
     decision = scheduler.explain(pod)
     ours = said(decision)
     if condition is None or not condition.reason:
-        return PendingPod(index, Outcome.NOT_TRIED, theirs, ours)
+        return PendingPod(index, Match.NOT_TRIED, theirs, ours)
     if _same(condition, decision):
-        return PendingPod(index, Outcome.EQUAL, theirs, ours)
-    return PendingPod(index, Outcome.DIFFERENT, theirs, ours, tuple(_causes(cluster, condition, decision)))
+        return PendingPod(index, Match.EQUAL, theirs, ours)
+    return PendingPod(index, Match.DIFFERENT, theirs, ours, tuple(_causes(cluster, condition, decision)))
 
 
 def said(decision: Decision) -> str:

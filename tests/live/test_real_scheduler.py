@@ -17,9 +17,9 @@ from kschedctl.errors import ClusterError
 from kschedctl.face import SchedulingCluster
 from kschedctl.live.context import LiveContext
 from kschedctl.live.reader import LiveReader, load_live
+from kschedctl.report.envelope import Provenance
 from kschedctl.report.explain.answer import explanation
-from kschedctl.report.provenance import Provenance
-from kschedctl.scheduler.verify import Outcome
+from kschedctl.scheduler.verify import Match
 from kschedctl.snapshot.anonymize import anonymized
 from kschedctl.snapshot.capture import capture
 from kschedctl.snapshot.capture_files import write_capture
@@ -76,8 +76,8 @@ def test_verify_finds_no_difference(scheduled: ControlPlane) -> None:
     outcomes = {cluster.pods.key(each.pod): each for each in found.pending}
     for name in PENDING:
         each = outcomes[f"shop/{name}"]
-        assert each.outcome is Outcome.EQUAL, (name, each)
-    assert outcomes["shop/of-another"].outcome is Outcome.OTHER_SCHEDULER
+        assert each.outcome is Match.EQUAL, (name, each)
+    assert outcomes["shop/of-another"].outcome is Match.OTHER_SCHEDULER
     assert not found.misplaced
     assert found.equal
 
@@ -135,7 +135,7 @@ def test_anonymised_capture_verifies_too(scheduled: ControlPlane, tmp_path: Path
     target = tmp_path / "anonymous"
     write_capture(anonymized(capture(reader, context=reader.name)), target)
     found = kschedctl.load(target).verify()
-    assert [(each.theirs, each.ours) for each in found.pending if each.outcome is Outcome.DIFFERENT] == []
+    assert [(each.theirs, each.ours) for each in found.pending if each.outcome is Match.DIFFERENT] == []
     assert found.equal
     original = load(scheduled).verify()
     assert [each.outcome for each in found.pending] == [each.outcome for each in original.pending]
@@ -210,7 +210,7 @@ def test_victims_of_the_real_scheduler_are_ours(scheduled: ControlPlane) -> None
     assert _status_of(scheduled, "evicts")["nominatedNodeName"] == candidate.node
     cluster = load(scheduled)
     found = {cluster.pods.key(each.pod): each for each in cluster.verify().pending}
-    assert found["shop/evicts"].outcome is Outcome.EQUAL
+    assert found["shop/evicts"].outcome is Match.EQUAL
     # The others find the cluster as it was.
     scheduled.stop("kube-scheduler")
     scheduled.kubectl("delete", "pod", "evicts", "-n", "shop", "--force", "--grace-period=0")

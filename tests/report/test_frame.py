@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from io import StringIO
+from kschedctl.releases.choice import ChosenBy
+from kschedctl.report.envelope import Envelope, RulesData, SnapshotData
+from kschedctl.report.frame import cautions
+from tests.report.printing import lines
 
-from rich.console import Console
 
-from kschedctl.report.frame import print_cautions
-
-
-def printed(warnings: list[str]) -> list[str]:
-    console = Console(file=StringIO(), width=80)
-    with console.capture() as capture:
-        print_cautions(console, warnings, (), ())
-    return [line.rstrip() for line in capture.get().splitlines()]
+def careful(warnings: list[str]) -> list[str]:
+    answer = Envelope(
+        rules=RulesData("1.36", ChosenBy.DEFAULT, "", "", {}),
+        snapshot=SnapshotData((), 0, 0, None),
+        warnings=tuple(warnings),
+        missing=(),
+        not_modelled=(),
+    )
+    return lines(cautions(answer))
 
 
 def test_nothing_to_say() -> None:
-    assert printed([]) == []
+    assert careful([]) == []
 
 
 def test_many_warnings_are_counted() -> None:
-    lines = printed([f"number {i}" for i in range(25)])
-    assert lines[:2] == ["", "warning: number 0"]
-    assert lines[-1] == "and 15 warnings more: -o json has them all"
-    assert len(lines) == 12
+    said = careful([f"number {i}" for i in range(25)])
+    assert said[:2] == ["", "warning: number 0"]
+    assert said[-1] == "and 15 warnings more: -o json has them all"
+    assert len(said) == 12

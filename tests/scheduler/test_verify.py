@@ -13,7 +13,7 @@ from kschedctl.api.pod import Pod
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.scheduler.scheduler import Scheduler
-from kschedctl.scheduler.verify import Outcome, PendingPod, verify
+from kschedctl.scheduler.verify import Match, PendingPod, verify
 from tests.builders import make_cluster, make_node, make_pod
 
 SINCE = "2026-03-01T12:00:00Z"
@@ -46,36 +46,36 @@ def only(cluster: Cluster) -> PendingPod:
 
 def test_same_message() -> None:
     found = check(pending(TOO_LARGE))
-    assert (found.outcome, found.theirs, found.causes) == (Outcome.EQUAL, TOO_LARGE, ())
+    assert (found.outcome, found.theirs, found.causes) == (Match.EQUAL, TOO_LARGE, ())
 
 
 @pytest.mark.parametrize("length", [40, len(TOO_LARGE) - 1])
 def test_message_that_was_cut_off(length: int) -> None:
-    assert check(pending(TOO_LARGE[:length] + " ...")).outcome is Outcome.EQUAL
+    assert check(pending(TOO_LARGE[:length] + " ...")).outcome is Match.EQUAL
 
 
 def test_pod_that_waits_for_its_victims() -> None:
     """What was stored when room was made says nothing of preemption."""
     victim = make_pod("victim", node="a", requests={"cpu": "4"}, terminating=True)
     stored = "0/1 nodes are available: 1 Insufficient cpu."
-    assert check(pending(stored, cpu="1", priority=9, nominated="a"), victim).outcome is Outcome.EQUAL
-    assert check(pending(stored, priority=9), victim).outcome is Outcome.DIFFERENT
+    assert check(pending(stored, cpu="1", priority=9, nominated="a"), victim).outcome is Match.EQUAL
+    assert check(pending(stored, priority=9), victim).outcome is Match.DIFFERENT
 
 
 def test_gated_pod() -> None:
     text = "Scheduling is blocked due to non-empty scheduling gates"
     gated = pending(text, reason="SchedulingGated", schedulingGates=[{"name": "example.com/wait"}])
-    assert check(gated).outcome is Outcome.EQUAL
-    assert check(pending(text, reason="SchedulingGated")).outcome is Outcome.DIFFERENT
+    assert check(gated).outcome is Match.EQUAL
+    assert check(pending(text, reason="SchedulingGated")).outcome is Match.DIFFERENT
 
 
 def test_pod_that_was_not_tried_yet() -> None:
     found = check(make_pod("new"))
-    assert (found.outcome, found.ours) == (Outcome.NOT_TRIED, "would be scheduled to a")
+    assert (found.outcome, found.ours) == (Match.NOT_TRIED, "would be scheduled to a")
 
 
 def test_pod_of_another_scheduler() -> None:
-    assert check(pending("no", schedulerName="mine")).outcome is Outcome.OTHER_SCHEDULER
+    assert check(pending("no", schedulerName="mine")).outcome is Match.OTHER_SCHEDULER
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_pod_of_another_scheduler() -> None:
 )
 def test_likely_causes(pod: Pod, others: tuple[Pod, ...], cause: str) -> None:
     found = check(pod, *others)
-    assert found.outcome is Outcome.DIFFERENT
+    assert found.outcome is Match.DIFFERENT
     assert any(cause in each for each in found.causes), found.causes
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kschedctl.cli.exit_code import ExitCode
-from kschedctl.cli.options.declared import GatesOption, feature_gates
+from kschedctl.cli.options.shared import GatesOption, feature_gates
 
 
 def batch(

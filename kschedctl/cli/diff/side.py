@@ -1,70 +1,20 @@
-"""One side of a comparison: the options that name it, and what it says of pods."""
+"""One side of a comparison, and what it says of pods."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import chain
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from kschedctl.api.pod import Pod
-from kschedctl.cli.asking import provenance
-from kschedctl.cli.options.cluster import ClusterOptions
-from kschedctl.cli.options.declared import feature_gates
-from kschedctl.cli.selection import Asked
-from kschedctl.cli.whatif_options import WhatIfOptions
+from kschedctl.cli.manifests import Asked
+from kschedctl.cli.provenance import provenance
 from kschedctl.face import SchedulingCluster
 from kschedctl.report.diff.answer import Answered
 from kschedctl.report.diff.data import SideData
+from kschedctl.report.envelope import envelope, together
 from kschedctl.report.explain.answer import explanation
-from kschedctl.report.provenance import Provenance, rules_data, snapshot_data, warnings
 
 Key = tuple[str, str]
-
-
-def other_side(
-    first: ClusterOptions,
-    snapshot: Sequence[str] | None,
-    config: str,
-    kubernetes_version: str,
-    gates: Sequence[str] | None,
-    what_ifs: WhatIfOptions,
-) -> ClusterOptions:
-    """The options of the second side: what is given, else what the first side has.
-
-    Parameters
-    ----------
-    first : ClusterOptions
-        The first side.
-    snapshot, config, kubernetes_version, gates
-        The values of ``--against`` and its kin.
-    what_ifs : WhatIfOptions
-        What is changed on the second side.
-    """
-    other = replace(
-        first,
-        config=config or first.config,
-        kubernetes_version=kubernetes_version or first.kubernetes_version,
-        feature_gates=feature_gates(gates) if gates else first.feature_gates,
-        what_ifs=what_ifs,
-    )
-    if snapshot:
-        return replace(other, paths=tuple(snapshot), snapshot_given=True, context="", kubeconfig="")
-    return other
-
-
-def arguments_against(first: ClusterOptions, other: ClusterOptions) -> Iterator[str]:
-    """The options that make the second side of the first, to be copied."""
-    if other.paths != first.paths:
-        for path in other.paths:
-            yield from ("--against", path)
-    if other.config != first.config:
-        yield from ("--against-config", other.config)
-    if other.kubernetes_version != first.kubernetes_version:
-        yield from ("--against-version", other.kubernetes_version)
-    if other.feature_gates != first.feature_gates:
-        gates = ",".join(f"{name}={str(value).lower()}" for name, value in other.feature_gates.items())
-        yield from ("--against-feature-gates", gates)
-    yield from other.what_ifs.arguments()
 
 
 @dataclass(slots=True)
@@ -75,8 +25,8 @@ class Side:
     ----------
     cluster : SchedulingCluster
         The side.
-    options : ClusterOptions
-        The options that name it.
+    config : str
+        The file with the scheduler's configuration; empty for none.
     given : mapping
         The pods that manifests bring.
     answers : dict
@@ -84,7 +34,7 @@ class Side:
     """
 
     cluster: SchedulingCluster
-    options: ClusterOptions
+    config: str = ""
     given: Mapping[Key, Asked] = field(default_factory=dict)
     answers: dict[object, Answered] = field(default_factory=dict)
 
@@ -120,25 +70,15 @@ class Side:
         node_name = cluster.node_name(admitted.pod)
         if admitted.pod.spec.scheduler_name not in cluster.configuration.profiles:
             return Answered(None, node_name)
-        found = explanation(cluster.decide(admitted.pod), provenance(cluster, pod, None, admitted))
+        rests_on = provenance(cluster, cluster.missing(pod))
+        found = explanation(cluster.decide(admitted.pod), rests_on, node_name=node_name, admitted=admitted)
         return Answered(found, node_name)
 
     def data(self) -> SideData:
         """What the side rests on."""
-        cluster = self.cluster
-        rests_on = Provenance(
-            release_choice=cluster.release_choice,
-            paths=cluster.snapshot.paths,
-            n_pods=len(cluster.pods),
-            warnings=(*cluster.cluster.warnings, *cluster.configuration.warnings),
-            changes=cluster.snapshot.changes,
-        )
         given = [answer.explanation for answer in self.answers.values() if answer.explanation is not None]
-        return SideData(
-            rules=rules_data(cluster.release_choice),
-            snapshot=snapshot_data(cluster.cluster, rests_on),
-            config=self.options.config,
-            warnings=warnings(rests_on),
-            missing=tuple(dict.fromkeys(chain.from_iterable(e.missing for e in given))),
-            not_modelled=tuple(dict.fromkeys(chain.from_iterable(e.not_modelled for e in given))),
-        )
+        shared = envelope(self.cluster.cluster, provenance(self.cluster))
+        if given:
+            cautions = together(given)
+            shared["missing"], shared["not_modelled"] = cautions.missing, cautions.not_modelled
+        return SideData(**shared, config=self.config)

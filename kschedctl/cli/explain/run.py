@@ -1,113 +1,107 @@
-"""What ``explain`` does once its options are read: load, decide, print."""
+"""What ``explain`` does once its options are read: load, decide, answer."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property
-from typing import TYPE_CHECKING
+from functools import cached_property, partial
 
 from kschedctl.api.wording import counted, similar
-from kschedctl.cli.asking import PodOptions
+from kschedctl.cli.grouping import Answered
 from kschedctl.cli.grouping import answers as grouped
-from kschedctl.cli.output import Form, OutputForm
-from kschedctl.cli.selection import Asked
-from kschedctl.cli.streams import write
-from kschedctl.cli.terminal import captured, open_console
+from kschedctl.cli.manifests import Asked
+from kschedctl.cli.selection import PodSelection
 from kschedctl.errors import InputError
 from kschedctl.face import SchedulingCluster
+from kschedctl.report.document import GAP, Document
+from kschedctl.report.envelope import Answer, Compound
 from kschedctl.report.explain.data import Explanation, ExplanationList
-from kschedctl.report.frame import print_each_alone
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from kschedctl.report.explain.text import View, document
+from kschedctl.report.frame import each_alone
+from kschedctl.report.render.form import Outcome, Reply
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainOptions:
-    """The options of ``explain``, read."""
+    """The options of ``explain`` that are its own."""
 
-    which: PodOptions
     nodes: tuple[str, ...]
     every_node: bool
     why: bool
     admission: bool
-    no_color: bool
     seed: int | None
 
 
-class Answering:
+class Explaining(Reply):
     """One run of ``explain``.
 
     Parameters
     ----------
+    which : PodSelection
+        The pods.
     options : ExplainOptions
-        What is asked.
-    form : OutputForm
-        How it is answered.
+        What is asked about them.
     """
 
-    def __init__(self, options: ExplainOptions, form: OutputForm) -> None:
+    def __init__(self, which: PodSelection, options: ExplainOptions) -> None:
+        self._which = which
         self._options = options
-        self._form = form
+        self._outcome = Outcome()
 
-    def run(self) -> tuple[bool, bool]:
-        """Answer for all pods.
+    def value(self) -> Answer | Compound:
+        """The answer, or a list where several pods may be meant, as kubectl prints objects."""
+        answers = [answer for _, answer in self._answers()]
+        return answers[0] if self._single else ExplanationList(items=tuple(answers))
 
-        Returns
-        -------
-        complete, schedulable : bool
-            Whether everything that bears on the answers is known, and whether all pods would be scheduled and no quota
-            refuses one.
-        """
-        options = self._options
-        cluster, asked = options.which.load()
-        for name in options.nodes:
-            if name not in cluster.nodes.row:
-                raise _no_such_node(cluster, name)
-        asked = asked or options.which.select(cluster)
-        # kubectl prints one object for one that is named, and a list for what may be several.
-        single = len(asked) == 1 and options.which.named
-        complete = schedulable = True
-        answers: list[Explanation] = []
-        if self._form.is_text and len(asked) > 1:
-            write(captured(self._console, lambda console: print_each_alone(console, counted(len(asked), "pod"))) + "\n")
-        for i, one in enumerate(grouped(cluster, asked, options.seed)):
-            answer = one.standing(one.explanation)
-            complete &= answer.complete
-            schedulable &= answer.schedulable and not answer.admission.quota_refusals
-            if self._form.is_text:
-                write(("\n\n" if i else "") + self._text(answer, one.asked))
-            else:
-                answers.append(answer)
-        if answers:
-            self._print_data(answers, single=single)
-        return complete, schedulable
+    def document(self, *, wide: bool) -> Document:
+        """Pod by pod, each as soon as it is decided for."""
+        _, asked = self._loaded
+        if len(asked) > 1:
+            yield from each_alone(counted(len(asked), "pod"))
+            yield GAP
+        for i, (one, answer) in enumerate(self._answers()):
+            if i:
+                yield from (GAP, GAP)
+            yield from document(answer, self._view(one.asked, wide=wide))
 
-    def _print_data(self, answers: list[Explanation], *, single: bool) -> None:
-        from kschedctl.report.render import data
-
-        value = answers[0] if single else ExplanationList(items=tuple(answers))
-        write(self._form.render(value, data.as_names(answers, single=single)))
-
-    def _text(self, answer: Explanation, asked: Asked) -> str:
-        from kschedctl.report.explain.text import View, print_explanation
-
-        wide = self._form.form is Form.WIDE
-        view = View(
-            now=datetime.now(UTC),
-            command=self._options.which.command("explain", asked),
-            preempt_command=self._options.which.command("preempt", asked),
-            nodes=self._options.nodes,
-            every_node=self._options.every_node or wide,
-            why=self._options.why or wide,
-            admission=self._options.admission,
-        )
-        return captured(self._console, lambda console: print_explanation(console, answer, view))
+    def outcome(self) -> Outcome:
+        """Whether all pods would be scheduled, and no quota refuses one."""
+        return self._outcome
 
     @cached_property
-    def _console(self) -> Console:
-        return open_console(no_color=self._options.no_color)
+    def _loaded(self) -> tuple[SchedulingCluster, list[Asked]]:
+        cluster, asked = self._which.load()
+        for name in self._options.nodes:
+            if name not in cluster.nodes.row:
+                raise _no_such_node(cluster, name)
+        return cluster, asked
+
+    @property
+    def _single(self) -> bool:
+        return len(self._loaded[1]) == 1 and self._which.named
+
+    def _answers(self) -> Iterator[tuple[Answered, Explanation]]:
+        cluster, asked = self._loaded
+        for one in grouped(cluster, asked, self._options.seed):
+            answer = one.standing(one.explanation)
+            self._outcome = Outcome(
+                yes=self._outcome.yes and answer.schedulable and answer.admitted,
+                complete=self._outcome.complete and answer.complete,
+            )
+            yield one, answer
+
+    def _view(self, asked: Asked, *, wide: bool) -> View:
+        options = self._options
+        return View(
+            now=datetime.now(UTC),
+            command=partial(self._which.command, "explain", asked),
+            preempt_command=self._which.command("preempt", asked),
+            nodes=options.nodes,
+            every_node=options.every_node or wide,
+            why=options.why or wide,
+            admission=options.admission,
+        )
 
 
 def _no_such_node(cluster: SchedulingCluster, name: str) -> InputError:

@@ -1,12 +1,16 @@
-"""Which cluster a command is about: the options that name it, read, and how they are written again."""
+"""Which cluster a command is about: the options that name it, and how they are written again for another command."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Annotated, Final
 
-from kschedctl.cli.options.declared import feature_gates, snapshot_paths
+import typer
+
+from kschedctl.cli.options.group import OptionGroup
+from kschedctl.cli.options.shared import GatesOption, VersionOption, config_file, feature_gates
 from kschedctl.cli.whatif_options import NO_WHAT_IFS, WhatIfOptions
 
 if TYPE_CHECKING:
@@ -15,77 +19,192 @@ if TYPE_CHECKING:
     from kschedctl.snapshot.load import Snapshot
     from kschedctl.text.location import Location
 
+SNAPSHOT_VARIABLE: Final = "KSCHEDCTL_SNAPSHOT"
+STDIN: Final = "-"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterOptions:
-    """The options that name a cluster and whose rules apply to it.
+class SourceOptions(OptionGroup):
+    """Where the cluster comes from."""
 
-    Attributes
-    ----------
-    paths : tuple of str
-        The snapshot.
-    snapshot_given : bool
-        Whether an option names it, not the environment.
-    config : str
-        The scheduler's configuration; empty for the default.
-    kubernetes_version : str
-        Whose rules apply; empty for the cluster's own version.
-    feature_gates : mapping of str to bool
-        Gates that are not at their default.
-    context, kubeconfig : str
-        Which cluster is asked where there is no snapshot; empty for kubectl's own choice.
-    what_ifs : WhatIfOptions
-        What is changed in the cluster.
-    admission : bool
-        Whether new pods go through admission.
-    """
+    snapshot: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--snapshot",
+            metavar="PATH",
+            help="The cluster: a file, folder, archive or - for standard input. Repeatable. "
+            f"Default: ${SNAPSHOT_VARIABLE}, else the cluster of a kubectl context.",
+            show_default=False,
+        ),
+    ] = None
+    context: Annotated[
+        str,
+        typer.Option(
+            "--context",
+            metavar="NAME",
+            help="Without a snapshot: the kubectl context to ask. Default: the current one.",
+            show_default=False,
+        ),
+    ] = ""
+    kubeconfig: Annotated[
+        str,
+        typer.Option(
+            "--kubeconfig",
+            metavar="FILE",
+            help="Without a snapshot: where the contexts are. Default: as for kubectl.",
+            show_default=False,
+        ),
+    ] = ""
 
-    paths: tuple[str, ...]
-    snapshot_given: bool
-    config: str
-    kubernetes_version: str
-    feature_gates: Mapping[str, bool]
-    context: str = ""
-    kubeconfig: str = ""
-    what_ifs: WhatIfOptions = NO_WHAT_IFS
-    admission: bool = True
+    def source(self) -> Source:
+        """Where the cluster comes from.
 
-    @classmethod
-    def read(
-        cls,
-        snapshot: Sequence[str] | None,
-        config: str,
-        kubernetes_version: str,
-        gates: Sequence[str] | None,
-        *,
-        context: str = "",
-        kubeconfig: str = "",
-        what_ifs: WhatIfOptions = NO_WHAT_IFS,
-        admission: bool = True,
-    ) -> Self:
-        """Read the options as typer gives them.
+        Raises
+        ------
+        typer.BadParameter
+            Where a snapshot and a running cluster are both given.
+        """
+        live = "--context" if self.context else "--kubeconfig" if self.kubeconfig else ""
+        if self.snapshot and live:
+            raise typer.BadParameter("a snapshot is given as well: give one or the other", param_hint=live)
+        paths = list(self.snapshot or ())
+        if not paths and not live:
+            paths = [path for path in os.environ.get(SNAPSHOT_VARIABLE, "").split(os.pathsep) if path]
+        return Source(tuple(paths), bool(self.snapshot), self.context, self.kubeconfig)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterOptions(SourceOptions):
+    """Which cluster is meant, and whose rules apply to it."""
+
+    config: Annotated[
+        str,
+        typer.Option(
+            "--config",
+            metavar="FILE",
+            help="The scheduler's KubeSchedulerConfiguration.",
+            show_default=False,
+            callback=config_file,
+        ),
+    ] = ""
+    kubernetes_version: VersionOption = ""
+    gates: GatesOption = None
+
+    def chosen(self, what_ifs: WhatIfOptions = NO_WHAT_IFS, *, admission: bool = True) -> ChosenCluster:
+        """The cluster that is meant.
+
+        Parameters
+        ----------
+        what_ifs : WhatIfOptions
+            What is changed in it.
+        admission : bool
+            Whether new pods go through admission.
 
         Raises
         ------
         typer.BadParameter
             Where two clusters are named, or a feature gate cannot be read.
         """
-        return cls(
-            paths=tuple(snapshot_paths(snapshot, context, kubeconfig)),
-            snapshot_given=bool(snapshot),
-            config=config,
-            kubernetes_version=kubernetes_version,
-            feature_gates=feature_gates(gates),
-            context=context,
-            kubeconfig=kubeconfig,
+        return ChosenCluster(
+            source=self.source(),
+            config=self.config,
+            kubernetes_version=self.kubernetes_version,
+            feature_gates=feature_gates(self.gates),
             what_ifs=what_ifs,
             admission=admission,
         )
 
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Files, or a running cluster.
+
+    Attributes
+    ----------
+    paths : tuple of str
+        The snapshot; none for a running cluster.
+    given : bool
+        Whether an option names the snapshot, not the environment.
+    context, kubeconfig : str
+        Which running cluster; empty for kubectl's own choice.
+    """
+
+    paths: tuple[str, ...]
+    given: bool = True
+    context: str = ""
+    kubeconfig: str = ""
+
+    def read(self) -> Snapshot:
+        """Read the cluster.
+
+        Raises
+        ------
+        KschedctlError
+            As ``kschedctl.load``.
+        """
+        from kschedctl.cli.live import live_context
+        from kschedctl.cli.streams import stdin
+        from kschedctl.loading import read_snapshot
+
+        return read_snapshot(
+            *self.paths,
+            stdin=stdin() if STDIN in self.paths else None,
+            live=None if self.paths else live_context(self.context, self.kubeconfig),
+        )
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of what names none, as for kubectl: that of the context, else ``default``."""
+        from kschedctl.api.defaults import DEFAULT_NAMESPACE
+
+        if self.paths:
+            return DEFAULT_NAMESPACE
+        from kschedctl.live.context import LiveContext, context_namespace
+
+        return context_namespace(LiveContext(context=self.context, kubeconfig=self.kubeconfig)) or DEFAULT_NAMESPACE
+
+    def arguments(self) -> Iterator[str]:
+        """The same options for another command."""
+        if self.given:
+            for path in self.paths:
+                yield from ("--snapshot", path)
+        if self.context:
+            yield from ("--context", self.context)
+        if self.kubeconfig:
+            yield from ("--kubeconfig", self.kubeconfig)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChosenCluster:
+    """A cluster, whose rules apply to it, and what is changed in it.
+
+    Attributes
+    ----------
+    source : Source
+        Where it comes from.
+    config : str
+        The scheduler's configuration; empty for the default.
+    kubernetes_version : str
+        Whose rules apply; empty for the cluster's own version.
+    feature_gates : mapping of str to bool
+        Gates that are not at their default.
+    what_ifs : WhatIfOptions
+        What is changed in the cluster.
+    admission : bool
+        Whether new pods go through admission.
+    """
+
+    source: Source
+    config: str
+    kubernetes_version: str
+    feature_gates: Mapping[str, bool]
+    what_ifs: WhatIfOptions = NO_WHAT_IFS
+    admission: bool = True
+
     @property
     def inputs(self) -> tuple[str, ...]:
         """Everything that is read for the cluster."""
-        return (*self.paths, *self.what_ifs.sources)
+        return (*self.source.paths, *self.what_ifs.sources)
 
     def load(self, manifests: Sequence[tuple[ApiObject, Location]] = ()) -> SchedulingCluster:
         """Load the cluster, with the objects of manifests that are about to be applied laid over it.
@@ -95,20 +214,7 @@ class ClusterOptions:
         KschedctlError
             As ``kschedctl.load``.
         """
-        return self.over(self.read_snapshot(), manifests)
-
-    def read_snapshot(self) -> Snapshot:
-        """Read the cluster alone."""
-        from kschedctl.cli.live import live_context
-        from kschedctl.cli.streams import stdin
-        from kschedctl.loading import read_snapshot
-        from kschedctl.snapshot.pod_choice import STDIN
-
-        return read_snapshot(
-            *self.paths,
-            stdin=stdin() if STDIN in self.paths else None,
-            live=None if self.paths else live_context(self.context, self.kubeconfig),
-        )
+        return self.over(self.source.read(), manifests)
 
     def over(self, snapshot: Snapshot, manifests: Sequence[tuple[ApiObject, Location]] = ()) -> SchedulingCluster:
         """Put a scheduler over what was read, with the changes, those of manifests first."""
@@ -127,20 +233,24 @@ class ClusterOptions:
 
     def arguments(self) -> Iterator[str]:
         """The same options for another command."""
-        if self.snapshot_given:
-            for path in self.paths:
-                yield from ("--snapshot", path)
-        if self.context:
-            yield from ("--context", self.context)
-        if self.kubeconfig:
-            yield from ("--kubeconfig", self.kubeconfig)
-        if self.config:
-            yield from ("--config", self.config)
-        if self.kubernetes_version:
-            yield from ("--kubernetes-version", self.kubernetes_version)
-        if self.feature_gates:
-            gates = ",".join(f"{name}={str(value).lower()}" for name, value in self.feature_gates.items())
-            yield from ("--feature-gates", gates)
+        yield from self.source.arguments()
+        yield from self.rules()
         yield from self.what_ifs.arguments()
         if not self.admission:
             yield "--no-admission"
+
+    def rules(self, prefix: str = "--", version: str = "kubernetes-version") -> Iterator[str]:
+        """The options that say whose rules apply.
+
+        Parameters
+        ----------
+        prefix, version : str
+            How the options begin, and what the one with the release is called.
+        """
+        if self.config:
+            yield from (f"{prefix}config", self.config)
+        if self.kubernetes_version:
+            yield from (f"{prefix}{version}", self.kubernetes_version)
+        if self.feature_gates:
+            gates = ",".join(f"{name}={str(value).lower()}" for name, value in self.feature_gates.items())
+            yield from (f"{prefix}feature-gates", gates)

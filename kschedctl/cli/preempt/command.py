@@ -1,4 +1,4 @@
-"""``kschedctl preempt``: who would be evicted for a pod, and why them."""
+"""``kschedctl preempt``: its options."""
 
 from __future__ import annotations
 
@@ -6,40 +6,19 @@ from typing import Annotated
 
 import typer
 
-from kschedctl.cli.exit_code import ExitCode
+from kschedctl.cli.command import command
 from kschedctl.cli.options.cluster import ClusterOptions
-from kschedctl.cli.options.declared import (
-    AllNamespacesOption,
-    ConfigOption,
-    ContextOption,
-    FilenameOption,
-    GatesOption,
-    KubeconfigOption,
-    NamespaceOption,
-    NoAdmissionOption,
-    NoColorOption,
-    OutputOption,
-    PodsArgument,
-    SeedOption,
-    SelectorOption,
-    SnapshotOption,
-    StrictOption,
-    VersionOption,
-)
-from kschedctl.cli.whatif_options import WhatIfOptions, takes_what_ifs
+from kschedctl.cli.options.output import OutputOptions
+from kschedctl.cli.options.pods import PodOptions
+from kschedctl.cli.options.shared import SeedOption
+from kschedctl.cli.whatif_options import WhatIfOptions
+from kschedctl.report.render.form import Reply
 
 
-@takes_what_ifs
+@command
 def preempt(
     *,
-    pods: PodsArgument = None,
-    snapshot: SnapshotOption = None,
-    context: ContextOption = "",
-    kubeconfig: KubeconfigOption = "",
-    filename: FilenameOption = None,
-    namespace: NamespaceOption = "",
-    all_namespaces: AllNamespacesOption = False,
-    selector: SelectorOption = "",
+    which: PodOptions,
     victim: Annotated[
         str,
         typer.Option(
@@ -49,9 +28,8 @@ def preempt(
             show_default=False,
         ),
     ] = "",
-    config: ConfigOption = "",
-    kubernetes_version: VersionOption = "",
-    gates: GatesOption = None,
+    cluster: ClusterOptions,
+    what_ifs: WhatIfOptions,
     min_candidate_nodes: Annotated[
         int | None,
         typer.Option(
@@ -69,58 +47,35 @@ def preempt(
     fail_on_pdb_violation: Annotated[
         bool, typer.Option("--fail-on-pdb-violation", help="Exit with 1 where a disruption budget would be violated.")
     ] = False,
-    no_admission: NoAdmissionOption = False,
-    output: OutputOption = "",
-    no_color: NoColorOption = False,
-    strict: StrictOption = False,
     seed: SeedOption = None,
-    what_ifs: WhatIfOptions,
-) -> None:
+    output: OutputOptions,
+) -> Reply:
     """Say whom kube-scheduler would evict to make room for a pod, on which node, and why them.
 
-    Without a POD, -f and -l, all pending pods are answered for, each against the snapshot as it is, highest priority
-    first; with -n those of a namespace. -o name prints the victims.
+    Without a POD and -f, the pending pods are answered for, each against the snapshot as it is, highest priority first:
+    of namespace default, of -n, or with -A of all; with -l all pods with those labels. -o name prints the victims.
 
     The exit code is 0 where the pod fits or can be helped so, with --victim where nobody would evict that pod.
     """
-    from kschedctl.cli.output import OutputForm
-
-    form = OutputForm.parse(output)
     if offset and min_candidate_nodes is None:
         raise typer.BadParameter("only with --min-candidate-nodes", param_hint="--offset")
-    if victim and (pods or filename or selector):
+    if victim and (which.pods or which.filename or which.selector):
         raise typer.BadParameter("asks about one pod alone: leave PODs, -f and -l out", param_hint="--victim")
-    cluster = ClusterOptions.read(
-        snapshot,
-        config,
-        kubernetes_version,
-        gates,
-        context=context,
-        kubeconfig=kubeconfig,
-        what_ifs=what_ifs,
-        admission=not no_admission,
-    )
+    chosen = cluster.chosen(what_ifs, admission=not which.no_admission)
 
-    from kschedctl.cli.asking import PodOptions
+    from kschedctl.cli.selection import PodSelection
+
+    selection = PodSelection(which, chosen)
+    if victim:
+        from kschedctl.cli.preempt.threat import Threatening
+
+        return Threatening(selection, victim, fail_on_violation=fail_on_pdb_violation)
+
     from kschedctl.cli.preempt.run import Preempting, PreemptOptions
 
-    options = PreemptOptions(
-        which=PodOptions(
-            cluster=cluster,
-            pods=tuple(pods or ()),
-            filenames=tuple(filename or ()),
-            namespace=namespace,
-            all_namespaces=all_namespaces,
-            selector=selector,
+    return Preempting(
+        selection,
+        PreemptOptions(
+            min_candidate_nodes=min_candidate_nodes, offset=offset, seed=seed, fail_on_violation=fail_on_pdb_violation
         ),
-        min_candidate_nodes=min_candidate_nodes,
-        offset=offset,
-        no_color=no_color,
-        seed=seed,
     )
-    run = Preempting(options, form)
-    outcome = run.threat(victim) if victim else run.run()
-    if strict and not outcome.complete:
-        raise typer.Exit(ExitCode.INCOMPLETE)
-    if not outcome.helped or (fail_on_pdb_violation and outcome.violates_budget):
-        raise typer.Exit(ExitCode.NO)

@@ -1,4 +1,4 @@
-"""``kschedctl snapshot``: a cluster into files, and what is in such files."""
+"""``kschedctl snapshot``: its options, and those of ``snapshot info``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,12 @@ from typing import Annotated
 
 import typer
 
-from kschedctl.cli.options.declared import ContextOption, KubeconfigOption, SnapshotOption, snapshot_paths
+from kschedctl.cli.command import command
+from kschedctl.cli.options.cluster import SourceOptions
+from kschedctl.cli.options.group import unfolded
+from kschedctl.cli.options.output import OutputOptions
+from kschedctl.cli.whatif_options import WhatIfOptions
+from kschedctl.report.render.form import Reply
 
 app = typer.Typer(
     help="Write the cluster into files that --snapshot reads, or say what is in such files.",
@@ -16,9 +21,11 @@ app = typer.Typer(
 
 
 @app.callback(invoke_without_command=True)
+@unfolded
 def snapshot(
+    *,
     ctx: typer.Context,
-    output: Annotated[
+    target: Annotated[
         str,
         typer.Option("--output", "-o", metavar="FILE.tar.gz|DIR", help="Where to write it.", show_default=False),
     ] = "",
@@ -26,9 +33,8 @@ def snapshot(
         bool,
         typer.Option("--anonymize", help="Replace names, labels and images by pseudonyms that keep all decisions."),
     ] = False,
-    source: SnapshotOption = None,
-    context: ContextOption = "",
-    kubeconfig: KubeconfigOption = "",
+    source: SourceOptions,
+    what_ifs: WhatIfOptions,
 ) -> None:
     """Write the cluster into files that --snapshot reads.
 
@@ -38,26 +44,29 @@ def snapshot(
     """
     if ctx.invoked_subcommand is not None:
         return
-    if not output:
+    if not target:
         raise typer.BadParameter("say where to write it: FILE.tar.gz or DIR", param_hint="--output")
-    if output == "-":
+    if target == "-":
         raise typer.BadParameter(
             "a snapshot is not written to standard output: give FILE.tar.gz or DIR", param_hint="--output"
         )
-    paths = snapshot_paths(source, context, kubeconfig)
+    chosen = source.source()
 
     from kschedctl.cli.snapshot.run import write_snapshot
 
-    write_snapshot(paths, context, kubeconfig, output, anonymize=anonymize)
+    write_snapshot(chosen, what_ifs, target, anonymize=anonymize)
 
 
 @app.command()
+@command
 def info(
+    *,
     paths: Annotated[
         list[str], typer.Argument(metavar="FILE...", help="Files, folders or archives, as for --snapshot.")
     ],
-) -> None:
+    output: OutputOptions,
+) -> Reply:
     """Say what is in a snapshot: kinds and numbers, version, age, and whether it is anonymised."""
-    from kschedctl.cli.snapshot.run import print_info
+    from kschedctl.cli.snapshot.info import Informing
 
-    print_info(paths)
+    return Informing(paths)

@@ -1,34 +1,30 @@
-"""What ``snapshot`` does once its options are read."""
+"""What ``snapshot`` does once its options are read: capture, change, write."""
 
 from __future__ import annotations
 
 import sys
-from collections import Counter
-from collections.abc import Sequence
-from datetime import UTC, datetime
 
-from kschedctl.api.kinds import KINDS
 from kschedctl.api.wording import counted
 from kschedctl.cli.live import live_context
+from kschedctl.cli.options.cluster import STDIN, Source
 from kschedctl.cli.streams import stdin, write
-from kschedctl.report.frame import age
+from kschedctl.cli.whatif_options import WhatIfOptions
 from kschedctl.snapshot.anonymize import anonymized
 from kschedctl.snapshot.capture import Capture, capture
 from kschedctl.snapshot.capture_files import check_target, write_capture
-from kschedctl.snapshot.load import taken_at
-from kschedctl.snapshot.pod_choice import STDIN
+from kschedctl.snapshot.load import ObjectReader
 from kschedctl.snapshot.reading import SnapshotReader
 
 
-def write_snapshot(paths: Sequence[str], context: str, kubeconfig: str, target: str, *, anonymize: bool) -> None:
+def write_snapshot(source: Source, what_ifs: WhatIfOptions, target: str, *, anonymize: bool) -> None:
     """Capture a cluster and write it.
 
     Parameters
     ----------
-    paths : sequence of str
-        What to read; nothing for a running cluster.
-    context, kubeconfig : str
-        Which one; empty for kubectl's choice.
+    source : Source
+        What to read.
+    what_ifs : WhatIfOptions
+        What to change in it.
     target : str
         Where to write it.
     anonymize : bool
@@ -40,7 +36,7 @@ def write_snapshot(paths: Sequence[str], context: str, kubeconfig: str, target: 
         Where the cluster cannot be read or the files not be written.
     """
     check_target(target)
-    captured = _captured(paths, context, kubeconfig)
+    captured = _captured(source, what_ifs)
     if anonymize:
         captured = anonymized(captured)
     write_capture(captured, target)
@@ -55,54 +51,23 @@ def write_snapshot(paths: Sequence[str], context: str, kubeconfig: str, target: 
         print(f"warning: {warning}", file=sys.stderr)
 
 
-def _captured(paths: Sequence[str], context: str, kubeconfig: str) -> Capture:
-    if paths:
-        return capture(SnapshotReader(paths, stdin=stdin() if STDIN in paths else None))
+def _captured(source: Source, what_ifs: WhatIfOptions) -> Capture:
+    if source.paths:
+        paths = source.paths
+        return capture(_changed(SnapshotReader(paths, stdin=stdin() if STDIN in paths else None), paths, what_ifs))
     from kschedctl.live.reader import LiveReader
 
-    reader = LiveReader(live_context(context, kubeconfig))
-    return capture(reader, context=reader.name)
+    reader = LiveReader(live_context(source.context, source.kubeconfig))
+    return capture(_changed(reader, (), what_ifs), context=reader.name)
 
 
-def print_info(paths: Sequence[str]) -> None:
-    """Print what is in a snapshot.
+def _changed(reader: ObjectReader, paths: tuple[str, ...], what_ifs: WhatIfOptions) -> ObjectReader:
+    """The objects as they are, or as what-ifs leave them."""
+    if not what_ifs.given:
+        return reader
+    from kschedctl.loading import over
+    from kschedctl.snapshot.cluster_reader import ClusterReader
+    from kschedctl.snapshot.load import build_snapshot
 
-    Parameters
-    ----------
-    paths : sequence of str
-        Files, folders and archives; ``-`` is standard input.
-
-    Raises
-    ------
-    SnapshotError
-        Where it cannot be read.
-    """
-    reader = SnapshotReader(paths, stdin=stdin() if STDIN in paths else None)
-    counts = Counter(type(obj) for obj, _ in reader)
-    summary = reader.summary
-    header = summary.header
-    moment = taken_at(summary)
-    verb = "captured" if header is not None and header.captured_at is not None else "written"
-    lines = [f"{', '.join(paths)}: a snapshot of {counted(summary.n_objects, 'object')}"]
-    if moment is not None:
-        since = age(moment, datetime.now(UTC)).removeprefix("written ")
-        lines.append(f"  {verb:11} {moment:%Y-%m-%d %H:%M:%S} UTC, {since}")
-    lines.append(f"  {'Kubernetes':11} {summary.git_version or 'not told'}")
-    if header is not None:
-        lines.append(f"  {'by':11} kschedctl {header.kschedctl_version}")
-        lines.append(f"  {'anonymised':11} {'yes' if header.anonymized else 'no'}")
-        if header.context:
-            lines.append(f"  {'context':11} {header.context}")
-    lines.append("")
-    lines += [f"  {counts[type_]:7} {kind}" for (_, kind), type_ in KINDS.items() if counts[type_]]
-    lines += [f"  {number:7} {kind}, which scheduling does not read" for kind, number in summary.left_out.items()]
-    absent = [kind for (_, kind), type_ in KINDS.items() if not counts[type_]]
-    looked_for = set(header.kinds) if header is not None else set()
-    none = [kind for kind in absent if kind in looked_for]
-    unknown = [kind for kind in absent if kind not in looked_for and kind not in summary.not_listed]
-    if none:
-        lines.append(f"  {'none':>7} of {', '.join(none)}")
-    if unknown:
-        lines.append(f"  not in it: {', '.join(unknown)}")
-    lines += [f"  warning: {warning}" for warning in summary.not_listed.values()]
-    write("\n".join(lines) + "\n")
+    changed = over(build_snapshot(reader, paths), edits=what_ifs.edits())
+    return ClusterReader(changed.cluster, reader.summary)

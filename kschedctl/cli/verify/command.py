@@ -1,33 +1,16 @@
-"""``kschedctl verify``: our answers beside what kube-scheduler did."""
+"""``kschedctl verify``: its options."""
 
 from __future__ import annotations
 
-import typer
-
-from kschedctl.cli.exit_code import ExitCode
+from kschedctl.cli.command import command
 from kschedctl.cli.options.cluster import ClusterOptions
-from kschedctl.cli.options.declared import (
-    ConfigOption,
-    ContextOption,
-    GatesOption,
-    KubeconfigOption,
-    NoColorOption,
-    OutputOption,
-    SnapshotOption,
-    VersionOption,
-)
+from kschedctl.cli.options.output import OutputOptions
+from kschedctl.cli.whatif_options import WhatIfOptions
+from kschedctl.report.render.form import Reply
 
 
-def verify(
-    snapshot: SnapshotOption = None,
-    context: ContextOption = "",
-    kubeconfig: KubeconfigOption = "",
-    config: ConfigOption = "",
-    kubernetes_version: VersionOption = "",
-    gates: GatesOption = None,
-    output: OutputOption = "",
-    no_color: NoColorOption = False,
-) -> None:
+@command
+def verify(*, cluster: ClusterOptions, what_ifs: WhatIfOptions, output: OutputOptions) -> Reply:
     """Compare all answers with what kube-scheduler did, and say why they may differ.
 
     For every pending pod our message is compared with the one in its PodScheduled condition, and for every pod that
@@ -35,12 +18,8 @@ def verify(
 
     The exit code is 0 where nothing differs, 1 where something does.
     """
-    from kschedctl.cli.output import OutputForm
+    chosen = cluster.chosen(what_ifs)
 
-    form = OutputForm.parse(output)
-    options = ClusterOptions.read(snapshot, config, kubernetes_version, gates, context=context, kubeconfig=kubeconfig)
+    from kschedctl.cli.verify.run import Verifying
 
-    from kschedctl.cli.verify.run import print_comparison
-
-    if not print_comparison(options.load(), form, no_color=no_color):
-        raise typer.Exit(ExitCode.NO)
+    return Verifying(chosen)

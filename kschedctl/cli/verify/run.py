@@ -1,54 +1,45 @@
-"""What ``verify`` does once its options are read: compare, print."""
+"""What ``verify`` does once its options are read: load, compare."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import cached_property
 
-from kschedctl.cli.output import Form, OutputForm
-from kschedctl.cli.streams import write
-from kschedctl.cli.terminal import captured, open_console
-from kschedctl.face import SchedulingCluster
-from kschedctl.report.provenance import Provenance
-from kschedctl.report.verify.data import VerificationData, verification_data
-from kschedctl.report.verify.text import print_verification
-from kschedctl.scheduler.verify import Outcome
+from kschedctl.cli.options.cluster import ChosenCluster
+from kschedctl.cli.provenance import provenance
+from kschedctl.report.document import Document
+from kschedctl.report.envelope import Answer
+from kschedctl.report.render.form import Outcome, Reply
+from kschedctl.report.verify.answer import verification_data
+from kschedctl.report.verify.data import VerificationData
+from kschedctl.report.verify.text import document
 
 
-def print_comparison(cluster: SchedulingCluster, form: OutputForm, *, no_color: bool) -> bool:
-    """Compare and print.
+class Verifying(Reply):
+    """One run of ``verify``.
 
     Parameters
     ----------
-    cluster : SchedulingCluster
+    chosen : ChosenCluster
         The cluster.
-    form : OutputForm
-        How it is printed.
-    no_color : bool
-        Whether colours are left out.
-
-    Returns
-    -------
-    bool
-        Whether there is no difference.
     """
-    provenance = Provenance(
-        release_choice=cluster.release_choice,
-        paths=cluster.snapshot.paths,
-        n_pods=len(cluster.pods),
-        warnings=(*cluster.cluster.warnings, *cluster.configuration.warnings),
-    )
-    found = verification_data(cluster.verify(), cluster.cluster, provenance)
-    if not form.is_text:
-        write(form.render(found, _names(found)))
-        return found.equal
-    wide = form.form is Form.WIDE
-    console = open_console(no_color=no_color)
-    write(captured(console, lambda console: print_verification(console, found, datetime.now(UTC), wide=wide)))
-    return found.equal
 
+    def __init__(self, chosen: ChosenCluster) -> None:
+        self._chosen = chosen
 
-def _names(found: VerificationData) -> str:
-    """The pods that differ, a line each."""
-    names = [(pod.namespace, pod.name) for pod in found.pending_pods if pod.outcome is Outcome.DIFFERENT]
-    names += [(pod.namespace, pod.name) for pod in found.infeasible_pods]
-    return "".join(f"pod/{namespace}/{name}\n" for namespace, name in names)
+    def value(self) -> Answer:
+        """The comparison."""
+        return self._found
+
+    def document(self, *, wide: bool) -> Document:
+        """The same for people."""
+        return document(self._found, datetime.now(UTC), wide=wide)
+
+    def outcome(self) -> Outcome:
+        """Whether nothing differs."""
+        return Outcome(yes=self._found.equal, complete=self._found.complete)
+
+    @cached_property
+    def _found(self) -> VerificationData:
+        cluster = self._chosen.load()
+        return verification_data(cluster.verify(), cluster.cluster, provenance(cluster))

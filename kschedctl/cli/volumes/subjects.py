@@ -1,33 +1,23 @@
-"""Which claims and pods ``volumes`` is about: named, or in manifests."""
+"""Which claims and pods ``volumes`` is about: named, in manifests, or selected."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final, cast
 
-from kschedctl.api.defaults import DEFAULT_NAMESPACE
 from kschedctl.api.pod import Pod
 from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.api.wording import similar
 from kschedctl.cli.manifests import Given, read_manifests
-from kschedctl.cli.options.cluster import ClusterOptions
-from kschedctl.cli.selection import named_pod, split_arguments
+from kschedctl.cli.options.cluster import ChosenCluster
+from kschedctl.cli.options.pods import ScopeOptions
+from kschedctl.cli.selection import POD_PREFIXES, Scope, in_scope, named_pod
 from kschedctl.errors import InputError
 from kschedctl.face import SchedulingCluster
+from kschedctl.snapshot.pod_choice import is_manifest
 
 _CLAIM_PREFIXES: Final = ("pvc/", "persistentvolumeclaim/", "persistentvolumeclaims/")
-_POD_PREFIXES: Final = ("pod/", "pods/", "po/")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SubjectOptions:
-    """The options that say which claims and pods of which cluster are meant."""
-
-    cluster: ClusterOptions
-    names: tuple[str, ...]
-    filenames: tuple[str, ...]
-    namespace: str
-    all_namespaces: bool
+_FORMS: Final = "NAMESPACE/NAME, pvc/NAME, pod/NAME, NAME or the path of a manifest"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,22 +29,67 @@ class Subject:
     where: str = ""
 
 
-def find_subjects(options: SubjectOptions) -> tuple[SchedulingCluster, list[Subject]]:
-    """Load the cluster and find what is named; nothing where all claims are meant.
+@dataclass(frozen=True, slots=True)
+class SubjectSelection:
+    """The claims and pods that options mean.
 
-    Raises
-    ------
-    KschedctlError
-        Where the cluster or a manifest cannot be read, or there is no such claim or pod.
+    Attributes
+    ----------
+    names : tuple of str
+        The arguments.
+    options : ScopeOptions
+        Where they are, and which are meant where none is named.
+    cluster : ChosenCluster
+        The cluster.
     """
-    paths, names = split_arguments(options.names)
-    manifests = read_manifests(
-        paths, options.filenames, options.cluster.inputs, options.namespace, otherwise=PersistentVolumeClaim
-    )
-    cluster, asked = manifests.pods(options.cluster.load(manifests.others))
-    subjects = [Subject(one.pod, one.arguments, one.where) for one in asked]
-    subjects += [_stored(cluster, given) for given in manifests.otherwise]
-    return cluster, [*subjects, *(_named(cluster, name, options) for name in names)]
+
+    names: tuple[str, ...]
+    options: ScopeOptions
+    cluster: ChosenCluster
+
+    @property
+    def named(self) -> bool:
+        """Whether they are named, not selected."""
+        return bool(self.names or self.options.filename)
+
+    @property
+    def scope(self) -> Scope:
+        """The namespaces that are meant."""
+        return Scope.of(self.options, self.cluster.source)
+
+    def load(self) -> tuple[SchedulingCluster, list[Subject]]:
+        """Load the cluster and find the claims and pods.
+
+        Raises
+        ------
+        KschedctlError
+            Where the cluster or a manifest cannot be read, or there is no such claim or pod.
+        """
+        if self.named and self.options.selector:
+            raise InputError("claims are named and a selector is given", hint="give one or the other")
+        paths = [text for text in self.names if is_manifest(text)]
+        manifests = read_manifests(
+            paths,
+            self.options.filename or (),
+            self.cluster.inputs,
+            self.scope.given,
+            otherwise=PersistentVolumeClaim,
+        )
+        cluster, asked = manifests.pods(self.cluster.load(manifests.others))
+        subjects = [Subject(one.pod, one.arguments, one.where) for one in asked]
+        subjects += [_stored(cluster, given) for given in manifests.otherwise]
+        subjects += [_named(cluster, name, self.scope) for name in self.names if name not in paths]
+        return cluster, subjects if self.named else self._selected(cluster)
+
+    def _selected(self, cluster: SchedulingCluster) -> list[Subject]:
+        scope, selector = self.scope, self.options.selector
+        claims = in_scope(cluster.cluster.list(PersistentVolumeClaim), scope, selector)
+        if not claims:
+            with_labels = f" with the labels {selector}" if selector else ""
+            where = "the snapshot" if scope.everywhere else str(scope)
+            hint = "" if scope.everywhere else "-A looks in all namespaces"
+            raise InputError(f"{where} has no claims{with_labels}", hint=hint)
+        return [Subject(claim) for claim in claims]
 
 
 def _stored(cluster: SchedulingCluster, given: Given) -> Subject:
@@ -63,55 +98,27 @@ def _stored(cluster: SchedulingCluster, given: Given) -> Subject:
     return Subject(cluster.cluster.get(PersistentVolumeClaim, own.name, own.namespace) or own, given.arguments)
 
 
-def _named(cluster: SchedulingCluster, text: str, options: SubjectOptions) -> Subject:
+def _named(cluster: SchedulingCluster, text: str, scope: Scope) -> Subject:
     """The claim or pod that an argument names; where there are both, the claim."""
-    prefix = next((prefix for prefix in _CLAIM_PREFIXES if text.startswith(prefix)), "")
-    if prefix or not text.startswith(_POD_PREFIXES):
-        own, _, name = text.removeprefix(prefix).rpartition("/")
-        if options.namespace and own and own != options.namespace:
-            raise InputError(f'"{text}" is of another namespace than -n {options.namespace}')
-        namespace = own or _namespace(options)
-        claims = [c for c in _claims(cluster, namespace) if c.name == name]
+    of_claims = text.startswith(_CLAIM_PREFIXES)
+    if not text.startswith(POD_PREFIXES):
+        name, namespace = scope.split(text, "claim", _FORMS, _CLAIM_PREFIXES)
+        claims = [c for c in cluster.cluster.list(PersistentVolumeClaim) if c.name == name]
+        claims = [claim for claim in claims if namespace in (None, claim.namespace)]
         if len(claims) == 1:
             return Subject(claims[0], (f"{claims[0].namespace}/{name}",))
         if claims:
             names = ", ".join(f"{claim.namespace}/{claim.name}" for claim in claims)
             raise InputError(f"the snapshot has {len(claims)} claims of the name {name}", hint=f"name one: {names}")
-        pods = [key for key in cluster.pods.index if key[1] == name and namespace in ("", key[0])]
-        if prefix or not pods:
-            raise _no_such_claim(cluster, name, namespace)
-    asked = named_pod(cluster.pods, text, options.namespace, everywhere=options.all_namespaces)
+        pods = [key for key in cluster.pods.index if key[1] == name and namespace in (None, key[0])]
+        if of_claims or not pods:
+            raise _no_such_claim(cluster, name, namespace or "")
+    asked = named_pod(cluster.pods, text, scope)
     return Subject(asked.pod, asked.arguments)
 
 
-def all_claims(cluster: SchedulingCluster, options: SubjectOptions) -> list[PersistentVolumeClaim]:
-    """All claims of the namespace that is meant, or of all.
-
-    Raises
-    ------
-    InputError
-        Where there are none.
-    """
-    namespace = _namespace(options)
-    claims = _claims(cluster, namespace)
-    if not claims:
-        where = f"namespace {namespace}" if namespace else "the snapshot"
-        raise InputError(f"{where} has no claims", hint="-A looks in all namespaces" if namespace else "")
-    return claims
-
-
-def _claims(cluster: SchedulingCluster, namespace: str) -> list[PersistentVolumeClaim]:
-    claims = cluster.cluster.list(PersistentVolumeClaim)
-    return [claim for claim in claims if namespace in ("", claim.namespace)]
-
-
-def _namespace(options: SubjectOptions) -> str:
-    """The namespace of what is named without one; empty for all."""
-    return "" if options.all_namespaces else options.namespace or DEFAULT_NAMESPACE
-
-
 def _no_such_claim(cluster: SchedulingCluster, name: str, namespace: str) -> InputError:
-    claims = _claims(cluster, "")
+    claims = list(cluster.cluster.list(PersistentVolumeClaim))
     close = [name] if any(c.name == name for c in claims) else similar(name, (c.name for c in claims))
     keys = [f"{claim.namespace}/{claim.name}" for claim in claims if claim.name in close]
     where = f"{namespace}/{name}" if namespace else name

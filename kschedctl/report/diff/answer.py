@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kschedctl.report.diff.data import NodeChangeData, NodeOutcomeData, Outcome, OutcomeData, Part, PodChangeData
+from kschedctl.report.diff.data import NodeChangeData, NodeOutcomeData, OutcomeData, Part, PodChangeData, SideOutcome
 from kschedctl.report.diff.words import describe
 from kschedctl.report.explain.data import Explanation, NodeScoreData
 from kschedctl.report.groups import deciding_reasons
@@ -74,13 +74,13 @@ def compare(before: Answered, after: Answered) -> Change | None:
 def _outcome(side: Answered) -> OutcomeData:
     explanation = side.explanation
     if explanation is None:
-        return OutcomeData(Outcome.OTHER_SCHEDULER if side.there else Outcome.ABSENT, side.node_name)
+        return OutcomeData(SideOutcome.OTHER_SCHEDULER if side.there else SideOutcome.ABSENT, side.node_name)
     verdict, preemption = explanation.verdict, explanation.preemption
     victims = {}
     if preemption is not None:
         victims = {c.name: tuple(sorted(c.victims)) for c in preemption.candidates if c.name in preemption.nominated}
     return OutcomeData(
-        outcome=Outcome(verdict.result),
+        outcome=SideOutcome(verdict.result),
         node_name=side.node_name,
         nodes=verdict.nodes,
         feasible_nodes=verdict.feasible_nodes,

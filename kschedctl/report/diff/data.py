@@ -7,15 +7,14 @@ A side is a snapshot under a release's rules and a configuration. The form is pa
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-import msgspec
 from msgspec import Meta, field
 
-from kschedctl.report.explain.data import API_VERSION, Data, MissingData, NotModelledData, RulesData, SnapshotData
+from kschedctl.report.envelope import Compound, Data, Envelope, json_schema
 
 
-class Outcome(StrEnum):
+class SideOutcome(StrEnum):
     """What comes of a pod on one side."""
 
     SCHEDULED = "scheduled"
@@ -41,7 +40,7 @@ class Part(StrEnum):
 class OutcomeData(Data, frozen=True):
     """What comes of a pod on one side."""
 
-    outcome: Annotated[Outcome, Meta(description="As in explain; absent where the side does not have the pod.")]
+    outcome: Annotated[SideOutcome, Meta(description="As in explain; absent where the side does not have the pod.")]
     node_name: Annotated[str, Meta(description="Where it runs; it is decided for as if it did not.")] = ""
     nodes: Annotated[tuple[str, ...], Meta(description="The nodes that it can go to.")] = ()
     feasible_nodes: Annotated[int, Meta(description="On how many nodes it fits.")] = 0
@@ -87,22 +86,15 @@ class PodChangeData(Data, frozen=True):
         return f"{self.namespace}/{self.name}"
 
 
-class SideData(Data, frozen=True):
+class SideData(Envelope, frozen=True, kw_only=True):
     """One of the two sides."""
 
-    rules: RulesData
-    snapshot: SnapshotData
     config: Annotated[str, Meta(description="The file with the scheduler's configuration; empty for none.")]
-    warnings: tuple[str, ...]
-    missing: Annotated[tuple[MissingData, ...], Meta(description="What the answers depend on and it does not have.")]
-    not_modelled: tuple[NotModelledData, ...]
 
 
-class Diff(Data, frozen=True, kw_only=True):
+class Diff(Compound, frozen=True, kw_only=True):
     """What changes from one side to the other."""
 
-    api_version: Literal["kschedctl/v1"] = API_VERSION
-    kind: Literal["Diff"] = "Diff"
     before: SideData
     after: SideData
     pods: Annotated[int, Meta(description="How many pods were compared.")]
@@ -110,14 +102,11 @@ class Diff(Data, frozen=True, kw_only=True):
     nodes_gone: Annotated[tuple[str, ...], Meta(description="Nodes that only the first side has.")]
     nodes_new: Annotated[tuple[str, ...], Meta(description="Nodes that only the second side has.")]
 
+    def names(self, *, single: bool = True) -> str:
+        """The pods that change, a line each."""
+        return "".join(f"{pod.key}\n" for pod in self.changed)
+
 
 def schema() -> dict[str, Any]:
     """The JSON Schema of what ``-o json`` prints."""
-    (one,), parts = msgspec.json.schema_components((Diff,), ref_template="#/$defs/{name}")
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "kschedctl diff -o json",
-        "description": "What changes for pods between two snapshots, releases or configurations.",
-        **one,
-        "$defs": parts,
-    }
+    return json_schema("diff", "What changes for pods between two snapshots, releases or configurations.", Diff)

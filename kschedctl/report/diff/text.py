@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from msgspec.structs import replace
 
 from kschedctl.api.wording import counted, listed
 from kschedctl.report.diff.data import Diff, NodeChangeData, NodeOutcomeData, Part, PodChangeData, SideData
-from kschedctl.report.explain.data import MissingData
-from kschedctl.report.frame import basis, print_cautions, print_changes, print_each_alone, print_questions
-from kschedctl.report.render import layout
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from kschedctl.report.document import GAP, Document, Paragraph, Phrases, Tone, Verbatim, table
+from kschedctl.report.envelope import MissingData, together
+from kschedctl.report.frame import basis, cautions, changes, each_alone, next_questions
 
 _MOST_NAMED: Final = 3
 #: The parts of an answer, the most important first.
@@ -42,43 +41,36 @@ class DiffView:
     commands: tuple[tuple[str, str], ...] = ()
 
 
-def print_diff(console: Console, diff: Diff, view: DiffView) -> None:
+def document(diff: Diff, view: DiffView) -> Document:
     """Print a comparison.
 
     Parameters
     ----------
-    console : Console
-        Where to.
     diff : Diff
         The comparison.
     view : DiffView
         How it is shown.
     """
-    layout.paragraph(console, _verdict(diff), "bold yellow" if diff.changed else "bold green")
+    yield Paragraph(_verdict(diff), Tone.MIXED if diff.changed else Tone.GOOD)
     before, after = diff.before, diff.after
-    _print_side(console, "before", _basis(before, view.now), before)
-    _print_side(console, "after", _basis_after(before, after, view.now), after)
+    yield from _side_section("before", _basis(before, view.now), before)
+    yield from _side_section("after", _basis_after(before, after, view.now), after)
     for what, names in (("only before", diff.nodes_gone), ("only after", diff.nodes_new)):
         if names:
-            layout.paragraph(console, f"{what}: {'node' if len(names) == 1 else 'nodes'} {listed(names)}")
+            yield Paragraph(f"{what}: {'node' if len(names) == 1 else 'nodes'} {listed(names)}")
     groups = group_alike(diff.changed)
     if groups:
         rows = [_row(group, wide=view.wide) for group in groups]
-        console.print()
-        layout.table(console, ("pods", "which", "what changes"), rows, numeric=(0,))
+        yield GAP
+        yield table(("pods", "which", "what changes"), rows, numeric=(0,))
         if diff.pods > 1:
-            print_each_alone(console, indent=2)
+            yield from each_alone(indent=2)
     if view.wide:
         for group in groups:
-            _print_in_full(console, group)
-    both = (diff.before, diff.after)
-    print_cautions(
-        console,
-        tuple(dict.fromkeys(text for side in both for text in side.warnings)),
-        _in_short(dict.fromkeys(missing for side in both for missing in side.missing)),
-        tuple(dict.fromkeys(feature for side in both for feature in side.not_modelled)),
-    )
-    print_questions(console, view.commands)
+            yield from _in_full_section(group)
+    both = together((diff.before, diff.after))
+    yield from cautions(replace(both, missing=_in_short(both.missing)))
+    yield from next_questions(view.commands)
 
 
 def _in_short(missing: Iterable[MissingData]) -> tuple[MissingData, ...]:
@@ -116,7 +108,7 @@ def _verdict(diff: Diff) -> str:
 
 
 def _basis(side: SideData, now: datetime) -> list[str]:
-    return [*basis(side.rules, side.snapshot, now), *((f"configuration {side.config}",) if side.config else ())]
+    return [*basis(side, now), *((f"configuration {side.config}",) if side.config else ())]
 
 
 def _basis_after(before: SideData, after: SideData, now: datetime) -> list[str]:
@@ -131,9 +123,9 @@ def _basis_after(before: SideData, after: SideData, now: datetime) -> list[str]:
     return [rules, snapshot, *config]
 
 
-def _print_side(console: Console, name: str, texts: Sequence[str], side: SideData) -> None:
-    layout.parts(console, (f"{name + ':':7} {texts[0]}", *texts[1:]))
-    print_changes(console, side.snapshot)
+def _side_section(name: str, texts: Sequence[str], side: SideData) -> Document:
+    yield Phrases((f"{name + ':':7} {texts[0]}", *texts[1:]))
+    yield from changes(side.snapshot)
 
 
 def _row(group: Sequence[PodChangeData], *, wide: bool) -> tuple[str, str, str]:
@@ -142,21 +134,21 @@ def _row(group: Sequence[PodChangeData], *, wide: bool) -> tuple[str, str, str]:
     return str(len(group)), shown, "\n".join(group[0].summary)
 
 
-def _print_in_full(console: Console, group: Sequence[PodChangeData]) -> None:
+def _in_full_section(group: Sequence[PodChangeData]) -> Document:
     """Print every node and message of a change; of the first pod, as the others change alike."""
     pod = group[0]
     others = f", and alike {counted(len(group) - 1, 'more pod')}" if len(group) > 1 else ""
     messages = [(side, text) for side, text in (("before", pod.before.message), ("after", pod.after.message)) if text]
     if not pod.nodes and pod.before.message == pod.after.message:
         return
-    console.print()
-    layout.paragraph(console, f"{pod.key}{others}", "bold")
+    yield GAP
+    yield Paragraph(f"{pod.key}{others}", Tone.STRONG)
     if pod.nodes:
         rows = [(node.name, *_said(node, pod.before.nodes, pod.after.nodes)) for node in pod.nodes]
-        layout.table(console, ("node", "before", "after"), rows)
+        yield table(("node", "before", "after"), rows)
     if pod.before.message != pod.after.message:
         for side, text in messages:
-            layout.verbatim(console, f"{side + ':':7} {text}")
+            yield Verbatim(f"{side + ':':7} {text}")
 
 
 def _said(change: NodeChangeData, best_before: Sequence[str], best_after: Sequence[str]) -> tuple[str, str]:

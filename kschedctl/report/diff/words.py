@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from kschedctl.api.wording import counted, listed
-from kschedctl.report.diff.data import NodeChangeData, NodeOutcomeData, Outcome, OutcomeData, Part
+from kschedctl.report.diff.data import NodeChangeData, NodeOutcomeData, OutcomeData, Part, SideOutcome
 
 #: Beyond this many kinds of reasons the others are counted.
 _MOST_REASONS: Final = 3
@@ -37,10 +37,10 @@ def describe(
 def _sentences(
     old: OutcomeData, new: OutcomeData, parts: Sequence[Part], nodes: Sequence[NodeChangeData]
 ) -> Iterator[str]:
-    if old.outcome is Outcome.ABSENT:
+    if old.outcome is SideOutcome.ABSENT:
         yield f"is new: {_does(new)}"
         return
-    if new.outcome is Outcome.ABSENT:
+    if new.outcome is SideOutcome.ABSENT:
         yield f"is gone (before: {_does(old)})"
         return
     if Part.PLACE in parts:
@@ -51,7 +51,7 @@ def _sentences(
         else:
             yield f"runs on {new.node_name} (before: {_does(old)})"
         return
-    anew = "scheduled anew, " if new.node_name else "without its gates, " if new.outcome is Outcome.GATED else ""
+    anew = "scheduled anew, " if new.node_name else "without its gates, " if new.outcome is SideOutcome.GATED else ""
     if Part.OUTCOME in parts:
         yield f"{anew}{_does(new)} (before: {_does(old)})"
         return
@@ -80,19 +80,19 @@ def _sentences(
 def _does(outcome: OutcomeData) -> str:
     """What comes of a pod, after its name."""
     match outcome.outcome:
-        case Outcome.SCHEDULED:
+        case SideOutcome.SCHEDULED:
             return f"goes to {_nodes(outcome.nodes)}"
-        case Outcome.UNSCHEDULABLE:
+        case SideOutcome.UNSCHEDULABLE:
             if not outcome.victims:
                 return "fits nowhere"
             return f"fits nowhere, would evict {_evicted(outcome)}"
-        case Outcome.GATED:
+        case SideOutcome.GATED:
             return "is not tried"
-        case Outcome.ERROR:
+        case SideOutcome.ERROR:
             return f"fails: {outcome.error}"
-        case Outcome.OTHER_SCHEDULER:
+        case SideOutcome.OTHER_SCHEDULER:
             return "no profile is responsible"
-        case Outcome.ABSENT:
+        case SideOutcome.ABSENT:
             return "is not there"
 
 

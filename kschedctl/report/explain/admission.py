@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
+from kschedctl.report.document import GAP, Document, Paragraph, Tone, table
 from kschedctl.report.explain.data import Explanation
-from kschedctl.report.render import layout
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 
 def refusals(explanation: Explanation) -> tuple[str, ...]:
@@ -23,16 +20,16 @@ def refusals(explanation: Explanation) -> tuple[str, ...]:
     )
 
 
-def print_admission(console: Console, explanation: Explanation) -> None:
+def admission_section(explanation: Explanation) -> Document:
     """Print what admission changed, field by field."""
     changes = explanation.admission.changes
-    console.print()
+    yield GAP
     if not changes:
-        layout.paragraph(console, "Admission changes nothing in this pod.", "bold")
+        yield Paragraph("Admission changes nothing in this pod.", Tone.STRONG)
         return
-    layout.paragraph(console, "What admission changes", "bold")
+    yield Paragraph("What admission changes", Tone.STRONG)
     rows = [(change.plugin, f"{change.path}: {_shown(change.before)} -> {_shown(change.after)}") for change in changes]
-    layout.table(console, ("plugin", "field: before -> after"), rows)
+    yield table(("plugin", "field: before -> after"), rows)
 
 
 def _shown(value: Any) -> str:

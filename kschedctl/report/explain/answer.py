@@ -2,34 +2,41 @@
 
 from __future__ import annotations
 
-import random
-
+from kschedctl.admission.chain import Admitted
 from kschedctl.api.resources import CPU, pod_requests, scheduler_units
 from kschedctl.api.well_known import zone_of
 from kschedctl.framework.extension_point import ExtensionPoint
-from kschedctl.framework.status import Code, Status
+from kschedctl.framework.status import Status
+from kschedctl.report.envelope import Provenance, envelope
 from kschedctl.report.explain.data import (
+    AdmissionData,
     CandidateData,
+    ChangeData,
     Explanation,
     FilterData,
     NodeData,
     NodeScoreData,
-    NotModelledData,
     PluginScoreData,
     PodData,
     PreemptionData,
+    QuotaRefusalData,
     ReasonData,
-    Result,
     ScoresData,
     StatusData,
     VerdictData,
 )
 from kschedctl.report.explain.summary import summary
-from kschedctl.report.provenance import Provenance, admission_data, missing_data, rules_data, snapshot_data, warnings
 from kschedctl.scheduler.decision import Decision
 
 
-def explanation(decision: Decision, provenance: Provenance) -> Explanation:
+def explanation(
+    decision: Decision,
+    provenance: Provenance,
+    *,
+    node_name: str = "",
+    seed: int | None = None,
+    admitted: Admitted | None = None,
+) -> Explanation:
     """Put a decision into data.
 
     Parameters
@@ -38,16 +45,21 @@ def explanation(decision: Decision, provenance: Provenance) -> Explanation:
         What was decided.
     provenance : Provenance
         What it rests on.
+    node_name : str
+        Where the pod runs in the snapshot; empty where it does not.
+    seed : int or None
+        Picks one of the nodes that chance decides among.
+    admitted : Admitted or None
+        What admission did to the pod.
     """
-    pod = _pod(decision, provenance.node_name)
+    pod = _pod(decision, node_name)
     scores = _scores(decision)
     preemption = _preemption(decision)
     return Explanation(
         pod=pod,
-        admission=admission_data(provenance),
-        verdict=_verdict(decision, pod, scores, preemption, provenance.seed),
-        rules=rules_data(provenance.release_choice),
-        snapshot=snapshot_data(decision.cluster, provenance),
+        **envelope(decision.cluster, provenance, decision.not_modelled),
+        admission=_admission(admitted),
+        verdict=_verdict(decision, pod, scores, preemption, seed),
         pre_enqueue=_status(decision.pre_enqueue),
         pre_filter=_status(decision.pre_filter.status) if decision.pre_filter is not None else None,
         pre_filter_nodes=(
@@ -60,9 +72,6 @@ def explanation(decision: Decision, provenance: Provenance) -> Explanation:
         scores=scores,
         preemption=preemption,
         message=decision.message,
-        warnings=warnings(provenance),
-        missing=missing_data(provenance),
-        not_modelled=tuple(NotModelledData(n.feature, n.effect) for n in decision.not_modelled),
     )
 
 
@@ -108,18 +117,7 @@ def _pod(decision: Decision, node_name: str) -> PodData:
 def _verdict(
     decision: Decision, pod: PodData, scores: ScoresData | None, preemption: PreemptionData | None, seed: int | None
 ) -> VerdictData:
-    if decision.error:
-        result = Result.ERROR
-    elif decision.pre_enqueue.code is not Code.SUCCESS:
-        result = Result.GATED
-    else:
-        result = Result.SCHEDULED if decision.best else Result.UNSCHEDULABLE
-    # kube-scheduler draws anew for every pod; a seed makes the draw repeatable.
-    picked = None
-    if result is Result.SCHEDULED:
-        picked = decision.best[0]
-        if len(decision.best) > 1:
-            picked = random.Random(seed).choice(decision.best) if seed is not None else None
+    result, picked = decision.outcome, decision.pick(seed)
     n_feasible = len(decision.statuses.feasible) if decision.statuses is not None else 0
     verdict = VerdictData(
         result=result,
@@ -208,3 +206,19 @@ def _preemption(decision: Decision) -> PreemptionData | None:
         for candidate in found.candidates
     )
     return PreemptionData(_status(found.status), found.nominated, candidates)
+
+
+def _admission(admitted: Admitted | None) -> AdmissionData:
+    if admitted is None:
+        return AdmissionData()
+    return AdmissionData(
+        tuple(ChangeData(change.plugin, change.path, change.before, change.after) for change in admitted.changes),
+        tuple(
+            QuotaRefusalData(
+                refusal.quota,
+                refusal.message,
+                *({k: str(v) for k, v in of.items()} for of in (refusal.requested, refusal.used, refusal.limited)),
+            )
+            for refusal in admitted.quota_refusals
+        ),
+    )

@@ -5,20 +5,12 @@ The form is part of the public interface. ``schema/explain.json`` describes it a
 
 from __future__ import annotations
 
-from datetime import datetime
-from enum import StrEnum
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any
 
-import msgspec
 from msgspec import Meta
 
-from kschedctl.releases.choice import ChosenBy
-
-API_VERSION: Final = "kschedctl/v1"
-
-
-class Data(msgspec.Struct, frozen=True, rename="camel"):
-    """Base of all parts of an explanation."""
+from kschedctl.report.envelope import Answer, AnswerList, Data, json_schema
+from kschedctl.scheduler.decision import Outcome
 
 
 class PodData(Data, frozen=True):
@@ -34,39 +26,10 @@ class PodData(Data, frozen=True):
     nominated_node_name: Annotated[str, Meta(description="The node that an earlier preemption made room on.")]
 
 
-class RulesData(Data, frozen=True):
-    """Whose rules were applied."""
-
-    kubernetes_version: Annotated[str, Meta(description="The release, as major.minor.")]
-    chosen_by: Annotated[ChosenBy, Meta(description="What the choice of it goes by.")]
-    why: Annotated[str, Meta(description="The same in words.")]
-    cluster_version: Annotated[str, Meta(description="The version that it goes by, as the cluster writes it.")]
-    feature_gates: Annotated[dict[str, bool], Meta(description="The feature gates that are modelled.")]
-
-
-class SnapshotData(Data, frozen=True):
-    """What was decided over."""
-
-    paths: tuple[str, ...]
-    nodes: Annotated[int, Meta(description="How many nodes it has.")]
-    pods: Annotated[int, Meta(description="How many pods it has that have not finished.")]
-    written_at: Annotated[datetime | None, Meta(description="When the newest of its files was written, where known.")]
-    changes: Annotated[tuple[str, ...], Meta(description="What was changed after the reading, to see what then.")] = ()
-
-
-class Result(StrEnum):
-    """What comes of a scheduling cycle."""
-
-    SCHEDULED = "scheduled"
-    UNSCHEDULABLE = "unschedulable"
-    GATED = "gated"
-    ERROR = "error"
-
-
 class VerdictData(Data, frozen=True):
     """What comes of it."""
 
-    result: Annotated[Result, Meta(description="It goes to one of nodes, fits nowhere, is not tried, or fails.")]
+    result: Annotated[Outcome, Meta(description="It goes to one of nodes, fits nowhere, is not tried, or fails.")]
     summary: Annotated[str, Meta(description="One or two sentences.")]
     nodes: Annotated[tuple[str, ...], Meta(description="The nodes that it can go to; chance decides among several.")]
     picked: Annotated[str | None, Meta(description="The node it goes to: the only one, or the one a seed picked.")]
@@ -151,21 +114,6 @@ class PreemptionData(Data, frozen=True):
     candidates: tuple[CandidateData, ...]
 
 
-class NotModelledData(Data, frozen=True):
-    """Something that bears on the answer and is not modelled."""
-
-    feature: str
-    effect: Annotated[str, Meta(description="What that means for the answer.")]
-
-
-class MissingData(Data, frozen=True):
-    """Something that bears on the answer and is not in the snapshot."""
-
-    kind: str
-    needed_for: str
-    effect: Annotated[str, Meta(description="What that means for the answer.")]
-
-
 class WorkloadData(Data, frozen=True):
     """What a manifest has that makes the pod."""
 
@@ -205,17 +153,13 @@ class AdmissionData(Data, frozen=True):
     quota_refusals: tuple[QuotaRefusalData, ...] = ()
 
 
-class Explanation(Data, frozen=True, kw_only=True):
+class Explanation(Answer, frozen=True, kw_only=True):
     """The answer for one pod, or for several that it is the same for."""
 
-    api_version: Literal["kschedctl/v1"] = API_VERSION
-    kind: Literal["Explanation"] = "Explanation"
     pod: PodData
     workload: Annotated[WorkloadData | None, Meta(description="null for a pod that stands for itself.")] = None
     admission: AdmissionData
     verdict: VerdictData
-    rules: RulesData
-    snapshot: SnapshotData
     pre_enqueue: Annotated[StatusData, Meta(description="Whether the pod may be tried at all.")]
     pre_filter: Annotated[StatusData | None, Meta(description="What is said before any node is looked at.")]
     pre_filter_nodes: Annotated[
@@ -226,38 +170,34 @@ class Explanation(Data, frozen=True, kw_only=True):
     scores: ScoresData | None
     preemption: Annotated[PreemptionData | None, Meta(description="null where it is not asked.")]
     message: Annotated[str, Meta(description="The text of the FailedScheduling event; empty where the pod fits.")]
-    warnings: tuple[str, ...]
-    missing: tuple[MissingData, ...]
-    not_modelled: tuple[NotModelledData, ...]
-
-    @property
-    def complete(self) -> bool:
-        """Whether nothing that bears on the answer is missing or not modelled."""
-        return not self.missing and not self.not_modelled
 
     @property
     def schedulable(self) -> bool:
         """Whether the pod would be scheduled, once it is in the cluster."""
-        return self.verdict.result is Result.SCHEDULED
+        return self.verdict.result is Outcome.SCHEDULED
+
+    @property
+    def admitted(self) -> bool:
+        """Whether no quota refuses the pod before the scheduler sees it."""
+        return not self.admission.quota_refusals
+
+    def names(self, *, single: bool = True) -> str:
+        """The nodes that the pod goes to; of several pods each line starts with the pod: ``pod/NS/NAME node/NODE``."""
+        if not self.schedulable:
+            return ""
+        start = "" if single else f"pod/{self.pod.namespace}/{self.pod.name} "
+        nodes = (self.verdict.picked,) if self.verdict.picked else self.verdict.nodes
+        return "".join(f"{start}node/{name}\n" for name in nodes)
 
 
-class ExplanationList(Data, frozen=True, kw_only=True):
+class ExplanationList(AnswerList, frozen=True, kw_only=True):
     """The answers for several pods."""
 
-    api_version: Literal["kschedctl/v1"] = API_VERSION
-    kind: Literal["ExplanationList"] = "ExplanationList"
     items: tuple[Explanation, ...]
 
 
 def schema() -> dict[str, Any]:
     """The JSON Schema of what ``-o json`` prints."""
-    (one, several), parts = msgspec.json.schema_components(
-        (Explanation, ExplanationList), ref_template="#/$defs/{name}"
+    return json_schema(
+        "explain", "One answer, or a list of them where several pods may be meant.", Explanation, ExplanationList
     )
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "kschedctl explain -o json",
-        "description": "One answer, or a list of them where several pods may be meant.",
-        "oneOf": [one, several],
-        "$defs": parts,
-    }

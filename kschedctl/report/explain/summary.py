@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from kschedctl.api.wording import counted, listed
-from kschedctl.report.explain.data import PodData, PreemptionData, Result, ScoresData, VerdictData
+from kschedctl.report.explain.data import PodData, PreemptionData, ScoresData, VerdictData
+from kschedctl.scheduler.decision import Outcome
 
 
 def summary(
@@ -37,16 +38,16 @@ def summary(
     if pod.node_name:
         start = f"{subject} runs on {pod.node_name}. Scheduled anew, it"
     match verdict.result:
-        case Result.ERROR:
+        case Outcome.ERROR:
             return f"kube-scheduler gives up on {subject} with an error: {verdict.error}"
-        case Result.GATED:
+        case Outcome.GATED:
             then = (
                 f"Without that it would fit on {verdict.feasible_nodes} of {counted(n_nodes, 'node')}."
                 if verdict.feasible_nodes
                 else f"Without that it would fit on none of {counted(n_nodes, 'node')}."
             )
             return f"{subject} is not tried: {gate}. {then}"
-        case Result.UNSCHEDULABLE:
+        case Outcome.UNSCHEDULABLE:
             text = f"{start} fits on none of {counted(n_nodes, 'node')}."
             return f"{text} {_preemption(preemption)}" if preemption is not None else text
     of = f"{verdict.feasible_nodes} of {counted(n_nodes, 'node')}"

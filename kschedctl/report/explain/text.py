@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from kschedctl.api.wording import listed
-from kschedctl.report.explain.admission import print_admission, refusals
-from kschedctl.report.explain.data import Explanation, NodeData, ReasonData, Result
-from kschedctl.report.explain.domains import print_domains
-from kschedctl.report.explain.scores import print_scores, print_scores_in_full
-from kschedctl.report.frame import print_cautions, print_header, print_questions
+from kschedctl.report.document import GAP, Document, Paragraph, Tone, Verbatim, table
+from kschedctl.report.explain.admission import admission_section, refusals
+from kschedctl.report.explain.data import Explanation, NodeData, ReasonData
+from kschedctl.report.explain.domains import domains_section
+from kschedctl.report.explain.scores import scores_in_full, scores_section
+from kschedctl.report.frame import cautions, header, next_questions
 from kschedctl.report.groups import deciding_reasons, group_nodes, wording
-from kschedctl.report.render import layout
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
+from kschedctl.scheduler.decision import Outcome
 
 #: What stands for the plugin where nodes are out before any filter runs.
 _BEFORE_FILTERS: Final = "PreFilter"
@@ -31,8 +29,8 @@ class View:
     ----------
     now : datetime
         The time that ages are counted to.
-    command : str
-        The command that asks for this answer, for the next one's.
+    command : callable
+        The command that asks for this answer, with the words that it is given behind it.
     preempt_command : str
         The command that asks who would be evicted.
     nodes : tuple of str
@@ -46,7 +44,7 @@ class View:
     """
 
     now: datetime
-    command: str
+    command: Callable[..., str]
     preempt_command: str
     nodes: tuple[str, ...] = ()
     every_node: bool = False
@@ -54,60 +52,58 @@ class View:
     admission: bool = False
 
 
-def print_explanation(console: Console, explanation: Explanation, view: View) -> None:
+def document(explanation: Explanation, view: View) -> Document:
     """Print an answer.
 
     Parameters
     ----------
-    console : Console
-        Where to.
     explanation : Explanation
         The answer.
     view : View
         What of it is shown.
     """
-    style = {Result.SCHEDULED: "bold green", Result.GATED: "bold yellow"}.get(explanation.verdict.result, "bold red")
+    style = {Outcome.SCHEDULED: Tone.GOOD, Outcome.GATED: Tone.MIXED}.get(explanation.verdict.result, Tone.BAD)
     for refusal in refusals(explanation):
-        layout.paragraph(console, refusal, "bold red")
-    layout.paragraph(console, explanation.verdict.summary, style)
-    print_header(console, explanation.pod, explanation.rules, explanation.snapshot, view.now)
+        yield Paragraph(refusal, Tone.BAD)
+    yield Paragraph(explanation.verdict.summary, style)
+    yield from header(explanation, view.now, explanation.pod)
     if view.admission:
-        print_admission(console, explanation)
+        yield from admission_section(explanation)
     if view.nodes:
         for node in explanation.nodes:
             if node.name in view.nodes:
-                _print_node(console, explanation, node, view)
+                yield from _node_section(explanation, node, view)
     else:
-        _print_cluster(console, explanation, view)
+        yield from _cluster_section(explanation, view)
     if explanation.message:
-        console.print()
-        layout.paragraph(console, "What kube-scheduler writes", "bold")
-        layout.verbatim(console, explanation.message)
-    print_cautions(console, explanation.warnings, explanation.missing, explanation.not_modelled)
-    _print_next(console, explanation, view)
+        yield GAP
+        yield Paragraph("What kube-scheduler writes", Tone.STRONG)
+        yield Verbatim(explanation.message)
+    yield from cautions(explanation)
+    yield from _next_section(explanation, view)
 
 
-def _print_cluster(console: Console, explanation: Explanation, view: View) -> None:
+def _cluster_section(explanation: Explanation, view: View) -> Document:
     if explanation.scores is not None:
-        console.print()
+        yield GAP
         if view.why:
-            print_scores_in_full(console, explanation.scores, every_node=view.every_node)
+            yield from scores_in_full(explanation.scores, every_node=view.every_node)
         else:
-            print_scores(console, explanation.scores, explanation.verdict.nodes, every_node=view.every_node)
+            yield from scores_section(explanation.scores, explanation.verdict.nodes, every_node=view.every_node)
     rejection = explanation.pre_filter
     if rejection is not None and rejection.code != "Success":
-        console.print()
+        yield GAP
         why = ", ".join(rejection.reasons)
         by = f" ({rejection.plugin})" if rejection.plugin else ""
-        layout.paragraph(console, f"No node is looked at: {why}{by}")
+        yield Paragraph(f"No node is looked at: {why}{by}")
         return
     if view.every_node:
-        _print_every_node(console, explanation)
+        yield from _every_node_section(explanation)
     else:
-        _print_groups(console, explanation)
+        yield from _groups_section(explanation)
 
 
-def _print_groups(console: Console, explanation: Explanation) -> None:
+def _groups_section(explanation: Explanation) -> Document:
     groups = group_nodes(explanation.nodes)
     if not groups:
         return
@@ -119,16 +115,16 @@ def _print_groups(console: Console, explanation: Explanation) -> None:
         n_nodes = len(group.nodes)
         lines += [f"{'also' if n == n_nodes else f'{n} also'}: {text}" for text, n in group.also]
         rows.append((str(n_nodes), group.plugin or _BEFORE_FILTERS, "\n".join(lines)))
-    console.print()
-    layout.table(console, ("nodes", "plugin", "why not"), rows, numeric=(0,))
+    yield GAP
+    yield table(("nodes", "plugin", "why not"), rows, numeric=(0,))
 
 
-def _print_every_node(console: Console, explanation: Explanation) -> None:
+def _every_node_section(explanation: Explanation) -> Document:
     totals = {n.name: n.total for n in explanation.scores.nodes} if explanation.scores is not None else {}
     best = set(explanation.verdict.nodes)
     ordered = sorted(explanation.nodes, key=lambda node: (not node.fits, -totals.get(node.name, 0)))
     zones = any(node.zone for node in ordered)
-    rows, styles = [], []
+    rows, tones = [], []
     for node in ordered:
         verdict = "best" if node.name in best else "fits" if node.fits else "no"
         why = f"score {totals[node.name]}" if node.name in totals else wording(deciding_reasons(node))
@@ -140,29 +136,29 @@ def _print_every_node(console: Console, explanation: Explanation) -> None:
         for i, (plugin, text) in enumerate(lines):
             head = (node.name, *((node.zone,) if zones else ()), verdict) if i == 0 else ("",) * (2 + zones)
             rows.append((*head, plugin, text))
-            styles.append("bold" if node.name in best else "")
-    console.print()
+            tones.append(Tone.STRONG if node.name in best else Tone.PLAIN)
+    yield GAP
     headings = ("node", *(("zone",) if zones else ()), "verdict", "plugin", "why")
-    layout.table(console, headings, rows, styles=styles)
+    yield table(headings, rows, tones=tones)
 
 
-def _print_node(console: Console, explanation: Explanation, node: NodeData, view: View) -> None:
+def _node_section(explanation: Explanation, node: NodeData, view: View) -> Document:
     zone = f" (zone {node.zone})" if node.zone else ""
-    console.print()
+    yield GAP
     if node.fits:
         end = ", and no node is better" if node.name in explanation.verdict.nodes else ""
-        layout.paragraph(console, f"{node.name}{zone}: fits{end}.", "bold")
+        yield Paragraph(f"{node.name}{zone}: fits{end}.", Tone.STRONG)
     elif node.plugin:
         text = f"{node.name}{zone}: does not fit; kube-scheduler stops at {node.plugin}."
-        layout.paragraph(console, text, "bold")
+        yield Paragraph(text, Tone.STRONG)
     else:
-        layout.paragraph(console, f"{node.name}{zone}: does not come into question.", "bold")
-        layout.paragraph(console, _left_by_pre_filter(explanation, node), indent=2)
+        yield Paragraph(f"{node.name}{zone}: does not come into question.", Tone.STRONG)
+        yield Paragraph(_left_by_pre_filter(explanation, node), indent=2)
         return
-    _print_filters(console, explanation, node, every=view.why)
+    yield from _filters_section(explanation, node, every=view.why)
     if explanation.scores is not None and any(scored.name == node.name for scored in explanation.scores.nodes):
-        console.print()
-        print_scores_in_full(console, explanation.scores, only=node.name)
+        yield GAP
+        yield from scores_in_full(explanation.scores, only=node.name)
 
 
 def _left_by_pre_filter(explanation: Explanation, node: NodeData) -> str:
@@ -172,7 +168,7 @@ def _left_by_pre_filter(explanation: Explanation, node: NodeData) -> str:
     return f"{why}: {_BEFORE_FILTERS} leaves {listed(left) or 'no node'}" if left is not None else why
 
 
-def _print_filters(console: Console, explanation: Explanation, node: NodeData, *, every: bool) -> None:
+def _filters_section(explanation: Explanation, node: NodeData, *, every: bool) -> Document:
     """Print what the filters say of a node: all of them, or those that turn it away."""
     by_plugin: dict[str, list[ReasonData]] = {}
     for reason in node.reasons:
@@ -184,36 +180,36 @@ def _print_filters(console: Console, explanation: Explanation, node: NodeData, *
         said = by_plugin.get(name, ())
         rows.append((name, "no" if said else "passes", wording(said)))
     if rows:
-        layout.table(console, ("filter", "verdict", "why"), rows)
+        yield table(("filter", "verdict", "why"), rows)
     if every:
-        print_domains(console, node.reasons)
+        yield from domains_section(node.reasons)
     skipped = [check.plugin for check in explanation.filters if check.skipped]
     if every and skipped:
-        layout.paragraph(console, f"nothing to check for this pod: {', '.join(skipped)}", "dim", indent=2)
+        yield Paragraph(f"nothing to check for this pod: {', '.join(skipped)}", Tone.FAINT, indent=2)
 
 
-def _print_next(console: Console, explanation: Explanation, view: View) -> None:
+def _next_section(explanation: Explanation, view: View) -> Document:
     questions: list[tuple[str, str]] = []
     fits = [node.name for node in explanation.nodes if node.fits]
     others = [node.name for node in explanation.nodes if not node.fits]
     looked_at = explanation.pre_filter is not None and explanation.pre_filter.code == "Success"
     if not looked_at:
         return
+    if explanation.preemption is not None and explanation.preemption.nominated:
+        questions.append(("Who would be evicted", view.preempt_command))
     if not view.nodes:
         if others and not explanation.schedulable:
-            questions.append(("One node, step by step", f"--node {_next_node(explanation, others)} --why"))
+            node = _next_node(explanation, others)
+            questions.append(("One node, step by step", view.command("--node", node, "--why")))
         elif fits and not view.why:
-            questions.append(("Why these scores", "--why"))
+            questions.append(("Why these scores", view.command("--why")))
         if not view.every_node and len(explanation.nodes) > 1:
-            questions.append(("Every node", "--nodes"))
-    elif view.nodes and not view.why:
-        questions.append(("Step by step", f"--node {view.nodes[0]} --why"))
-    elif view.nodes:
-        questions.append(("All nodes", "--nodes"))
-    commands = [(question, f"{view.command} {options}") for question, options in questions]
-    if explanation.preemption is not None and explanation.preemption.nominated:
-        commands.insert(0, ("Who would be evicted", view.preempt_command))
-    print_questions(console, commands)
+            questions.append(("Every node", view.command("--nodes")))
+    elif not view.why:
+        questions.append(("Step by step", view.command("--node", view.nodes[0], "--why")))
+    else:
+        questions.append(("All nodes", view.command("--nodes")))
+    yield from next_questions(questions)
 
 
 def _next_node(explanation: Explanation, others: list[str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -16,8 +15,9 @@ from kschedctl.preemption.budgets import Budget
 from kschedctl.preemption.evaluator import NEVER, NO_VICTIMS, TERMINATING, Candidate, Victim
 from kschedctl.preemption.evaluator import Preemption as Found
 from kschedctl.preemption.shortlist import candidates_enough
+from kschedctl.report.envelope import same_envelope
 from kschedctl.report.explain.admission import refusals
-from kschedctl.report.explain.data import Explanation, NodeData, ReasonData, Result, StatusData
+from kschedctl.report.explain.data import Explanation, NodeData, ReasonData, StatusData
 from kschedctl.report.preempt.data import (
     BudgetData,
     Cause,
@@ -25,16 +25,17 @@ from kschedctl.report.preempt.data import (
     LostAtData,
     NextData,
     NotHelpfulData,
-    Outcome,
     OwnerData,
     PreemptCandidateData,
     Preemption,
     PreemptVerdictData,
     ReplacementData,
+    Result,
     VictimData,
 )
 from kschedctl.scheduler.aftermath import Aftermath, VictimFate, grace_seconds
-from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.decision import Decision, drawn
+from kschedctl.scheduler.decision import Outcome as CycleOutcome
 
 _PREFIX: Final = "preemption: "
 _INELIGIBLE: Final = ((NEVER,), (TERMINATING,))
@@ -90,11 +91,12 @@ def preemption_answer(
     n_looked_at = len(found.run.looked_at) if found is not None and found.run is not None else 0
     taken_at = _taken_at(decision) if candidates else None
     enough = candidates_enough(decision.framework, n_tried)
+    shared = same_envelope(base)
+    shared["warnings"] = (*refusals(base), *base.warnings)
     return Preemption(
+        **shared,
         pod=base.pod,
         verdict=verdict,
-        rules=base.rules,
-        snapshot=base.snapshot,
         status=StatusData(str(found.status.code), "DefaultPreemption", found.status.reasons) if found else None,
         candidates=tuple(_candidate(decision, candidate, taken_at) for candidate in candidates),
         not_helpful=tuple(_not_helpful(decision, base, found)) if found is not None else (),
@@ -103,9 +105,6 @@ def preemption_answer(
         next=_next(decision, found, after(taken)) if found is not None and taken is not None else None,
         preemption_message=", ".join(f"{_PREFIX}{reason}" for reason in said),
         message=base.message,
-        warnings=(*refusals(base), *base.warnings),
-        missing=base.missing,
-        not_modelled=base.not_modelled,
     )
 
 
@@ -113,61 +112,59 @@ def _verdict(
     decision: Decision, base: Explanation, candidates: tuple[Candidate, ...], found: Found | None, seed: int | None
 ) -> PreemptVerdictData:
     result = _outcome(decision, base, candidates, found)
-    if result is Outcome.FITS:
+    if result is Result.FITS:
         text = f"{base.verdict.summary} Nobody need be evicted."
         return PreemptVerdictData(result, text, base.verdict.nodes, base.verdict.picked, violates_budget=False)
     chosen = tuple(sorted((c for c in candidates if not c.lost_at), key=lambda c: c.node))
     nodes = tuple(c.node for c in chosen)
-    picked = nodes[0] if len(nodes) == 1 else None
-    if len(nodes) > 1 and seed is not None:
-        picked = random.Random(seed).choice(nodes)
+    picked = drawn(nodes, seed)
     violates = bool(chosen) and chosen[0].n_violations > 0
     text = _summary(decision, base, result, found, chosen, picked)
     return PreemptVerdictData(result, text, nodes, picked, violates)
 
 
-def _outcome(decision: Decision, base: Explanation, candidates: tuple[Candidate, ...], found: Found | None) -> Outcome:
-    if base.verdict.result is Result.ERROR or (found is not None and found.status.code is Code.ERROR):
-        return Outcome.ERROR
-    if base.verdict.result is Result.GATED:
-        return Outcome.GATED
+def _outcome(decision: Decision, base: Explanation, candidates: tuple[Candidate, ...], found: Found | None) -> Result:
+    if base.verdict.result is CycleOutcome.ERROR or (found is not None and found.status.code is Code.ERROR):
+        return Result.ERROR
+    if base.verdict.result is CycleOutcome.GATED:
+        return Result.GATED
     if decision.best:
-        return Outcome.FITS
+        return Result.FITS
     if found is None:
-        return Outcome.DISABLED
+        return Result.DISABLED
     if candidates:
-        return Outcome.PREEMPTS
+        return Result.PREEMPTS
     if found.status.reasons in _INELIGIBLE:
-        return Outcome.NOT_ELIGIBLE
-    return Outcome.NOT_HELPFUL
+        return Result.NOT_ELIGIBLE
+    return Result.NOT_HELPFUL
 
 
 def _summary(
     decision: Decision,
     base: Explanation,
-    result: Outcome,
+    result: Result,
     found: Found | None,
     chosen: tuple[Candidate, ...],
     picked: str | None,
 ) -> str:
     pod = base.pod
     name = f"{pod.namespace}/{pod.name}"
-    if result is Outcome.GATED or (result is Outcome.ERROR and not found):
+    if result is Result.GATED or (result is Result.ERROR and not found):
         return base.verdict.summary
-    if result is Outcome.ERROR and found is not None:
+    if result is Result.ERROR and found is not None:
         return f"kube-scheduler gives up on {name} with an error: {found.status.message}"
     start = f"{name} runs on {pod.node_name}. Scheduled anew, it" if pod.node_name else name
     nowhere = f"{start} fits on none of {counted(base.snapshot.nodes, 'node')}"
     match result:
-        case Outcome.DISABLED:
+        case Result.DISABLED:
             return f"{nowhere}. Profile {pod.scheduler_name} has no DefaultPreemption: nobody is evicted."
-        case Outcome.NOT_ELIGIBLE if found is not None and found.status.reasons == (TERMINATING,):
+        case Result.NOT_ELIGIBLE if found is not None and found.status.reasons == (TERMINATING,):
             return (
                 f"{nowhere}, and waits: a pod that was evicted for it is still stopping on {pod.nominated_node_name}."
             )
-        case Outcome.NOT_ELIGIBLE:
+        case Result.NOT_ELIGIBLE:
             return f"{nowhere}, and may not evict anyone: its preemptionPolicy is Never."
-        case Outcome.NOT_HELPFUL:
+        case Result.NOT_HELPFUL:
             return f"{nowhere}, and evicting pods does not help."
     where = picked or f"one of {listed([c.node for c in chosen])} (kube-scheduler picks at random)"
     if picked and len(chosen) > 1:

@@ -7,26 +7,15 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-import msgspec
 from msgspec import Meta
 
-from kschedctl.report.explain.data import (
-    API_VERSION,
-    Data,
-    MissingData,
-    NodeData,
-    NotModelledData,
-    PodData,
-    RulesData,
-    SnapshotData,
-    StatusData,
-    WorkloadData,
-)
+from kschedctl.report.envelope import Answer, AnswerList, Data, json_schema
+from kschedctl.report.explain.data import NodeData, PodData, StatusData, WorkloadData
 
 
-class Outcome(StrEnum):
+class Result(StrEnum):
     """What becomes of a pod."""
 
     FITS = "fits"
@@ -41,7 +30,7 @@ class Outcome(StrEnum):
 class PreemptVerdictData(Data, frozen=True):
     """What comes of it."""
 
-    result: Annotated[Outcome, Meta(description="Whether it fits, evicts others, cannot be helped so, or may not.")]
+    result: Annotated[Result, Meta(description="Whether it fits, evicts others, cannot be helped so, or may not.")]
     summary: Annotated[str, Meta(description="One or two sentences.")]
     nodes: Annotated[
         tuple[str, ...], Meta(description="Where it goes or is nominated to; chance decides among several.")
@@ -147,16 +136,12 @@ class NextData(Data, frozen=True):
     loses_nomination: Annotated[tuple[str, ...], Meta(description="Pods that are no longer nominated to the node.")]
 
 
-class Preemption(Data, frozen=True, kw_only=True):
+class Preemption(Answer, frozen=True, kw_only=True):
     """The answer for one pod."""
 
-    api_version: Literal["kschedctl/v1"] = API_VERSION
-    kind: Literal["Preemption"] = "Preemption"
     pod: PodData
     workload: Annotated[WorkloadData | None, Meta(description="null for a pod that stands for itself.")] = None
     verdict: PreemptVerdictData
-    rules: RulesData
-    snapshot: SnapshotData
     status: Annotated[StatusData | None, Meta(description="What DefaultPreemption says; null where it is not asked.")]
     candidates: Annotated[tuple[PreemptCandidateData, ...], Meta(description="The nominated first, then the closest.")]
     not_helpful: Annotated[tuple[NotHelpfulData, ...], Meta(description="The nodes where evicting pods does not help.")]
@@ -167,19 +152,11 @@ class Preemption(Data, frozen=True, kw_only=True):
     next: NextData | None
     preemption_message: Annotated[str, Meta(description="The part of the event that preemption adds.")]
     message: Annotated[str, Meta(description="The text of the FailedScheduling event; empty where the pod fits.")]
-    warnings: tuple[str, ...]
-    missing: tuple[MissingData, ...]
-    not_modelled: tuple[NotModelledData, ...]
-
-    @property
-    def complete(self) -> bool:
-        """Whether nothing that bears on the answer is missing or not modelled."""
-        return not self.missing and not self.not_modelled
 
     @property
     def helped(self) -> bool:
         """Whether the pod would be scheduled, now or once its victims are gone."""
-        return self.verdict.result in (Outcome.FITS, Outcome.PREEMPTS)
+        return self.verdict.result in (Result.FITS, Result.PREEMPTS)
 
     @property
     def chosen(self) -> tuple[PreemptCandidateData, ...]:
@@ -187,12 +164,14 @@ class Preemption(Data, frozen=True, kw_only=True):
         picked = self.verdict.picked
         return tuple(c for c in self.candidates if c.lost_at is None and picked in (None, c.name))
 
+    def names(self, *, single: bool = True) -> str:
+        """The victims, a line each."""
+        return "".join(f"{victim.name}\n" for candidate in self.chosen for victim in candidate.victims)
 
-class PreemptionList(Data, frozen=True, kw_only=True):
+
+class PreemptionList(AnswerList, frozen=True, kw_only=True):
     """The answers for several pods."""
 
-    api_version: Literal["kschedctl/v1"] = API_VERSION
-    kind: Literal["PreemptionList"] = "PreemptionList"
     items: tuple[Preemption, ...]
 
 
@@ -207,11 +186,9 @@ class TakerData(Data, frozen=True):
     violates_budget: Annotated[bool, Meta(description="Whether this eviction breaks a disruption budget.")]
 
 
-class Threat(Data, frozen=True, kw_only=True):
+class Threat(Answer, frozen=True, kw_only=True):
     """Who would evict a pod."""
 
-    api_version: Literal["kschedctl/v1"] = API_VERSION
-    kind: Literal["Threat"] = "Threat"
     victim: Annotated[str, Meta(description="As namespace/name.")]
     priority: int
     priority_class_name: str
@@ -223,18 +200,18 @@ class Threat(Data, frozen=True, kw_only=True):
     ]
     safe_class: Annotated[str, Meta(description="The lowest PriorityClass that has it; empty where there is none.")]
     pending: Annotated[int, Meta(description="How many pending pods were asked.")]
-    rules: RulesData
-    snapshot: SnapshotData
-    warnings: tuple[str, ...]
+
+    def names(self, *, single: bool = True) -> str:
+        """The pods that would evict it, a line each."""
+        return "".join(f"{taker.name}\n" for taker in self.takers)
 
 
 def schema() -> dict[str, Any]:
     """The JSON Schema of what ``-o json`` prints."""
-    kinds, parts = msgspec.json.schema_components((Preemption, PreemptionList, Threat), ref_template="#/$defs/{name}")
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "kschedctl preempt -o json",
-        "description": "One answer, or a list of them where several pods may be meant; a Threat with --victim.",
-        "oneOf": list(kinds),
-        "$defs": parts,
-    }
+    return json_schema(
+        "preempt",
+        "One answer, or a list of them where several pods may be meant; a Threat with --victim.",
+        Preemption,
+        PreemptionList,
+        Threat,
+    )

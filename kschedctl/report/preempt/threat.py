@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from kschedctl.api.pod import Pod
 from kschedctl.api.wording import counted
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.report.frame import print_cautions, print_header, print_questions
+from kschedctl.report.document import GAP, Document, Paragraph, Phrases, Tone, table
+from kschedctl.report.envelope import Provenance, envelope
+from kschedctl.report.frame import cautions, header, next_questions
 from kschedctl.report.preempt.data import TakerData, Threat
-from kschedctl.report.provenance import Provenance, rules_data, snapshot_data, warnings
-from kschedctl.report.render import layout
 from kschedctl.scheduler.pending import Taker, pending_pods
 from kschedctl.scheduler.pending import Threat as Found
 
-if TYPE_CHECKING:
-    from rich.console import Console
 
-
-def threat_answer(found: Found, victim: Pod, provenance: Provenance, cluster: Cluster) -> Threat:
+def threat_answer(found: Found, victim: Pod, provenance: Provenance, cluster: Cluster, *, node_name: str) -> Threat:
     """Put into data who would evict a pod.
 
     Parameters
@@ -32,21 +28,21 @@ def threat_answer(found: Found, victim: Pod, provenance: Provenance, cluster: Cl
         What the answer rests on.
     cluster : Cluster
         The cluster.
+    node_name : str
+        Where the pod runs; empty where it does not.
     """
     takers = tuple(_taker(taker, victim) for taker in found.takers)
     return Threat(
         victim=victim.key,
         priority=victim.spec.priority or 0,
         priority_class_name=victim.spec.priority_class_name,
-        node=provenance.node_name,
-        summary=_summary(found, victim, provenance.node_name, takers),
+        node=node_name,
+        summary=_summary(found, victim, node_name, takers),
         takers=takers,
         safe_priority=found.safe_priority,
         safe_class=found.safe_class,
         pending=len(pending_pods(cluster)),
-        rules=rules_data(provenance.release_choice),
-        snapshot=snapshot_data(cluster, provenance),
-        warnings=warnings(provenance),
+        **envelope(cluster, provenance),
     )
 
 
@@ -73,13 +69,11 @@ def _summary(found: Found, victim: Pod, node: str, takers: tuple[TakerData, ...]
     return f"{victim.key} {may} be evicted from {node} by {whom}."
 
 
-def print_threat(console: Console, answer: Threat, now: datetime, command: str) -> None:
+def threat_document(answer: Threat, now: datetime, command: str) -> Document:
     """Print who would evict a pod.
 
     Parameters
     ----------
-    console : Console
-        Where to.
     answer : Threat
         The answer.
     now : datetime
@@ -87,10 +81,10 @@ def print_threat(console: Console, answer: Threat, now: datetime, command: str) 
     command : str
         The command about one of the pending pods, the first of them.
     """
-    layout.paragraph(console, answer.summary, "bold red" if answer.takers else "bold green")
+    yield Paragraph(answer.summary, Tone.BAD if answer.takers else Tone.GOOD)
     of_class = f" ({answer.priority_class_name})" if answer.priority_class_name else ""
-    layout.parts(console, (f"priority {answer.priority}{of_class}", f"{counted(answer.pending, 'pod')} pending"))
-    print_header(console, None, answer.rules, answer.snapshot, now)
+    yield Phrases((f"priority {answer.priority}{of_class}", f"{counted(answer.pending, 'pod')} pending"))
+    yield from header(answer, now)
     if answer.takers:
         rows = [
             (
@@ -102,14 +96,14 @@ def print_threat(console: Console, answer: Threat, now: datetime, command: str) 
             )
             for taker in answer.takers
         ]
-        console.print()
+        yield GAP
         headings = ("would evict it", "priority", "class", "for sure", "disruption budget")
-        layout.table(console, headings, rows, numeric=(1,))
-        console.print()
-        layout.paragraph(console, _safe(answer))
-    print_cautions(console, answer.warnings, (), ())
+        yield table(headings, rows, numeric=(1,))
+        yield GAP
+        yield Paragraph(_safe(answer))
+    yield from cautions(answer)
     if answer.takers:
-        print_questions(console, [("Why this one", command)])
+        yield from next_questions([("Why this one", command)])
 
 
 def _safe(answer: Threat) -> str:

@@ -4,30 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from kschedctl.api.wording import counted, listed
-from kschedctl.report.frame import print_cautions, print_header
-from kschedctl.report.render import layout
+from kschedctl.report.document import GAP, Document, Paragraph, Tone, Verbatim, table
+from kschedctl.report.frame import cautions, header
 from kschedctl.report.verify.data import BoundCountsData, InfeasiblePodData, PendingPodData, VerificationData
-from kschedctl.scheduler.verify import Outcome
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from kschedctl.scheduler.verify import Match
 
 _HEADINGS = {
-    Outcome.EQUAL: "The same message",
-    Outcome.NOT_TRIED: "Not tried yet by kube-scheduler; our answer",
+    Match.EQUAL: "The same message",
+    Match.NOT_TRIED: "Not tried yet by kube-scheduler; our answer",
 }
 
 
-def print_verification(console: Console, found: VerificationData, now: datetime, *, wide: bool) -> None:
+def document(found: VerificationData, now: datetime, *, wide: bool) -> Document:
     """Print a comparison.
 
     Parameters
     ----------
-    console : Console
-        Where to.
     found : VerificationData
         The comparison.
     now : datetime
@@ -35,35 +29,35 @@ def print_verification(console: Console, found: VerificationData, now: datetime,
     wide : bool
         Whether every pod is named.
     """
-    layout.paragraph(console, found.summary, "bold green" if found.equal else "bold red")
-    print_header(console, None, found.rules, found.snapshot, now)
+    yield Paragraph(found.summary, Tone.GOOD if found.equal else Tone.BAD)
+    yield from header(found, now)
     for pod in found.pending_pods:
-        if pod.outcome is Outcome.DIFFERENT:
-            _print_pending(console, pod)
+        if pod.outcome is Match.DIFFERENT:
+            yield from _pending_section(pod)
     for outcome, heading in _HEADINGS.items():
-        _print_messages(console, found, outcome, heading, wide=wide)
-    _print_infeasible(console, found.infeasible_pods)
+        yield from _messages_section(found, outcome, heading, wide=wide)
+    yield from _infeasible_section(found.infeasible_pods)
     left_out = list(_left_out(found, found.bound))
     if left_out:
-        console.print()
-        layout.paragraph(console, f"not compared: {', '.join(left_out)}", "dim")
-    print_cautions(console, found.warnings, (), ())
+        yield GAP
+        yield Paragraph(f"not compared: {', '.join(left_out)}", Tone.FAINT)
+    yield from cautions(found)
 
 
-def _print_pending(console: Console, pod: PendingPodData) -> None:
-    console.print()
-    layout.paragraph(console, f"{pod.namespace}/{pod.name}: another message", "bold")
-    layout.verbatim(console, f"kube-scheduler: {pod.theirs}")
-    layout.verbatim(console, f"kschedctl:      {pod.ours}")
-    _print_causes(console, pod.causes)
+def _pending_section(pod: PendingPodData) -> Document:
+    yield GAP
+    yield Paragraph(f"{pod.namespace}/{pod.name}: another message", Tone.STRONG)
+    yield Verbatim(f"kube-scheduler: {pod.theirs}")
+    yield Verbatim(f"kschedctl:      {pod.ours}")
+    yield from _causes_section(pod.causes)
 
 
-def _print_causes(console: Console, causes: tuple[str, ...]) -> None:
+def _causes_section(causes: tuple[str, ...]) -> Document:
     for i, cause in enumerate(causes):
-        layout.paragraph(console, f"{'likely because' if i == 0 else '            or'} {cause}", "yellow", indent=2)
+        yield Paragraph(f"{'likely because' if i == 0 else '            or'} {cause}", Tone.CAUTION, indent=2)
 
 
-def _print_messages(console: Console, found: VerificationData, outcome: Outcome, heading: str, *, wide: bool) -> None:
+def _messages_section(found: VerificationData, outcome: Match, heading: str, *, wide: bool) -> Document:
     """Print the messages of pods with one outcome, each once with the pods that have it."""
     by_message: dict[str, list[str]] = {}
     for pod in found.pending_pods:
@@ -71,18 +65,18 @@ def _print_messages(console: Console, found: VerificationData, outcome: Outcome,
             by_message.setdefault(pod.ours, []).append(f"{pod.namespace}/{pod.name}")
     if not by_message:
         return
-    console.print()
-    layout.paragraph(console, heading, "bold")
+    yield GAP
+    yield Paragraph(heading, Tone.STRONG)
     for message, names in by_message.items():
-        layout.paragraph(console, listed(names, most=len(names)) if wide else listed(names), indent=2)
-        layout.verbatim(console, message, indent=4)
+        yield Paragraph(listed(names, most=len(names)) if wide else listed(names), indent=2)
+        yield Verbatim(message, indent=4)
 
 
-def _print_infeasible(console: Console, pods: tuple[InfeasiblePodData, ...]) -> None:
+def _infeasible_section(pods: tuple[InfeasiblePodData, ...]) -> Document:
     if not pods:
         return
-    console.print()
-    layout.paragraph(console, "Would not fit on their nodes any more", "bold")
+    yield GAP
+    yield Paragraph("Would not fit on their nodes any more", Tone.STRONG)
     rows = [
         (
             f"{pod.namespace}/{pod.name}",
@@ -92,7 +86,7 @@ def _print_infeasible(console: Console, pods: tuple[InfeasiblePodData, ...]) -> 
         )
         for pod in pods
     ]
-    layout.table(console, ("pod", "node", "plugin", "why"), rows)
+    yield table(("pod", "node", "plugin", "why"), rows)
 
 
 def _left_out(found: VerificationData, bound: BoundCountsData) -> Iterator[str]:

@@ -8,7 +8,7 @@ from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.api.well_known import zone_of
 from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.report.provenance import Provenance, missing_data, rules_data, snapshot_data, warnings
+from kschedctl.report.envelope import Provenance, envelope
 from kschedctl.report.volumes.data import (
     ClaimData,
     ClaimVolumes,
@@ -52,10 +52,7 @@ def claim_answer(
     """
     nodes = _nodes(on_nodes, cluster) if on_nodes is not None and not _volumes_unknown(provenance) else None
     return ClaimVolumes(
-        rules=rules_data(provenance.release_choice),
-        snapshot=snapshot_data(cluster, provenance),
-        warnings=warnings(provenance),
-        missing=missing_data(provenance),
+        **envelope(cluster, provenance),
         claim=_claim(found, nodes or (), 0, provenance),
         nodes=nodes,
     )
@@ -77,10 +74,7 @@ def pod_answer(found: PodOverview, cluster: Cluster, provenance: Provenance) -> 
     nodes = () if unknown else _nodes(found.nodes, cluster)
     claims = tuple(_claim(claim, nodes, i, provenance) for i, claim in enumerate(found.claims))
     return PodVolumes(
-        rules=rules_data(provenance.release_choice),
-        snapshot=snapshot_data(cluster, provenance),
-        warnings=warnings(provenance),
-        missing=missing_data(provenance),
+        **envelope(cluster, provenance),
         pod=found.pod.key,
         summary=(
             f"Where {found.pod.key} can run is not known: the snapshot does not have its volumes."

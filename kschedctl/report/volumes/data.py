@@ -5,12 +5,12 @@ The form is part of the public interface. ``schema/volumes.json`` describes it a
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Iterable
+from typing import Annotated, Any
 
-import msgspec
 from msgspec import Meta
 
-from kschedctl.report.explain.data import API_VERSION, Data, MissingData, RulesData, SnapshotData
+from kschedctl.report.envelope import Answer, AnswerList, Data, json_schema
 from kschedctl.volumes.controller import Action
 from kschedctl.volumes.on_nodes import Verdict
 
@@ -90,22 +90,7 @@ class ClaimData(Data, frozen=True, kw_only=True):
     usable: Annotated[bool, Meta(description="Whether it has a volume, or may get one.")]
 
 
-class _Answer(Data, frozen=True, kw_only=True):
-    """What all answers have."""
-
-    api_version: Literal["kschedctl/v1"] = API_VERSION
-    rules: RulesData
-    snapshot: SnapshotData
-    warnings: tuple[str, ...]
-    missing: tuple[MissingData, ...]
-
-    @property
-    def complete(self) -> bool:
-        """Whether nothing that bears on the answer is missing."""
-        return not self.missing
-
-
-class ClaimVolumes(_Answer, frozen=True, kw_only=True, tag_field="kind"):
+class ClaimVolumes(Answer, frozen=True, kw_only=True):
     """The answer for one claim."""
 
     claim: ClaimData
@@ -119,8 +104,12 @@ class ClaimVolumes(_Answer, frozen=True, kw_only=True, tag_field="kind"):
         """Whether the claim has a volume, or may get one."""
         return self.claim.usable
 
+    def names(self, *, single: bool = True) -> str:
+        """The volume that the claim has or would get."""
+        return _volume_names((self.claim,))
 
-class PodVolumes(_Answer, frozen=True, kw_only=True, tag_field="kind"):
+
+class PodVolumes(Answer, frozen=True, kw_only=True):
     """The answer for one pod."""
 
     pod: Annotated[str, Meta(description="As namespace/name.")]
@@ -139,24 +128,27 @@ class PodVolumes(_Answer, frozen=True, kw_only=True, tag_field="kind"):
         """Whether its claims leave the pod any node."""
         return not self.problem and not self.conflict
 
+    def names(self, *, single: bool = True) -> str:
+        """The volumes that its claims have or would get, a line each."""
+        return _volume_names(self.claims)
 
-class VolumesList(Data, frozen=True, kw_only=True):
+
+class VolumesList(AnswerList, frozen=True, kw_only=True):
     """The answers for several claims or pods."""
 
-    api_version: Literal["kschedctl/v1"] = API_VERSION
-    kind: Literal["VolumesList"] = "VolumesList"
     items: tuple[ClaimVolumes | PodVolumes, ...]
+
+
+def _volume_names(claims: Iterable[ClaimData]) -> str:
+    return "".join(f"persistentvolume/{c.controller.volume}\n" for c in claims if c.controller.volume)
 
 
 def schema() -> dict[str, Any]:
     """The JSON Schema of what ``-o json`` prints."""
-    kinds, parts = msgspec.json.schema_components(
-        (ClaimVolumes, PodVolumes, VolumesList), ref_template="#/$defs/{name}"
+    return json_schema(
+        "volumes",
+        "One answer, or a list of them where several claims or pods may be meant.",
+        ClaimVolumes,
+        PodVolumes,
+        VolumesList,
     )
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "kschedctl volumes -o json",
-        "description": "One answer, or a list of them where several claims or pods may be meant.",
-        "oneOf": list(kinds),
-        "$defs": parts,
-    }

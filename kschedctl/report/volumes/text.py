@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from kschedctl.api.wording import counted, listed
-from kschedctl.report.frame import print_cautions, print_header, print_questions
-from kschedctl.report.render import layout
+from kschedctl.report.document import GAP, Document, Paragraph, Phrases, Tone, Verbatim, table
+from kschedctl.report.envelope import together
+from kschedctl.report.frame import cautions, header, next_questions
 from kschedctl.report.volumes.data import (
     ClaimData,
     ClaimVolumes,
@@ -21,9 +22,6 @@ from kschedctl.report.volumes.data import (
 )
 from kschedctl.volumes.controller import Action
 from kschedctl.volumes.on_nodes import Verdict
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 #: How many volumes are named in a row.
 _NAMED: Final = 3
@@ -77,39 +75,39 @@ class VolumesView:
     every: bool = False
 
 
-def print_claim(console: Console, answer: ClaimVolumes, view: VolumesView) -> None:
+def claim_document(answer: ClaimVolumes, view: VolumesView) -> Document:
     """Print the answer for one claim."""
     claim = answer.claim
-    layout.paragraph(console, claim.summary, "bold green" if claim.usable else "bold red")
-    layout.parts(console, _about(claim))
-    print_header(console, None, answer.rules, answer.snapshot, view.now)
-    _print_trap(console, (claim,))
-    _print_controller(console, claim, every=view.every)
-    _print_nodes(console, answer.nodes or (), every=view.every)
-    print_cautions(console, answer.warnings, answer.missing, ())
-    print_questions(console, view.questions)
+    yield Paragraph(claim.summary, Tone.GOOD if claim.usable else Tone.BAD)
+    yield Phrases(tuple(_about(claim)))
+    yield from header(answer, view.now)
+    yield from _trap_section((claim,))
+    yield from _controller_section(claim, every=view.every)
+    yield from _nodes_section(answer.nodes or (), every=view.every)
+    yield from cautions(answer)
+    yield from next_questions(view.questions)
 
 
-def print_pod(console: Console, answer: PodVolumes, view: VolumesView) -> None:
+def pod_document(answer: PodVolumes, view: VolumesView) -> Document:
     """Print the answer for one pod."""
-    layout.paragraph(console, answer.summary, "bold green" if answer.usable else "bold red")
-    print_header(console, None, answer.rules, answer.snapshot, view.now)
+    yield Paragraph(answer.summary, Tone.GOOD if answer.usable else Tone.BAD)
+    yield from header(answer, view.now)
     if answer.claims:
-        console.print()
-        _print_table(console, answer.claims, with_pods=False)
-    _print_trap(console, answer.claims)
+        yield GAP
+        yield from _table_section(answer.claims, with_pods=False)
+    yield from _trap_section(answer.claims)
     if answer.claims and not answer.problem:
-        _print_nodes(console, answer.nodes, every=view.every)
+        yield from _nodes_section(answer.nodes, every=view.every)
     if view.every:
         for claim in answer.claims:
-            console.print()
-            layout.paragraph(console, claim.name, "bold")
-            _print_controller(console, claim, every=True)
-    print_cautions(console, answer.warnings, answer.missing, ())
-    print_questions(console, view.questions)
+            yield GAP
+            yield Paragraph(claim.name, Tone.STRONG)
+            yield from _controller_section(claim, every=True)
+    yield from cautions(answer)
+    yield from next_questions(view.questions)
 
 
-def print_claims(console: Console, answers: Sequence[ClaimVolumes], view: VolumesView) -> None:
+def list_document(answers: Sequence[ClaimVolumes], view: VolumesView) -> Document:
     """Print several claims, a row each; there is at least one."""
     claims = [answer.claim for answer in answers]
     bound = sum(claim.usable and claim.controller.action is Action.KEEP for claim in claims)
@@ -123,16 +121,16 @@ def print_claims(console: Console, answers: Sequence[ClaimVolumes], view: Volume
     if trapped:
         verdicts.append(f"{trapped} tied to a zone before any pod is placed")
     text = f"{counted(len(claims), 'claim')}: {', '.join(verdicts)}."
-    layout.paragraph(console, text, "bold red" if stuck else "bold yellow" if trapped else "bold green")
-    print_header(console, None, answers[0].rules, answers[0].snapshot, view.now)
-    console.print()
-    _print_table(console, claims, with_pods=True)
-    _print_trap(console, claims)
-    print_cautions(console, answers[0].warnings, tuple(dict.fromkeys(m for a in answers for m in a.missing)), ())
-    print_questions(console, view.questions)
+    yield Paragraph(text, Tone.BAD if stuck else Tone.MIXED if trapped else Tone.GOOD)
+    yield from header(answers[0], view.now)
+    yield GAP
+    yield from _table_section(claims, with_pods=True)
+    yield from _trap_section(claims)
+    yield from cautions(together(answers))
+    yield from next_questions(view.questions)
 
 
-def _print_table(console: Console, claims: Sequence[ClaimData], *, with_pods: bool) -> None:
+def _table_section(claims: Sequence[ClaimData], *, with_pods: bool) -> Document:
     rows = []
     for claim in claims:
         without_node = not claim.usable and claim.controller.action in (Action.KEEP, Action.BIND)
@@ -142,7 +140,7 @@ def _print_table(console: Console, claims: Sequence[ClaimData], *, with_pods: bo
         state = _STATES[controller.action].format(volume=controller.volume, provisioner=controller.provisioner)
         rows.append((claim.name, claim.size or "-", claim.storage_class or "-", state, zones, *pods))
     headings = ("claim", "size", "class", "volume", "only in zone", *(("pods",) if with_pods else ()))
-    layout.table(console, headings, rows, numeric=(1,))
+    yield table(headings, rows, numeric=(1,))
 
 
 def _about(claim: ClaimData) -> Iterator[str]:
@@ -156,28 +154,28 @@ def _about(claim: ClaimData) -> Iterator[str]:
     yield f"used by {listed(claim.pods, most=_NAMED)}" if claim.pods else "used by no pod"
 
 
-def _print_trap(console: Console, claims: Sequence[ClaimData]) -> None:
+def _trap_section(claims: Sequence[ClaimData]) -> Document:
     # One claim of several alike is enough to tell.
     traps = {(c.trap.storage_class, c.trap.zones): c.trap for c in reversed(claims) if c.trap is not None}
     shown = list(traps.values())[::-1]
     for trap in shown:
-        console.print()
-        layout.paragraph(console, f"{trap.explanation} {trap.advice if trap is shown[-1] else ''}", "yellow")
+        yield GAP
+        yield Paragraph(f"{trap.explanation} {trap.advice if trap is shown[-1] else ''}", Tone.CAUTION)
 
 
-def _print_controller(console: Console, claim: ClaimData, *, every: bool) -> None:
+def _controller_section(claim: ClaimData, *, every: bool) -> Document:
     controller = claim.controller
-    console.print()
-    layout.paragraph(console, f"The PersistentVolume controller {controller.summary}.")
+    yield GAP
+    yield Paragraph(f"The PersistentVolume controller {controller.summary}.")
     if controller.message:
-        layout.paragraph(console, "and writes", indent=2)
-        layout.verbatim(console, controller.message, indent=4)
+        yield Paragraph("and writes", indent=2)
+        yield Verbatim(controller.message, indent=4)
     if controller.not_taken:
         would_do = _LATER if controller.action in _WAITING else _ANOTHER
         show = _volumes_one_by_one if every else _volumes_in_groups
         rows = show(controller.not_taken, would_do)
-        console.print()
-        layout.table(console, ("volumes", "why not"), rows)
+        yield GAP
+        yield table(("volumes", "why not"), rows)
 
 
 def _volumes_one_by_one(volumes: Iterable[NotTakenData], would_do: str) -> Iterator[tuple[str, str]]:
@@ -212,13 +210,13 @@ def _merged(mismatches: Sequence[MismatchData]) -> str:
     return _mismatch(MismatchData(first.field, first.wanted, has))
 
 
-def _print_nodes(console: Console, nodes: Sequence[NodeVolumesData], *, every: bool) -> None:
+def _nodes_section(nodes: Sequence[NodeVolumesData], *, every: bool) -> Document:
     if not nodes:
         return
-    console.print()
+    yield GAP
     if every:
         rows = [(n.name, n.zone or "-", "yes" if n.usable else "no", _on_node(n)) for n in nodes]
-        layout.table(console, ("node", "zone", "usable", "a pod there"), rows)
+        yield table(("node", "zone", "usable", "a pod there"), rows)
         return
     groups: dict[tuple[bool, str], list[NodeVolumesData]] = {}
     for node in nodes:
@@ -227,7 +225,7 @@ def _print_nodes(console: Console, nodes: Sequence[NodeVolumesData], *, every: b
     rows = [
         (str(len(members)), _zones(members), "yes" if usable else "no", text) for (usable, text), members in ordered
     ]
-    layout.table(console, ("nodes", "zones", "usable", "a pod there"), rows, numeric=(0,))
+    yield table(("nodes", "zones", "usable", "a pod there"), rows, numeric=(0,))
 
 
 def _zones(nodes: Sequence[NodeVolumesData]) -> str:

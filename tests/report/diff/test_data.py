@@ -12,7 +12,6 @@ import jsonschema
 import msgspec
 import pytest
 from hypothesis import given
-from rich.console import Console
 
 import kschedctl.report
 from kschedctl.api.pod import Pod
@@ -20,12 +19,12 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.releases.choice import choose_release
 from kschedctl.report.diff.answer import Answered, compare
 from kschedctl.report.diff.data import Diff, Part, PodChangeData, SideData, schema
-from kschedctl.report.diff.text import DiffView, group_alike, print_diff
+from kschedctl.report.diff.text import DiffView, document, group_alike
+from kschedctl.report.envelope import MissingData, Provenance, envelope
 from kschedctl.report.explain.answer import explanation
-from kschedctl.report.explain.data import MissingData
-from kschedctl.report.provenance import Provenance, rules_data, snapshot_data
-from kschedctl.report.render.data import as_json
+from kschedctl.report.render.json import as_json
 from tests.builders import decide, make_cluster, make_node, make_pod
+from tests.report.printing import lines
 from tests.strategies import World, worlds
 
 SCHEMA = Path(kschedctl.report.__file__).parent / "schema" / "diff.json"
@@ -180,9 +179,7 @@ def test_nothing_changes_between_a_cluster_and_itself(world: World) -> None:
 
 def _diff(changed: Iterable[PodChangeData]) -> Diff:
     cluster = make_cluster([BIG])
-    rests_on = provenance(cluster)
-    data = snapshot_data(cluster, rests_on)
-    side = SideData(rules_data(rests_on.release_choice), data, "", (), (), ())
+    side = SideData(**envelope(cluster, provenance(cluster)), config="")
     return Diff(before=side, after=side, pods=9, changed=tuple(changed), nodes_gone=(), nodes_new=("big",))
 
 
@@ -201,11 +198,10 @@ def test_answers_are_valid_by_the_schema() -> None:
     jsonschema.validate(value, schema(), cls=jsonschema.Draft202012Validator)
 
 
-def test_what_is_missing_for_many_pods_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_missing_for_many_pods_is_told_once() -> None:
     diff = _diff(())
     missing = tuple(MissingData("ReplicaSet", f"{name} belongs to one", "scores can differ") for name in "abc")
     diff = msgspec.structs.replace(diff, after=msgspec.structs.replace(diff.after, missing=missing))
-    print_diff(Console(width=100), diff, DiffView(now=datetime.now(UTC)))
-    printed = capsys.readouterr().out
+    printed = "\n".join(lines(document(diff, DiffView(now=datetime.now(UTC))), 100))
     assert "a belongs to one (and 2 alike): scores can differ" in printed
     assert "b belongs" not in printed

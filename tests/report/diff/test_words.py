@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kschedctl.report.diff.data import Outcome, OutcomeData, Part
+from kschedctl.report.diff.data import OutcomeData, Part, SideOutcome
 from kschedctl.report.diff.words import describe
 
 
@@ -18,5 +18,5 @@ from kschedctl.report.diff.words import describe
     ids=["loses its last node", "gains a node", "another node"],
 )
 def test_pod_that_is_not_tried(before: tuple[str, ...], after: tuple[str, ...], said: str) -> None:
-    old, new = (OutcomeData(Outcome.GATED, nodes=nodes) for nodes in (before, after))
+    old, new = (OutcomeData(SideOutcome.GATED, nodes=nodes) for nodes in (before, after))
     assert describe(old, new, (Part.WINNER,), ()) == (said,)

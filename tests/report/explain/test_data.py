@@ -15,10 +15,12 @@ from kschedctl.api.defaults import default_pod
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.releases.choice import choose_release
+from kschedctl.report.envelope import Provenance
 from kschedctl.report.explain.answer import exact_quantity, explanation
-from kschedctl.report.explain.data import Explanation, ExplanationList, Result, schema
-from kschedctl.report.provenance import Provenance
-from kschedctl.report.render.data import as_json, as_names, as_yaml
+from kschedctl.report.explain.data import Explanation, ExplanationList, schema
+from kschedctl.report.render.json import as_json
+from kschedctl.report.render.yaml import as_yaml
+from kschedctl.scheduler.decision import Outcome
 from kschedctl.scheduler.missing import find_missing
 from kschedctl.scheduler.scheduler import Scheduler
 from tests.builders import make_cluster, make_node, make_pod
@@ -31,10 +33,8 @@ def explain(cluster: Cluster, pod: Pod, *, seed: int | None = None) -> Explanati
     pod = default_pod(pod)
     decision = Scheduler(cluster, choice.release).explain(admit(pod, cluster, release=choice.release).pod)
     missing = find_missing(cluster, pod)
-    provenance = Provenance(
-        release_choice=choice, paths=("here",), n_pods=len(cluster.pods), missing=missing, seed=seed
-    )
-    return explanation(decision, provenance)
+    provenance = Provenance(release_choice=choice, paths=("here",), n_pods=len(cluster.pods), missing=missing)
+    return explanation(decision, provenance, seed=seed)
 
 
 ANSWERS = {
@@ -94,13 +94,13 @@ def test_yaml_is_the_same_data() -> None:
 
 def test_names_are_the_nodes_it_can_go_to() -> None:
     tied = make_cluster([make_node("b"), make_node("a")])
-    assert as_names([explain(tied, make_pod())]) == "node/a\nnode/b\n"
-    assert as_names([explain(tied, make_pod(), seed=1)]) in ("node/a\n", "node/b\n")
-    assert as_names([explain(tied, make_pod())], single=False) == "pod/default/pod node/a\npod/default/pod node/b\n"
-    assert as_names([explain(*ANSWERS["fits nowhere"])]) == ""
+    assert explain(tied, make_pod()).names() == "node/a\nnode/b\n"
+    assert explain(tied, make_pod(), seed=1).names() in ("node/a\n", "node/b\n")
+    assert explain(tied, make_pod()).names(single=False) == "pod/default/pod node/a\npod/default/pod node/b\n"
+    assert explain(*ANSWERS["fits nowhere"]).names() == ""
     gated = explain(tied, make_pod(schedulingGates=[{"name": "wait"}]))
-    assert (gated.verdict.result, gated.verdict.nodes) == (Result.GATED, ("a", "b"))
-    assert as_names([gated]) == ""
+    assert (gated.verdict.result, gated.verdict.nodes) == (Outcome.GATED, ("a", "b"))
+    assert gated.names() == ""
 
 
 def test_same_seed_picks_the_same_node() -> None:

@@ -5,19 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from kschedctl.report.explain.data import ReasonData
-from kschedctl.report.explain.domains import print_domains
+from kschedctl.report.explain.domains import domains_section
+from tests.report.printing import lines
 
 SKEW = {"topologyKey": "zone", "domain": "a", "matching": 2, "minimum": 0, "skew": 3, "maxSkew": 1}
 
 
 def printed(data: dict[str, Any]) -> list[str]:
-    console = Console(width=100, highlight=False)
-    with console.capture() as capture:
-        print_domains(console, [ReasonData("PodTopologySpread", "", "", data)])
-    return [" ".join(line.split()) for line in capture.get().splitlines()]
+    blocks = domains_section([ReasonData("PodTopologySpread", "", "", data)])
+    return [" ".join(line.split()) for line in lines(blocks, 100)]
 
 
 @pytest.mark.parametrize(
@@ -28,9 +26,9 @@ def printed(data: dict[str, Any]) -> list[str]:
     ],
 )
 def test_domains_are_listed_with_their_counts(domains: dict[str, int], words: str, rows: list[str]) -> None:
-    lines = printed({**SKEW, "domains": domains})
-    assert lines[1] == f"Matching pods by zone: with this pod the skew is 3, maxSkew 1 is {words}"
-    assert lines[2:] == ["zone pods", *rows]
+    table = printed({**SKEW, "domains": domains})
+    assert table[1] == f"Matching pods by zone: with this pod the skew is 3, maxSkew 1 is {words}"
+    assert table[2:] == ["zone pods", *rows]
 
 
 def test_reasons_without_domains_have_no_table() -> None:

@@ -12,20 +12,20 @@ from kschedctl.report.explain.data import (
     NodeScoreData,
     PodData,
     PreemptionData,
-    Result,
     ScoresData,
     StatusData,
     VerdictData,
 )
 from kschedctl.report.explain.summary import summary
+from kschedctl.scheduler.decision import Outcome
 
 POD = PodData("shop", "web", {}, 0, "", "default-scheduler", "", "")
-NOWHERE = VerdictData(Result.UNSCHEDULABLE, "", (), None, 0, "")
+NOWHERE = VerdictData(Outcome.UNSCHEDULABLE, "", (), None, 0, "")
 FAILED = StatusData("Unschedulable", "DefaultPreemption", ())
 
 
 def scheduled(*best: str, feasible: int = 5, picked: str | None = None) -> VerdictData:
-    return VerdictData(Result.SCHEDULED, "", best, picked, feasible, "")
+    return VerdictData(Outcome.SCHEDULED, "", best, picked, feasible, "")
 
 
 def scores(*totals: int) -> ScoresData:
@@ -87,12 +87,12 @@ def preemption(*candidates: tuple[str, int, int], nominated: int = 1) -> Preempt
             "shop/web fits on none of 9 nodes. Preemption would help: n1 or n2, evicting 1 pod.",
         ),
         (
-            VerdictData(Result.GATED, "", (), None, 3, ""),
+            VerdictData(Outcome.GATED, "", (), None, 3, ""),
             {"gate": "waiting for x"},
             "shop/web is not tried: waiting for x. Without that it would fit on 3 of 9 nodes.",
         ),
         (
-            VerdictData(Result.ERROR, "", (), None, 0, "no nodes"),
+            VerdictData(Outcome.ERROR, "", (), None, 0, "no nodes"),
             {},
             "kube-scheduler gives up on shop/web with an error: no nodes",
         ),

@@ -5,26 +5,29 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from rich.console import Console
 
 from kschedctl.report.explain.data import Explanation
-from kschedctl.report.explain.text import View, print_explanation
+from kschedctl.report.explain.text import View, document
 from tests.report.explain.test_data import ANSWERS, explain
+from tests.report.printing import lines as printed
 
 NOW = datetime(2026, 5, 4, tzinfo=UTC)
 COMMAND = "kschedctl explain default/pod"
+
+
+def command(*words: str) -> str:
+    return " ".join((COMMAND, *words))
+
+
 VIEWS = {
-    "groups": View(now=NOW, command=COMMAND, preempt_command=COMMAND),
-    "every node": View(now=NOW, command=COMMAND, preempt_command=COMMAND, every_node=True, why=True),
-    "one node": View(now=NOW, command=COMMAND, preempt_command=COMMAND, nodes=("a",), why=True),
+    "groups": View(now=NOW, command=command, preempt_command=COMMAND),
+    "every node": View(now=NOW, command=command, preempt_command=COMMAND, every_node=True, why=True),
+    "one node": View(now=NOW, command=command, preempt_command=COMMAND, nodes=("a",), why=True),
 }
 
 
 def lines(explanation: Explanation, view: View, width: int) -> list[str]:
-    console = Console(width=width, highlight=False)
-    with console.capture() as capture:
-        print_explanation(console, explanation, view)
-    return [line.rstrip() for line in capture.get().splitlines()]
+    return printed(document(explanation, view), width)
 
 
 @pytest.mark.parametrize("width", [60, 80, 160])

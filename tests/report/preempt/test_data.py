@@ -15,13 +15,13 @@ import kschedctl.report
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.releases.choice import choose_release
+from kschedctl.report.envelope import Provenance
 from kschedctl.report.explain.answer import explanation
 from kschedctl.report.preempt.answer import PreemptionView, preemption_answer
-from kschedctl.report.preempt.data import Cause, Outcome, Preemption, PreemptionList, schema
+from kschedctl.report.preempt.data import Cause, Preemption, PreemptionList, Result, schema
 from kschedctl.report.preempt.threat import threat_answer
 from kschedctl.report.preempt.words import fates, lost_words
-from kschedctl.report.provenance import Provenance
-from kschedctl.report.render.data import as_json
+from kschedctl.report.render.json import as_json
 from kschedctl.scheduler.aftermath import aftermath
 from kschedctl.scheduler.pending import threat
 from kschedctl.scheduler.scheduler import Scheduler
@@ -51,14 +51,14 @@ def scheduler(pods: Iterable[Pod], nodes: str = "ab", taken: datetime | None = N
     return made
 
 
-def provenance(seed: int | None = None) -> Provenance:
-    return Provenance(release_choice=choose_release("1.36", "", ()), paths=("here",), n_pods=1, seed=seed)
+def provenance() -> Provenance:
+    return Provenance(release_choice=choose_release("1.36", "", ()), paths=("here",), n_pods=1)
 
 
 def preempt(over: Scheduler, pod: Pod | None = None, **view: Any) -> Preemption:
     pod = pod or make_pod("big", requests={"cpu": "4"}, priority=100)
     decision = over.explain(pod)
-    base = explanation(decision, provenance(view.get("seed")))
+    base = explanation(decision, provenance(), seed=view.get("seed"))
     return preemption_answer(decision, base, PreemptionView(**view), lambda c: aftermath(over, decision, c))
 
 
@@ -106,7 +106,7 @@ def test_answers_are_valid_by_the_schema(case: str) -> None:
 
 def test_lists_and_threats_are_valid_by_the_schema() -> None:
     found = threat(scheduler([running("one", "a"), make_pod("big", requests={"cpu": "4"}, priority=9)], "a"), 0)
-    answer = threat_answer(found, running("one", "a"), provenance(), TIED.cluster)
+    answer = threat_answer(found, running("one", "a"), provenance(), TIED.cluster, node_name="a")
     for value in (PreemptionList(items=tuple(ANSWERS.values())), answer):
         jsonschema.validate(json.loads(as_json(value)), schema(), cls=jsonschema.Draft202012Validator)
 
@@ -114,20 +114,20 @@ def test_lists_and_threats_are_valid_by_the_schema() -> None:
 @pytest.mark.parametrize(
     ("case", "result", "helped"),
     [
-        ("a tie", Outcome.PREEMPTS, True),
-        ("one wins", Outcome.PREEMPTS, True),
-        ("fits", Outcome.FITS, True),
-        ("not even without", Outcome.NOT_HELPFUL, False),
-        ("nobody of lower priority", Outcome.NOT_HELPFUL, False),
-        ("no removal helps", Outcome.NOT_HELPFUL, False),
-        ("may not", Outcome.NOT_ELIGIBLE, False),
-        ("waits for a victim", Outcome.NOT_ELIGIBLE, False),
-        ("gated", Outcome.GATED, False),
-        ("no nodes", Outcome.ERROR, False),
-        ("switched off", Outcome.DISABLED, False),
+        ("a tie", Result.PREEMPTS, True),
+        ("one wins", Result.PREEMPTS, True),
+        ("fits", Result.FITS, True),
+        ("not even without", Result.NOT_HELPFUL, False),
+        ("nobody of lower priority", Result.NOT_HELPFUL, False),
+        ("no removal helps", Result.NOT_HELPFUL, False),
+        ("may not", Result.NOT_ELIGIBLE, False),
+        ("waits for a victim", Result.NOT_ELIGIBLE, False),
+        ("gated", Result.GATED, False),
+        ("no nodes", Result.ERROR, False),
+        ("switched off", Result.DISABLED, False),
     ],
 )
-def test_outcome(case: str, result: Outcome, helped: bool) -> None:
+def test_outcome(case: str, result: Result, helped: bool) -> None:
     assert (ANSWERS[case].verdict.result, ANSWERS[case].helped) == (result, helped)
 
 

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import io
 import json
 from datetime import UTC, datetime
 from pathlib import Path
 
 import jsonschema
 import pytest
-from rich.console import Console
 
 import kschedctl.report
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.releases.choice import choose_release
-from kschedctl.report.provenance import Provenance
-from kschedctl.report.render.data import as_json
-from kschedctl.report.verify.data import VerificationData, schema, verification_data
-from kschedctl.report.verify.text import print_verification
+from kschedctl.report.envelope import Provenance
+from kschedctl.report.render.json import as_json
+from kschedctl.report.verify.answer import verification_data
+from kschedctl.report.verify.data import VerificationData, schema
+from kschedctl.report.verify.text import document
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.scheduler.verify import verify
 from tests.builders import make_cluster, make_node, make_pod
+from tests.report.printing import lines
 
 SCHEMA = Path(kschedctl.report.__file__).parent / "schema" / "verify.json"
 STORED = {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "no room"}]}
@@ -49,10 +49,7 @@ def compared(cluster: Cluster) -> VerificationData:
 
 
 def text(found: VerificationData, *, wide: bool = False) -> str:
-    console = Console(file=io.StringIO(), width=200, highlight=False, markup=False)
-    with console.capture() as capture:
-        print_verification(console, found, datetime(2026, 1, 1, tzinfo=UTC), wide=wide)
-    return "\n".join(line.rstrip() for line in capture.get().splitlines())
+    return "\n".join(lines(document(found, datetime(2026, 1, 1, tzinfo=UTC), wide=wide), 200))
 
 
 def test_schema_file_is_made_from_the_types(request: pytest.FixtureRequest) -> None:

@@ -16,8 +16,8 @@ from kschedctl.api.storage import CSINode
 from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.releases.choice import choose_release
-from kschedctl.report.provenance import Provenance
-from kschedctl.report.render.data import as_json
+from kschedctl.report.envelope import Provenance
+from kschedctl.report.render.json import as_json
 from kschedctl.report.volumes.answer import claim_answer, pod_answer
 from kschedctl.report.volumes.data import ClaimVolumes, PodVolumes, VolumesList, schema
 from kschedctl.scheduler.missing import missing_for_claims

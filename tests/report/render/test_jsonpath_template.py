@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kschedctl.report.render.jsonpath import evaluate, parse_template
 from kschedctl.report.render.jsonpath_steps import JsonPathError
+from kschedctl.report.render.jsonpath_template import evaluate, parse_template
 
 DATA: dict[str, Any] = {
     "kind": "List",

@@ -1,0 +1,63 @@
+"""Groups of options: declared once as a dataclass, worn by every command that has a parameter of its type."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields
+from typing import Any, Self, get_type_hints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptionGroup:
+    """Base of all groups: a field is an option, its annotation is typer's."""
+
+    @classmethod
+    def parameters(cls) -> list[inspect.Parameter]:
+        """The options as the parameters of a function, as typer reads them."""
+        hints = get_type_hints(cls, include_extras=True)
+        return [
+            inspect.Parameter(
+                field.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=field.default_factory() if field.default_factory is not MISSING else field.default,
+                annotation=hints[field.name],
+            )
+            for field in fields(cls)
+        ]
+
+    @classmethod
+    def read(cls, values: Mapping[str, Any]) -> Self:
+        """The group of the values that typer gives; those of other groups are among them."""
+        return cls(**{field.name: values[field.name] for field in fields(cls)})
+
+
+def unfolded(command: Callable[..., Any]) -> Callable[..., Any]:
+    """A command as typer reads it: the options of its groups stand where the groups do.
+
+    Parameters
+    ----------
+    command : callable
+        A function with keyword parameters, some of them of a type derived from OptionGroup.
+    """
+    signature = inspect.signature(command, eval_str=True)
+    groups: dict[str, type[OptionGroup]] = {}
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in signature.parameters.items():
+        kind = parameter.annotation
+        if isinstance(kind, type) and issubclass(kind, OptionGroup):
+            groups[name] = kind
+            parameters += kind.parameters()
+        else:
+            parameters.append(parameter)
+
+    def run(**values: Any) -> Any:
+        read = {name: group.read(values) for name, group in groups.items()}
+        own = {name: values[name] for name in signature.parameters if name not in groups}
+        return command(**own, **read)
+
+    run.__name__, run.__doc__, run.__module__ = command.__name__, command.__doc__, command.__module__
+    # What typer reads the options off.
+    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run

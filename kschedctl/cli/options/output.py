@@ -1,0 +1,45 @@
+"""In which form a command answers, and how strict its exit code is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from kschedctl.cli.options.group import OptionGroup
+from kschedctl.report.render.form import Form, FormError
+from kschedctl.report.render.forms import parse_form, usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputOptions(OptionGroup):
+    """The form of the answer."""
+
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar=usage(),
+            help="Another form of the answer.",
+            show_default=False,
+        ),
+    ] = ""
+    no_color: Annotated[bool, typer.Option("--no-color", help="No colours, as with NO_COLOR.")] = False
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 3 where something that bears on the answer is not known.")
+    ] = False
+
+    def form(self) -> Form:
+        """The form that is asked for.
+
+        Raises
+        ------
+        typer.BadParameter
+            Where there is no such form, or its template is wrong.
+        """
+        try:
+            return parse_form(self.output)
+        except FormError as error:
+            raise typer.BadParameter(str(error), param_hint="--output") from None

@@ -1,0 +1,62 @@
+"""Which pods a command is about: the options that name or select them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from kschedctl.cli.options.group import OptionGroup
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScopeOptions(OptionGroup):
+    """Manifests, and which namespace and labels are meant."""
+
+    filename: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--filename",
+            "-f",
+            metavar="FILE",
+            help="Manifests with pods or workloads: files, folders or -. Repeatable.",
+        ),
+    ] = None
+    namespace: Annotated[
+        str,
+        typer.Option(
+            "--namespace", "-n", metavar="NAMESPACE", help="The namespace. Default: as for kubectl.", show_default=False
+        ),
+    ] = ""
+    all_namespaces: Annotated[
+        bool, typer.Option("--all-namespaces", "-A", help="Look in all namespaces, whatever -n says.")
+    ] = False
+    selector: Annotated[
+        str,
+        typer.Option(
+            "--selector",
+            "-l",
+            metavar="SELECTOR",
+            help="All with these labels, such as app=web.",
+            show_default=False,
+        ),
+    ] = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodOptions(ScopeOptions):
+    """Which pods are meant: named, in manifests, with some labels, or without any of that those that are pending."""
+
+    pods: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="POD",
+            help="NAMESPACE/NAME, pod/NAME or NAME of a pod in the snapshot, a manifest, or - for standard input.",
+            show_default=False,
+        ),
+    ] = None
+    no_admission: Annotated[
+        bool,
+        typer.Option("--no-admission", help="Take new pods as they are written, with defaults but no admission."),
+    ] = False

@@ -1,0 +1,62 @@
+"""Options that belong to no group, or to several, and how their values are read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+
+def config_file(path: str) -> str:
+    """The path of a configuration.
+
+    Raises
+    ------
+    typer.BadParameter
+        Where it is standard input, which is for snapshots and manifests.
+    """
+    if path == "-":
+        raise typer.BadParameter("a configuration is not read from standard input (-): name a file")
+    return path
+
+
+VersionOption = Annotated[
+    str,
+    typer.Option(
+        "--kubernetes-version",
+        metavar="1.34|1.35|1.36",
+        help="Whose rules apply. Default: those of the cluster's own version.",
+        show_default=False,
+    ),
+]
+GatesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--feature-gates",
+        metavar="NAME=true,...",
+        help="The scheduler's feature gates, as kube-scheduler takes them.",
+        show_default=False,
+    ),
+]
+SeedOption = Annotated[
+    int | None,
+    typer.Option("--seed", metavar="N", help="Pick one of the nodes that chance decides among.", show_default=False),
+]
+
+
+def feature_gates(given: Sequence[str] | None) -> dict[str, bool]:
+    """Feature gates by name.
+
+    Raises
+    ------
+    typer.BadParameter
+        Where a text is not ``NAME=true`` or ``NAME=false``.
+    """
+    gates: dict[str, bool] = {}
+    for pair in (pair for text in given or () for pair in text.split(",") if pair.strip()):
+        name, equals, value = (part.strip() for part in pair.partition("="))
+        if not equals or not name or value.lower() not in ("true", "false"):
+            raise typer.BadParameter(f'"{pair}" is not NAME=true or NAME=false', param_hint="--feature-gates")
+        gates[name] = value.lower() == "true"
+    return gates

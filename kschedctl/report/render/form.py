@@ -1,0 +1,99 @@
+"""What a form of output is, and what it is a form of."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Self
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from kschedctl.report.document import Document
+    from kschedctl.report.envelope import Answer, Compound
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the exit code of a command goes by.
+
+    Attributes
+    ----------
+    yes : bool
+        Whether the answer is the one that people hope for: it fits, nothing differs, nothing is wrong.
+    complete : bool
+        Whether everything that bears on the answer is known.
+    """
+
+    yes: bool = True
+    complete: bool = True
+
+
+class Reply(ABC):
+    """What a run of a command answers, before it is put into a form."""
+
+    @abstractmethod
+    def value(self) -> Answer | Compound:
+        """The answer as data."""
+
+    @abstractmethod
+    def document(self, *, wide: bool) -> Document:
+        """The answer for people.
+
+        Parameters
+        ----------
+        wide : bool
+            Whether everything is shown, one by one instead of in groups.
+        """
+
+    @abstractmethod
+    def outcome(self) -> Outcome:
+        """What the exit code goes by; known once the answer has been given in one form or the other."""
+
+
+class FormError(ValueError):
+    """What follows the name of a form is wrong."""
+
+
+class Form(ABC):
+    """A form that an answer is printed in: the values of ``-o``.
+
+    Attributes
+    ----------
+    name : str
+        Its name; empty for the one that needs none.
+    argument : str
+        What follows the name behind ``=``, for the help; empty for nothing.
+    """
+
+    name: ClassVar[str]
+    argument: ClassVar[str] = ""
+
+    @classmethod
+    def parse(cls, argument: str) -> Self:
+        """Read what follows the name.
+
+        Raises
+        ------
+        FormError
+            Where it is wrong.
+        """
+        return cls()
+
+    @abstractmethod
+    def render(self, reply: Reply, console: Callable[[], Console]) -> Iterator[str]:
+        """Put an answer into the form.
+
+        Parameters
+        ----------
+        reply : Reply
+            The answer.
+        console : callable
+            Opens the console that tells width and colours; forms for programs do not ask.
+
+        Yields
+        ------
+        str
+            The text, piece by piece.
+        """

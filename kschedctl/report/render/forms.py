@@ -1,0 +1,40 @@
+"""The forms that there are: the values of ``-o``. A new one is a module beside this one and a line here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from kschedctl.report.render.form import Form, FormError
+from kschedctl.report.render.json import Json
+from kschedctl.report.render.jsonpath import JsonPath
+from kschedctl.report.render.name import Name
+from kschedctl.report.render.text import Text, Wide
+from kschedctl.report.render.yaml import Yaml
+
+FORMS: Final[Mapping[str, type[Form]]] = MappingProxyType(
+    {form.name: form for form in (Text, Wide, Json, Yaml, Name, JsonPath)}
+)
+
+
+def usage(separator: str = "|", argument: str = "...") -> str:
+    """The forms that have a name, for help and errors."""
+    named = (form for form in FORMS.values() if form.name)
+    return separator.join(f"{form.name}={argument or form.argument}" if form.argument else form.name for form in named)
+
+
+def parse_form(text: str) -> Form:
+    """Read the value of ``-o``.
+
+    Raises
+    ------
+    FormError
+        Where there is no such form, or what follows its name is wrong.
+    """
+    # kubectl's users also write -o=json.
+    name, equals, argument = text.removeprefix("=").partition("=")
+    form = FORMS.get(name)
+    if form is None or bool(equals) != bool(form.argument):
+        raise FormError(f'"{text}" is not one of {usage(", ", argument="")}')
+    return form.parse(argument)

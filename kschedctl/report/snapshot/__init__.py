@@ -1,0 +1,1 @@
+"""The answer of ``snapshot info``: as data, and as a document."""

@@ -1,0 +1,44 @@
+"""What is in a snapshot, as a document."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from kschedctl.api.wording import counted
+from kschedctl.report.document import GAP, Document, Verbatim
+from kschedctl.report.frame import age
+from kschedctl.report.snapshot.data import SnapshotInfo
+
+
+def document(info: SnapshotInfo, now: datetime) -> Document:
+    """What is in a snapshot.
+
+    Parameters
+    ----------
+    info : SnapshotInfo
+        The data.
+    now : datetime
+        The time that its age is counted to.
+    """
+    yield Verbatim(f"{', '.join(info.paths)}: a snapshot of {counted(info.objects, 'object')}", indent=0)
+    if info.taken_at is not None:
+        since = age(info.taken_at, now).removeprefix("written ")
+        verb = "captured" if info.captured else "written"
+        yield Verbatim(f"{verb:11} {info.taken_at:%Y-%m-%d %H:%M:%S} UTC, {since}")
+    yield Verbatim(f"{'Kubernetes':11} {info.git_version or 'not told'}")
+    if info.kschedctl_version:
+        yield Verbatim(f"{'by':11} kschedctl {info.kschedctl_version}")
+        yield Verbatim(f"{'anonymised':11} {'yes' if info.anonymized else 'no'}")
+        if info.context:
+            yield Verbatim(f"{'context':11} {info.context}")
+    yield GAP
+    for kind, number in info.kinds.items():
+        yield Verbatim(f"{number:7} {kind}")
+    for kind, number in info.left_out.items():
+        yield Verbatim(f"{number:7} {kind}, which scheduling does not read")
+    if info.none_of:
+        yield Verbatim(f"{'none':>7} of {', '.join(info.none_of)}")
+    if info.not_in_it:
+        yield Verbatim(f"not in it: {', '.join(info.not_in_it)}")
+    for warning in info.warnings:
+        yield Verbatim(f"warning: {warning}")

@@ -1,0 +1,37 @@
+"""The objects of a cluster that is built, as a reader gives them: so a cluster that was changed can be captured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.api.meta import ApiObject
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.snapshot.summary import ReadSummary
+from kschedctl.text.location import Location
+
+
+class ClusterReader:
+    """Yields every object of a cluster.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The cluster.
+    summary : ReadSummary
+        What was met when it was read.
+    """
+
+    def __init__(self, cluster: Cluster, summary: ReadSummary) -> None:
+        self.summary = summary
+        self._cluster = cluster
+
+    def __iter__(self) -> Iterator[tuple[ApiObject, Location]]:
+        cluster = self._cluster
+        place = Location("the cluster")
+        for node in cluster.nodes.objects:
+            yield node, place
+        for index in range(len(cluster.pods)):
+            yield cluster.pods.pod(index), place
+        for kind in cluster.kinds:
+            for obj in cluster.list(kind):
+                yield obj, place
