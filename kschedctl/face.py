@@ -18,7 +18,7 @@ from kschedctl.cluster.pods import Pods
 from kschedctl.framework.config.load import SchedulerConfiguration
 from kschedctl.framework.registry import Registry
 from kschedctl.plugins.registry import full_registry
-from kschedctl.preemption.evaluator import Candidate
+from kschedctl.preemption.result import Candidate
 from kschedctl.releases.choice import ReleaseChoice
 from kschedctl.scheduler.aftermath import Aftermath, aftermath
 from kschedctl.scheduler.decision import Decision

@@ -11,12 +11,13 @@ from kschedctl.api.core import Namespace, Node
 from kschedctl.api.meta import ApiObject, Labels
 from kschedctl.api.pod import Pod
 from kschedctl.api.resources import RequestRules
-from kschedctl.arrays import Int64Array
+from kschedctl.arrays import PodIndices, Rows
 from kschedctl.cluster.interning import PodInterner
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.cluster.pods import Pods
 from kschedctl.cluster.requests import ResourceColumns
+from kschedctl.cluster.worlds import Numbering, PodsInWorlds
 
 T = TypeVar("T", bound=ApiObject)
 ObjectMap = Mapping[type[ApiObject], Mapping[tuple[str, str], ApiObject]]
@@ -67,9 +68,21 @@ class Cluster:
         """All objects of a kind, in the order of the snapshot."""
         return cast("Iterable[T]", self._objects.get(kind, {}).values())
 
-    def overlay(self, rows: Int64Array | None = None) -> Overlay:
-        """An overlay without changes, of some nodes or of all."""
-        return Overlay(self.pods, self.nodes.rows if rows is None else rows)
+    def overlay(self, rows: Rows | None = None, nominated: PodIndices | None = None) -> Overlay:
+        """An overlay without changes: a world for every node, or for some.
+
+        Parameters
+        ----------
+        rows : ndarray of int64, shape (n_worlds,), optional
+            The nodes; by default all.
+        nominated : ndarray of int64, optional
+            Nominated pods that count in the worlds of their nodes, by default none; those of other nodes do not count.
+        """
+        rows = self.nodes.rows if rows is None else rows
+        if nominated is None or not len(nominated):
+            return Overlay(self.pods, rows)
+        kept, worlds = Numbering.of(rows, len(self.nodes)).find(self.pods.nominated_row[nominated])
+        return Overlay(self.pods, rows, PodsInWorlds(rows, worlds, nominated[kept]))
 
     def resources(self, rules: RequestRules) -> ResourceColumns:
         """What nodes offer and pods request, under a release's rules."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from kschedctl.api.meta import Labels, ObjectMeta, OwnerReference
 from kschedctl.api.pod import Pod, PodSpec, PodStatus
-from kschedctl.arrays import Int64Array, Mask
+from kschedctl.arrays import Int64Array, Mask, PodIndices, Rows
 from kschedctl.cluster.labels import LabelColumns
 from kschedctl.cluster.nodes import Nodes
 
@@ -119,6 +119,11 @@ class Pods:
         return np.array([pod_class.terminating for pod_class in self.classes], dtype=np.bool_)
 
     @cached_property
+    def class_labelled(self) -> Mask:
+        """Which classes have any label: bool, shape (n_classes,)."""
+        return np.array([bool(pod_class.labels) for pod_class in self.classes], dtype=np.bool_)
+
+    @cached_property
     def class_namespace(self) -> LabelColumns:
         """The namespaces of the classes, as the column of the empty key."""
         return LabelColumns([{"": pod_class.namespace} for pod_class in self.classes])
@@ -134,7 +139,7 @@ class Pods:
         return np.array([record.spec.priority or 0 for record in self.records], dtype=np.int64)
 
     @cached_property
-    def nominated_row(self) -> Int64Array:
+    def nominated_row(self) -> Rows:
         """The row of the node that a pending pod is nominated to, else ``PENDING``: int64, shape (n_pods,)."""
         return np.array(
             [
@@ -154,13 +159,13 @@ class Pods:
         return np.array([_microseconds(record.status.start_time) for record in self.records], dtype=np.int64)
 
     @cached_property
-    def assigned(self) -> Int64Array:
+    def assigned(self) -> PodIndices:
         """The indices of the pods on nodes of the snapshot, ordered by node: int64, shape (n_assigned,)."""
         assigned = np.flatnonzero(self.node_row >= 0)
         return assigned[np.argsort(self.node_row[assigned], kind="stable")]
 
     @cached_property
-    def by_importance(self) -> Int64Array:
+    def by_importance(self) -> PodIndices:
         """The pods on nodes by node, then by importance (upstream ``MoreImportantPod``): int64, shape (n_assigned,).
 
         Higher priority first, then the earlier start. A pod that has not started counts as starting now, each time
@@ -176,7 +181,7 @@ class Pods:
         """Where in ``assigned`` the pods of each node begin: int64, shape (n_nodes + 1,)."""
         return np.searchsorted(self.node_row[self.assigned], np.arange(self._n_nodes + 1))
 
-    def on_node(self, row: int) -> Int64Array:
+    def on_node(self, row: int) -> PodIndices:
         """The indices of the pods on a node, in the order of the snapshot."""
         return self.assigned[self._offsets[row] : self._offsets[row + 1]]
 

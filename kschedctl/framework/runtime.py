@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from kschedctl.api.pod import Pod
-from kschedctl.arrays import Int64Array, Mask
+from kschedctl.arrays import Mask, PodIndices, Rows
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.config.profile import Profile
@@ -137,7 +137,7 @@ class Framework:
                 rejections[plugin.name] = _filter(plugin, state, pod, nodes)
         return FilterRun.of(nodes.rows, rejections)
 
-    def nominated_pods(self, pod: Pod) -> Int64Array:
+    def nominated_pods(self, pod: Pod) -> PodIndices:
         """The pods that must be counted on the node they are nominated to while ``pod`` is filtered.
 
         Pending pods of this scheduler with equal or higher priority that may enter its queue: indices into
@@ -157,10 +157,22 @@ class Framework:
             dtype=np.int64,
         )
 
+    def overlay_with_nominated_pods(self, pod: Pod, rows: Rows) -> Overlay:
+        """The worlds of some nodes, with the nominated pods that count there while ``pod`` is filtered.
+
+        Parameters
+        ----------
+        pod : Pod
+            The pod.
+        rows : ndarray of int64, shape (n_worlds,)
+            The nodes to look at; distinct.
+        """
+        return self.cluster.overlay(rows, self.nominated_pods(pod))
+
     def run_filters_with_nominated_pods(
-        self, state: CycleState, pod: Pod, rows: Int64Array, absent: Status | None = None
+        self, state: CycleState, pod: Pod, nodes: Overlay, absent: Status | None = None
     ) -> NodeStatuses:
-        """Run the filters over nodes, and again with nominated pods where there are any.
+        """Run the filters over all worlds, and again with nominated pods where there are any.
 
         A pod must fit both without the nominated pods and with them.
 
@@ -170,55 +182,37 @@ class Framework:
             The cycle's state.
         pod : Pod
             The pod.
-        rows : ndarray of int64
-            The nodes to look at.
-        absent : Status, optional
-            What is said of all other nodes.
-        """
-        return self.node_statuses(
-            state, pod, self.cluster.overlay(rows), self.nominated_overlay(pod, rows), absent=absent
-        )
-
-    def nominated_overlay(self, pod: Pod, rows: Int64Array) -> Overlay | None:
-        """The worlds of those nodes that pods are nominated to, with these pods in place; ``None`` without any."""
-        pods = self.nominated_pods(pod)
-        pods = pods[np.isin(self.cluster.pods.nominated_row[pods], rows)]
-        if not len(pods):
-            return None
-        nominated_rows, worlds = np.unique(self.cluster.pods.nominated_row[pods], return_inverse=True)
-        overlay = self.cluster.overlay(nominated_rows)
-        overlay.nominate(worlds, pods)
-        return overlay
-
-    def node_statuses(
-        self,
-        state: CycleState,
-        pod: Pod,
-        nodes: Overlay,
-        nominated: Overlay | None,
-        absent: Status | None = None,
-    ) -> NodeStatuses:
-        """Run all filters over worlds, and over those with nominated pods in place.
-
-        Parameters
-        ----------
-        state : CycleState
-            The cycle's state.
-        pod : Pod
-            The pod.
         nodes : Overlay
-            The worlds without nominated pods.
-        nominated : Overlay, optional
-            The worlds of some of these nodes with nominated pods.
+            The worlds, from ``overlay_with_nominated_pods``.
         absent : Status, optional
             What is said of all other nodes.
+
+        Returns
+        -------
+        NodeStatuses
+            By node row.
         """
         return NodeStatuses(
             len(self.cluster.nodes),
             absent or Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE),
             self.run_filters(state, pod, nodes),
-            None if nominated is None else self.run_filters(state, pod, nominated),
+            None if nodes.nominated is None else self.run_filters(state, pod, nodes.nominated.overlay),
         )
+
+    def passing_with_nominated_pods(self, state: CycleState, pod: Pod, nodes: Overlay) -> Mask:
+        """Where the pod fits without nominated pods and with them, by the filters that look at pods.
+
+        The short form of ``run_filters_with_nominated_pods`` for worlds that differ from ones already judged in their
+        pods only.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_worlds,)
+        """
+        mask = self.passing(state, pod, nodes)
+        if nodes.nominated is not None:
+            mask[nodes.nominated.originals] &= self.passing(state, pod, nodes.nominated.overlay)
+        return mask
 
     def passing(self, state: CycleState, pod: Pod, nodes: Overlay) -> Mask:
         """Where the pod passes every filter whose answer depends on the pods of a node: bool, shape (n_worlds,)."""

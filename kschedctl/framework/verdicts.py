@@ -1,4 +1,7 @@
-"""What the filters say of all nodes together, and what kube-scheduler would report of it."""
+"""What the filters say of all nodes together, and what kube-scheduler would report of it.
+
+A ``FilterRun`` counts in the worlds of the overlay that it judged, ``NodeStatuses`` in node rows.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +12,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedctl.arrays import Int64Array, Mask
+from kschedctl.arrays import Int64Array, Mask, Rows
+from kschedctl.cluster.worlds import NONE, Numbering
 from kschedctl.framework.status import Code, Reason, Rejections, Status
 
 
 @dataclass(frozen=True, slots=True)
 class FilterRun:
-    """One run of all filters over some nodes.
+    """One run of all filters over the worlds of an overlay.
 
     Attributes
     ----------
     rows : ndarray of int64, shape (n_worlds,)
-        The node rows.
+        The node of each world.
     plugins : tuple of str
         The filters that ran, in the profile's order.
     rejections : mapping of str to Rejections
@@ -29,14 +33,14 @@ class FilterRun:
         Index into ``plugins`` of the filter that kube-scheduler stops at; -1 where all let the pod pass.
     """
 
-    rows: Int64Array
+    rows: Rows
     plugins: tuple[str, ...]
     rejections: Mapping[str, Rejections]
     first: Int64Array
 
     @classmethod
-    def of(cls, rows: Int64Array, rejections: Mapping[str, Rejections]) -> FilterRun:
-        """Find the first filter that turns each node away."""
+    def of(cls, rows: Rows, rejections: Mapping[str, Rejections]) -> FilterRun:
+        """Find the first filter that turns the pod away in each world."""
         first = np.full(len(rows), -1, dtype=np.int64)
         plugins = tuple(rejections)
         for i in range(len(plugins) - 1, -1, -1):
@@ -58,22 +62,28 @@ class FilterRun:
                 out[at] = self.rejections[plugin].code[at]
         return out
 
-    def status(self, position: int) -> Status:
-        """What the deciding filter says of one node."""
-        first = int(self.first[position])
+    def status(self, world: int) -> Status:
+        """What the deciding filter says of one world."""
+        first = int(self.first[world])
         if first < 0:
             return Status()
         plugin = self.plugins[first]
-        status = self.rejections[plugin].status(position, plugin)
+        status = self.rejections[plugin].status(world, plugin)
         if status.code is Code.ERROR:
             return Status(Code.ERROR, (f'running "{plugin}" filter plugin: {status.message}',), plugin)
         return status
 
-    def reason_counts(self, positions: Mask) -> Counter[str]:
-        """How many nodes each of the scheduler's texts is said of, over the deciding filters of some nodes."""
+    def reason_counts(self, worlds: Mask) -> Counter[str]:
+        """How many worlds each of the scheduler's texts is said of, over the deciding filters of some worlds.
+
+        Parameters
+        ----------
+        worlds : ndarray of bool, shape (n_worlds,)
+            Which worlds to count.
+        """
         counts: Counter[str] = Counter()
         for i, plugin in enumerate(self.plugins):
-            at = positions & (self.first == i)
+            at = worlds & (self.first == i)
             if not at.any():
                 continue
             rejections = self.rejections[plugin]
@@ -106,27 +116,27 @@ class NodeStatuses:
         self.nominated = nominated
         self._absent = absent
         self.code = np.full(n_nodes, absent.code, dtype=np.int8)
-        self._position = np.full(n_nodes, -1, dtype=np.int64)
-        self._nominated_position = np.full(n_nodes, -1, dtype=np.int64)
+        self._world = np.full(n_nodes, NONE, dtype=np.int64)
+        self._nominated_world = np.full(n_nodes, NONE, dtype=np.int64)
         if snapshot is not None:
             self.code[snapshot.rows] = snapshot.code
-            self._position[snapshot.rows] = np.arange(len(snapshot.rows))
+            self._world = Numbering.of(snapshot.rows, n_nodes).numbers
         if nominated is not None:
             failed = ~nominated.passed
             self.code[nominated.rows[failed]] = nominated.code[failed]
-            self._nominated_position[nominated.rows[failed]] = np.flatnonzero(failed)
+            self._nominated_world[nominated.rows[failed]] = np.flatnonzero(failed)
 
     def deciding(self, row: int) -> tuple[FilterRun, int] | None:
-        """The run that decides over a node and the node's position in it; ``None`` for nodes not looked at."""
-        position = int(self._nominated_position[row])
-        if position >= 0 and self.nominated is not None:
-            return self.nominated, position
+        """The run that decides over a node and the node's world in it; ``None`` for nodes not looked at."""
+        world = int(self._nominated_world[row])
+        if world != NONE and self.nominated is not None:
+            return self.nominated, world
         return self.snapshot_position(row)
 
     def snapshot_position(self, row: int) -> tuple[FilterRun, int] | None:
-        """The run without nominated pods and a node's position in it; ``None`` for nodes not looked at."""
-        position = int(self._position[row])
-        return None if position < 0 or self.snapshot is None else (self.snapshot, position)
+        """The run without nominated pods and a node's world in it; ``None`` for nodes not looked at."""
+        world = int(self._world[row])
+        return None if world == NONE or self.snapshot is None else (self.snapshot, world)
 
     def status(self, row: int) -> Status:
         """What kube-scheduler says of a node."""
@@ -141,15 +151,15 @@ class NodeStatuses:
         if snapshot is not None and (found is None or snapshot[0] is not found[0]):
             runs.append(snapshot)
         out: dict[str, tuple[Reason, ...]] = {}
-        for run, position in runs:
+        for run, world in runs:
             for plugin in run.plugins:
-                said = run.rejections[plugin].reasons(position)
+                said = run.rejections[plugin].reasons(world)
                 if said:
                     out.setdefault(plugin, said)
         return tuple(out.items())
 
     @property
-    def feasible(self) -> Int64Array:
+    def feasible(self) -> Rows:
         """The rows of the nodes that the pod fits on: int64."""
         return np.flatnonzero(self.code == 0)
 

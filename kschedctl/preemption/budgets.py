@@ -1,4 +1,7 @@
-"""Disruption budgets: which victims' eviction would break one (upstream ``filterPodsWithPDBViolation``)."""
+"""Disruption budgets: which victims' eviction would break one (upstream ``filterPodsWithPDBViolation``).
+
+From pods in worlds to a mask over these entries. Budgets cover pods by class.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,9 @@ import numpy as np
 
 from kschedctl.api.selectors import SelectorError, parse_label_selector
 from kschedctl.api.workload import PodDisruptionBudget
-from kschedctl.arrays import Int64Array, Mask
+from kschedctl.arrays import Mask, PodIndices
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.worlds import PodsInWorlds
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,24 +37,26 @@ class Budget:
     classes: Mask
     disrupted: frozenset[str]
 
-    def covers(self, cluster: Cluster, pods: Int64Array) -> Mask:
-        """Which pods, by index, count against the budget: bool, shape (n_pods,)."""
+    def covers(self, cluster: Cluster, pods: PodIndices) -> Mask:
+        """Which of some pods count against the budget: bool, shape (k,)."""
         mask: Mask = self.classes[cluster.pods.class_id[pods]]
         if self.disrupted:
             records = cluster.pods.records
             mask &= np.array([records[i].metadata.name not in self.disrupted for i in pods], dtype=np.bool_)
         return mask
 
-    def broken_by(self, cluster: Cluster, pods: Int64Array, pod: int) -> bool:
+    def broken_by(self, cluster: Cluster, pods: PodIndices, pod: int) -> bool:
         """Whether a pod's eviction breaks the budget if some pods are evicted one after the other, it among them."""
         covered = pods[self.covers(cluster, pods)]
         return pod in covered[max(self.allowed, 0) :]
 
 
-def budgets(cluster: Cluster) -> tuple[Budget, ...]:
-    """The budgets that cover any pod. One without a selector, with an empty or a wrong one covers none."""
+def get_pod_disruption_budgets(cluster: Cluster) -> tuple[Budget, ...]:
+    """The budgets that cover any pod (upstream ``getPodDisruptionBudgets``).
+
+    One without a selector, with an empty or a wrong one covers none.
+    """
     pods = cluster.pods
-    labelled = np.array([bool(pod_class.labels) for pod_class in pods.classes], dtype=np.bool_)
     out = []
     for budget in cluster.list(PodDisruptionBudget):
         if budget.spec.selector is None:
@@ -61,7 +67,9 @@ def budgets(cluster: Cluster) -> tuple[Budget, ...]:
             continue
         if not selector:
             continue
-        classes = labelled & pods.class_labels.matches(selector) & pods.classes_in(frozenset({budget.namespace}))
+        classes = (
+            pods.class_labelled & pods.class_labels.matches(selector) & pods.classes_in(frozenset({budget.namespace}))
+        )
         if classes.any():
             status = budget.status
             name = f"{budget.namespace}/{budget.name}"
@@ -69,28 +77,28 @@ def budgets(cluster: Cluster) -> tuple[Budget, ...]:
     return tuple(out)
 
 
-def violations(cluster: Cluster, covering: tuple[Budget, ...], worlds: Int64Array, pods: Int64Array) -> Mask:
+def filter_pods_with_pdb_violation(cluster: Cluster, budgets: tuple[Budget, ...], victims: PodsInWorlds) -> Mask:
     """Whose eviction would break a budget, if all pods of a world were evicted one after the other.
 
     Parameters
     ----------
     cluster : Cluster
         The cluster.
-    covering : tuple of Budget
-        The budgets.
-    worlds : ndarray of int64, shape (k,)
-        Ascending; each world has the budgets for itself.
-    pods : ndarray of int64, shape (k,)
+    budgets : tuple of Budget
+        The budgets; each world has them for itself.
+    victims : PodsInWorlds
         The pods, by world and then the most important first.
 
     Returns
     -------
-    ndarray of bool, shape (k,)
+    ndarray of bool, shape (n_entries,)
     """
-    out = np.zeros(len(pods), dtype=np.bool_)
-    for budget in covering:
-        at = np.flatnonzero(budget.covers(cluster, pods))
+    out = np.zeros(len(victims), dtype=np.bool_)
+    for budget in budgets:
+        at = np.flatnonzero(budget.covers(cluster, victims.pods))
         if len(at):
-            first = np.searchsorted(worlds[at], worlds[at])
-            out[at[np.arange(len(at)) - first >= budget.allowed]] = True
+            worlds = victims.worlds[at]
+            # How many before it in its world are covered too.
+            earlier = np.arange(len(at)) - np.searchsorted(worlds, worlds)
+            out[at[earlier >= budget.allowed]] = True
     return out

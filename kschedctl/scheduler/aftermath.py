@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from kschedctl.api.meta import OwnerReference
 from kschedctl.cluster.pods import PodRecord
-from kschedctl.preemption.evaluator import Candidate
+from kschedctl.preemption.result import Candidate
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.workloads.replacement import fresh_pod

@@ -112,7 +112,8 @@ def _filter(
     if outcome.node_names is not None:
         text = f"node(s) didn't satisfy plugin(s) [{' '.join(outcome.plugins)}]"
         absent = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (text,))
-    return framework.run_filters_with_nominated_pods(state, pod, rows, absent)
+    worlds = framework.overlay_with_nominated_pods(pod, rows)
+    return framework.run_filters_with_nominated_pods(state, pod, worlds, absent)
 
 
 def _filter_error(framework: Framework, statuses: NodeStatuses) -> str:

@@ -15,7 +15,7 @@ from kschedctl.framework.runtime import Framework, PreFilterOutcome
 from kschedctl.framework.scoring import Scores
 from kschedctl.framework.status import SUCCESS, Code, Reason, Status
 from kschedctl.framework.verdicts import NodeStatuses
-from kschedctl.preemption.evaluator import Preemption
+from kschedctl.preemption.result import PreemptionResult
 from kschedctl.releases.release import Release
 
 
@@ -138,9 +138,9 @@ class Decision:
         return drawn(self.best, seed) if self.schedulable else None
 
     @property
-    def preemption(self) -> Preemption | None:
+    def preemption(self) -> PreemptionResult | None:
         """What preemption came to; ``None`` where it was not asked."""
-        return self.state.read(Preemption)
+        return self.state.read(PreemptionResult)
 
     @property
     def not_modelled(self) -> tuple[NotModelled, ...]:

@@ -1,11 +1,14 @@
+"""Three nodes with a pod each; the worlds of an overlay in which pods are added, removed and nominated."""
+
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+import pytest
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.overlay import Overlay
+from kschedctl.cluster.overlay import Overlay, Selection
 from tests.builders import make_cluster, make_node, make_pod
 
 
@@ -76,7 +79,7 @@ def test_a_copy_goes_its_own_way() -> None:
     overlay = sample().overlay()
     overlay.remove(ids(0), ids(0))
     assert cpu(overlay) == [-1, 0, 0]
-    copy = overlay.copy()
+    copy = overlay.select(np.array([True, True, True])).overlay
     copy.remove(ids(1), ids(1))
     overlay.remove(ids(2), ids(2))
     assert cpu(copy) == [-1, -2, 0]
@@ -88,10 +91,100 @@ def test_selecting_worlds_keeps_their_changes_and_sums() -> None:
     overlay.remove(ids(0, 1, 2), ids(0, 1, 2))
     overlay.add(ids(2), ids(0))
     assert cpu(overlay) == [-1, -2, -2]
-    selected = overlay.select(np.array([False, True, True]))
-    assert selected.rows.tolist() == [1, 2]
-    assert cpu(selected) == [-2, -2]
-    selected.add(ids(0), ids(2))
-    assert cpu(selected) == [1, -2]
-    assert selected.delta("pods", ids(1, 1, 1)).tolist() == [0, 0]
+    chosen = overlay.select(np.array([False, True, True])).overlay
+    assert chosen.rows.tolist() == [1, 2]
+    assert cpu(chosen) == [-2, -2]
+    chosen.add(ids(0), ids(2))
+    assert cpu(chosen) == [1, -2]
+    assert chosen.delta("pods", ids(1, 1, 1)).tolist() == [0, 0]
     assert cpu(overlay) == [-1, -2, -2]
+
+
+def test_a_selection_knows_the_way_back() -> None:
+    chosen = sample().overlay(ids(2, 0, 1)).select(np.array([True, False, True]))
+    assert (chosen.originals.tolist(), chosen.rows.tolist()) == ([0, 2], [2, 1])
+    again = chosen.select(np.array([False, True]))
+    assert (again.originals.tolist(), again.rows.tolist(), len(again)) == ([2], [1], 1)
+
+
+def test_the_selection_of_everything_is_the_overlay_itself() -> None:
+    overlay = sample().overlay(ids(2, 0))
+    everything = Selection.everything(overlay)
+    assert everything.overlay is overlay
+    assert everything.originals.tolist() == [0, 1]
+
+
+def nominating() -> Cluster:
+    """The nodes of ``sample``; a pod of 4 CPU is nominated to n1, pods of 5 and 6 CPU to n2."""
+    pods = [make_pod(f"p{i}", node=f"n{i}", requests={"cpu": i + 1}) for i in range(3)]
+    pods += [make_pod(f"w{i}", nominated=f"n{node}", requests={"cpu": 4 + i}) for i, node in enumerate((1, 2, 2))]
+    return make_cluster([make_node(f"n{i}") for i in range(3)], pods)
+
+
+WAITING = ids(3, 4, 5)
+
+
+def both(overlay: Overlay) -> tuple[list[int], dict[int, int]]:
+    """By how many CPU the worlds differ; and per world that has nominated pods, by how many with these in place."""
+    per_class = ids(1, 2, 3, 4, 5, 6)
+    alone = np.broadcast_to(overlay.delta("cpu", per_class), len(overlay)).tolist()
+    if overlay.nominated is None:
+        return alone, {}
+    again = overlay.nominated.overlay.delta("cpu", per_class).tolist()
+    return alone, dict(zip(overlay.nominated.originals.tolist(), again, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("rows", "nominated", "expected"),
+    [
+        pytest.param(ids(0, 1, 2), WAITING, ([0, 0, 0], {1: 4, 2: 11}), id="they count on their node"),
+        pytest.param(ids(2, 0), WAITING, ([0, 0], {0: 11}), id="in the world that is about it"),
+        pytest.param(ids(1, 2), ids(4), ([0, 0], {1: 5}), id="only those that are named"),
+        pytest.param(ids(0), WAITING, ([0], {}), id="those of other nodes do not count"),
+        pytest.param(ids(0, 1), ids(), ([0, 0], {}), id="there are none"),
+    ],
+)
+def test_nominated_pods(rows: Any, nominated: Any, expected: tuple[list[int], dict[int, int]]) -> None:
+    assert both(nominating().overlay(rows, nominated)) == expected
+
+
+def test_what_is_changed_is_changed_with_nominated_pods_too() -> None:
+    overlay = nominating().overlay(nominated=WAITING)
+    overlay.remove(ids(0, 1), ids(0, 1))
+    overlay.add(ids(2, 1), ids(0, 0))
+    assert both(overlay) == ([-1, -2 + 1, 1], {1: 4 - 2 + 1, 2: 11 + 1})
+
+
+def test_nominated_pods_come_after_all_other_changes() -> None:
+    overlay = nominating().overlay(ids(1), WAITING)
+    overlay.remove(ids(0), ids(1))
+    assert overlay.nominated is not None
+    changes = overlay.nominated.overlay.changes()
+    assert [(worlds.tolist(), pods.tolist(), sign) for worlds, pods, sign in changes] == [([0], [1], -1), ([0], [3], 1)]
+
+
+@pytest.mark.parametrize(
+    ("kept", "expected"),
+    [
+        pytest.param([False, True, True], ([-2, -3], {0: 2, 1: 8}), id="both with nominated pods"),
+        pytest.param([True, False, True], ([-1, -3], {1: 8}), id="one of them"),
+        pytest.param([True, False, False], ([-1], {}), id="neither"),
+        pytest.param([False, False, False], ([], {}), id="none at all"),
+    ],
+)
+def test_whoever_chooses_worlds_chooses_nominated_pods_along(
+    kept: list[bool], expected: tuple[list[int], dict[int, int]]
+) -> None:
+    overlay = nominating().overlay(nominated=WAITING)
+    overlay.remove(ids(0, 1, 2), ids(0, 1, 2))
+    chosen = overlay.select(np.array(kept)).overlay
+    assert both(chosen) == expected
+    assert both(overlay) == ([-1, -2, -3], {1: 2, 2: 8})
+
+
+def test_chosen_worlds_are_changed_on_their_own() -> None:
+    overlay = nominating().overlay(nominated=WAITING)
+    chosen = overlay.select(np.array([False, False, True])).overlay
+    chosen.add(ids(0), ids(1))
+    assert both(chosen) == ([2], {0: 13})
+    assert both(overlay) == ([0, 0, 0], {1: 4, 2: 11})

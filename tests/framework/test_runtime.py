@@ -123,7 +123,7 @@ def test_an_error_of_pre_filter_ends_the_cycle(plugin: type[Plugin]) -> None:
 def test_filters_all_answer_and_the_first_counts() -> None:
     one, two = Status(Code.UNSCHEDULABLE, ("one",)), Status(NEVER, ("two",))
     framework = make_framework(CLUSTER, filtering("One", {"a": one}), filtering("Two", {"a": two, "b": two}))
-    statuses = framework.run_filters_with_nominated_pods(CycleState(), POD, CLUSTER.nodes.rows)
+    statuses = framework.run_filters_with_nominated_pods(CycleState(), POD, CLUSTER.overlay())
     assert [statuses.status(row) for row in range(3)] == [
         Status(Code.UNSCHEDULABLE, ("one",), "One"),
         Status(NEVER, ("two",), "Two"),
@@ -137,7 +137,7 @@ def test_filters_all_answer_and_the_first_counts() -> None:
 
 def test_an_error_of_a_filter_names_the_plugin() -> None:
     framework = make_framework(CLUSTER, failing("Broken", FilterPlugin))
-    statuses = framework.run_filters_with_nominated_pods(CycleState(), POD, CLUSTER.nodes.rows)
+    statuses = framework.run_filters_with_nominated_pods(CycleState(), POD, CLUSTER.overlay())
     assert statuses.status(0) == Status(Code.ERROR, ('running "Broken" filter plugin: out of order',), "Broken")
 
 

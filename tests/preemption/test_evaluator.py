@@ -9,7 +9,7 @@ import pytest
 
 from kschedctl.api.pod import Pod
 from kschedctl.api.workload import PodDisruptionBudget
-from kschedctl.preemption.evaluator import Preemption
+from kschedctl.preemption.result import PreemptionResult
 from tests.builders import decide, make_cluster, make_node, make_object, make_pod
 
 EARLY, LATE = "2026-01-01T08:00:00Z", "2026-01-01T09:00:00Z"
@@ -33,7 +33,7 @@ def budget(name: str, app: str | None, allowed: int, **status: Any) -> PodDisrup
 
 def preempt(
     pods: Iterable[Pod], *objects: Any, cpu: str = "3", nodes: tuple[str, ...] = ("a",), **pod: Any
-) -> Preemption:
+) -> PreemptionResult:
     cluster = make_cluster([make_node(name, cpu="4") for name in nodes], pods, *objects)
     decision = decide(make_pod("preemptor", requests={"cpu": cpu}, priority=100, **pod), cluster)
     found = decision.preemption
@@ -41,7 +41,7 @@ def preempt(
     return found
 
 
-def victims(found: Preemption, pods: list[Pod]) -> dict[str, str]:
+def victims(found: PreemptionResult, pods: list[Pod]) -> dict[str, str]:
     """Per candidate the names of its victims."""
     return {c.node: " ".join(pods[v.pod].name for v in c.victims) for c in found.candidates}
 

@@ -6,8 +6,8 @@ import pytest
 
 from kschedctl.api.pod import Pod
 from kschedctl.api.workload import PodDisruptionBudget
-from kschedctl.preemption.evaluator import Preemption
-from kschedctl.preemption.shortlist import candidates_enough
+from kschedctl.preemption.result import PreemptionResult
+from kschedctl.preemption.shortlist import calculate_num_candidates
 from tests.builders import decide, make_args, make_cluster, make_node, make_object, make_pod
 
 NODES = "abcdef"
@@ -17,7 +17,7 @@ def full(node: str, *, guarded: bool = False) -> Pod:
     return make_pod(f"on-{node}", node=node, requests={"cpu": "4"}, labels={"app": "guarded" if guarded else "free"})
 
 
-def preempt(guarded: str = "", empty: str = "") -> Preemption:
+def preempt(guarded: str = "", empty: str = "") -> PreemptionResult:
     """Every node is full; on the guarded ones a budget allows nothing, the ones in ``empty`` are too small."""
     budget = make_object(
         PodDisruptionBudget,
@@ -70,4 +70,4 @@ def test_without_candidates_there_is_nothing_to_stop_at() -> None:
 def test_enough_candidates(n_nodes: int, percentage: int, absolute: int, enough: int) -> None:
     args = {"minCandidateNodesPercentage": percentage, "minCandidateNodesAbsolute": absolute}
     decision = decide(make_pod(), make_cluster([make_node()]), config=make_args(DefaultPreemption=args))
-    assert candidates_enough(decision.framework, n_nodes) == enough
+    assert calculate_num_candidates(decision.framework, n_nodes) == enough

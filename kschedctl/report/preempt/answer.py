@@ -12,9 +12,9 @@ from kschedctl.api.wording import counted, listed
 from kschedctl.api.workload import PodDisruptionBudget
 from kschedctl.framework.status import Code, Reason
 from kschedctl.preemption.budgets import Budget
-from kschedctl.preemption.evaluator import NEVER, NO_VICTIMS, TERMINATING, Candidate, Victim
-from kschedctl.preemption.evaluator import Preemption as Found
-from kschedctl.preemption.shortlist import candidates_enough
+from kschedctl.preemption.pod_eligible_to_preempt_others import NEVER, TERMINATING
+from kschedctl.preemption.result import NO_VICTIMS, Candidate, PreemptionResult, Victim
+from kschedctl.preemption.shortlist import calculate_num_candidates
 from kschedctl.report.envelope import same_envelope
 from kschedctl.report.explain.admission import refusals
 from kschedctl.report.explain.data import Explanation, NodeData, ReasonData, StatusData
@@ -90,7 +90,7 @@ def preemption_answer(
     n_tried = len(everything.run.looked_at) if everything is not None and everything.run is not None else 0
     n_looked_at = len(found.run.looked_at) if found is not None and found.run is not None else 0
     taken_at = _taken_at(decision) if candidates else None
-    enough = candidates_enough(decision.framework, n_tried)
+    enough = calculate_num_candidates(decision.framework, n_tried)
     shared = same_envelope(base)
     shared["warnings"] = (*refusals(base), *base.warnings)
     return Preemption(
@@ -109,7 +109,11 @@ def preemption_answer(
 
 
 def _verdict(
-    decision: Decision, base: Explanation, candidates: tuple[Candidate, ...], found: Found | None, seed: int | None
+    decision: Decision,
+    base: Explanation,
+    candidates: tuple[Candidate, ...],
+    found: PreemptionResult | None,
+    seed: int | None,
 ) -> PreemptVerdictData:
     result = _outcome(decision, base, candidates, found)
     if result is Result.FITS:
@@ -123,7 +127,9 @@ def _verdict(
     return PreemptVerdictData(result, text, nodes, picked, violates)
 
 
-def _outcome(decision: Decision, base: Explanation, candidates: tuple[Candidate, ...], found: Found | None) -> Result:
+def _outcome(
+    decision: Decision, base: Explanation, candidates: tuple[Candidate, ...], found: PreemptionResult | None
+) -> Result:
     if base.verdict.result is CycleOutcome.ERROR or (found is not None and found.status.code is Code.ERROR):
         return Result.ERROR
     if base.verdict.result is CycleOutcome.GATED:
@@ -143,7 +149,7 @@ def _summary(
     decision: Decision,
     base: Explanation,
     result: Result,
-    found: Found | None,
+    found: PreemptionResult | None,
     chosen: tuple[Candidate, ...],
     picked: str | None,
 ) -> str:
@@ -242,7 +248,7 @@ def _budget(budget: Budget, candidate: Candidate, victim: Victim) -> BudgetData:
     return BudgetData(budget.name, budget.allowed, evicted, below, budget in victim.violated)
 
 
-def _not_helpful(decision: Decision, base: Explanation, found: Found) -> Iterator[NotHelpfulData]:
+def _not_helpful(decision: Decision, base: Explanation, found: PreemptionResult) -> Iterator[NotHelpfulData]:
     """The nodes that are no candidates and were looked at, in the order of the snapshot."""
     if found.status.reasons in _INELIGIBLE:
         return
@@ -256,7 +262,7 @@ def _not_helpful(decision: Decision, base: Explanation, found: Found) -> Iterato
             )
 
 
-def _rejected(decision: Decision, found: Found, row: int, node: NodeData) -> NotHelpfulData:
+def _rejected(decision: Decision, found: PreemptionResult, row: int, node: NodeData) -> NotHelpfulData:
     """A node on which removing pods might have helped."""
     status = found.rejected[node.name]
     if status is NO_VICTIMS:
@@ -276,7 +282,7 @@ def _reason(plugin: str, reason: Reason) -> ReasonData:
     return ReasonData(plugin, reason.text, reason.detail, dict(reason.data))
 
 
-def _next(decision: Decision, found: Found, after: Aftermath) -> NextData:
+def _next(decision: Decision, found: PreemptionResult, after: Aftermath) -> NextData:
     pods = decision.cluster.pods
     losing = tuple(pods.key(index) for index in found.loses_nomination(after.node))
     return NextData(after.node, after.wait_seconds, tuple(_fate(decision, fate) for fate in after.victims), losing)

@@ -1,4 +1,8 @@
-"""Which candidate is taken: criterion after criterion, each keeps the best of what the one before left."""
+"""Which candidate is taken (upstream ``SelectCandidate``, ``pickOneNodeForPreemption``).
+
+Criterion after criterion, each keeps the best of what the one before left. From candidates with their victims, which
+are the worlds and entries of a table, to candidates.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +11,11 @@ from typing import Final
 
 import numpy as np
 
-from kschedctl.arrays import Int64Array
+from kschedctl.arrays import Int64Array, Mask, Worlds
 from kschedctl.cluster.pods import Pods
-from kschedctl.preemption.dry_run import Victims
+from kschedctl.cluster.worlds import PodsInWorlds
 
-#: The criteria of upstream ``pickOneNodeForPreemption`` in their order.
+#: The criteria in their order.
 CRITERIA: Final = (
     "fewer budget violations",
     "lower highest priority of a victim",
@@ -39,37 +43,38 @@ class Choice:
     lost_at: Int64Array
 
     @property
-    def best(self) -> Int64Array:
-        """The positions of the candidates that are left: int64."""
+    def best(self) -> Worlds:
+        """The candidates that are left: int64."""
         return np.flatnonzero(self.lost_at < 0)
 
 
-def choose(pods: Pods, victims: Victims) -> Choice:
+def pick_one_node_for_preemption(pods: Pods, victims: PodsInWorlds, violating: Mask) -> Choice:
     """Compare candidates.
 
     Parameters
     ----------
     pods : Pods
         The pods of the cluster.
-    victims : Victims
-        The candidates and their victims; every candidate has at least one.
+    victims : PodsInWorlds
+        The candidates and their victims, the most important first; every candidate has at least one.
+    violating : ndarray of bool, shape (n_entries,)
+        Whose eviction breaks a disruption budget.
     """
-    n = len(victims.rows)
-    priority = pods.priority[victims.pod]
-    first = np.searchsorted(victims.world, np.arange(n))
-    highest = priority[first]
+    n = victims.n_worlds
+    priority = pods.priority[victims.pods]
+    highest = priority[victims.first]
     # Shifted, so that a few low priorities weigh less than many.
     total = np.zeros(n, dtype=np.int64)
-    np.add.at(total, victims.world, priority + _SHIFT)
+    np.add.at(total, victims.worlds, priority + _SHIFT)
     earliest = np.full(n, 2**63 - 1, dtype=np.int64)
-    important = priority == highest[victims.world]
-    np.minimum.at(earliest, victims.world[important], pods.start_time[victims.pod[important]])
+    important = priority == highest[victims.worlds]
+    np.minimum.at(earliest, victims.worlds[important], pods.start_time[victims.pods[important]])
     values = np.array(
         [
-            np.bincount(victims.world[victims.violating], minlength=n),
+            np.bincount(victims.worlds[violating], minlength=n),
             highest,
             total,
-            np.bincount(victims.world, minlength=n),
+            victims.counts,
             earliest,
         ],
         dtype=np.int64,

@@ -1,0 +1,99 @@
+"""The dry run (upstream ``DryRunPreemption``): whom evictions would cost on every potential node.
+
+From node rows to candidates. A candidate is a world of ``DryRun.victims``: a node on which evicting these pods, the
+world's entries, makes room.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kschedctl.api.pod import Pod
+from kschedctl.arrays import Mask, Rows
+from kschedctl.cluster.worlds import Numbering, PodsInWorlds
+from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.runtime import Framework
+from kschedctl.framework.verdicts import NodeStatuses
+from kschedctl.preemption.budgets import Budget
+from kschedctl.preemption.select_victims_on_node import select_victims_on_node
+
+
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """What the dry run found.
+
+    Attributes
+    ----------
+    looked_at : ndarray of int64
+        The rows of the nodes that were looked at, ascending.
+    victims : PodsInWorlds
+        The candidates' nodes are its rows, ascending; the victims its entries, by candidate and then the most important
+        first. Every candidate has one at least.
+    violating : ndarray of bool, shape (n_entries,)
+        Whose eviction breaks a budget.
+    without_victims : ndarray of int64
+        The rows of the nodes without any pod of lower priority.
+    statuses : NodeStatuses
+        What the filters say of the others with all these pods gone, by row; 0 where the pod fits then.
+    needless : ndarray of int64
+        The rows of the nodes on which nobody need be evicted, which the scheduler takes as an internal error.
+    budgets : tuple of Budget
+        The budgets that were looked at.
+    """
+
+    looked_at: Rows
+    victims: PodsInWorlds
+    violating: Mask
+    without_victims: Rows
+    statuses: NodeStatuses
+    needless: Rows
+    budgets: tuple[Budget, ...]
+
+    def among(self, rows: Rows) -> DryRun:
+        """What was found on some of the nodes, ascending."""
+        victims = self.victims
+        candidates = Numbering.of(np.flatnonzero(np.isin(victims.rows, rows)), victims.n_worlds)
+        kept, _ = candidates.find(victims.worlds)
+        return DryRun(
+            rows,
+            victims.among(candidates),
+            self.violating[kept],
+            np.intersect1d(self.without_victims, rows),
+            self.statuses,
+            np.intersect1d(self.needless, rows),
+            self.budgets,
+        )
+
+
+def dry_run_preemption(
+    framework: Framework, state: CycleState, pod: Pod, potential_nodes: Rows, budgets: tuple[Budget, ...]
+) -> DryRun:
+    """Find the candidates and their victims.
+
+    Parameters
+    ----------
+    framework : Framework
+        The pod's profile.
+    state : CycleState
+        The state after PreFilter.
+    pod : Pod
+        The preemptor.
+    potential_nodes : ndarray of int64
+        The rows of the nodes on which removing pods may help, ascending.
+    budgets : tuple of Budget
+        The disruption budgets.
+    """
+    found = select_victims_on_node(framework, state, pod, potential_nodes, budgets)
+    needed = found.victims.counts > 0
+    return DryRun(
+        potential_nodes,
+        # Worlds without victims have no entries, so that no entry is lost.
+        found.victims.among(Numbering.of(np.flatnonzero(needed), len(needed))),
+        found.violating,
+        found.without_victims,
+        found.statuses,
+        found.victims.rows[~needed],
+        budgets,
+    )
