@@ -23,7 +23,7 @@ from kschedctl.releases.choice import ReleaseChoice
 from kschedctl.scheduler.aftermath import Aftermath, aftermath
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.missing import Missing, find_missing
-from kschedctl.scheduler.pending import Threat, threat
+from kschedctl.scheduler.pending import Exposure, threat
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.scheduler.verify import Verification, verify
 from kschedctl.snapshot.load import Snapshot
@@ -169,7 +169,7 @@ class SchedulingCluster:
         scheduler = Scheduler(decision.cluster, decision.release, self.configuration, self.registry)
         return aftermath(scheduler, decision, candidate)
 
-    def threat(self, pod: str) -> Threat:
+    def threat(self, pod: str) -> Exposure:
         """Which pending pods would evict a pod, given as ``namespace/name``.
 
         Raises

@@ -47,7 +47,7 @@ class Taker:
 
 
 @dataclass(frozen=True, slots=True)
-class Threat:
+class Exposure:
     """Who would evict a pod, and what would keep it safe.
 
     Attributes
@@ -65,7 +65,7 @@ class Threat:
     safe_class: str
 
 
-def threat(scheduler: Scheduler, victim: int) -> Threat:
+def threat(scheduler: Scheduler, victim: int) -> Exposure:
     """Which pending pods, each against the snapshot as it is, would take a pod as a victim.
 
     Parameters
@@ -90,8 +90,8 @@ def threat(scheduler: Scheduler, victim: int) -> Threat:
         if taking:
             takers.append(Taker(decision, taking[0].node, len(taking) == len(chosen)))
     if not takers:
-        return Threat((), None, "")
+        return Exposure((), None, "")
     # A pod is evicted only for one of higher priority.
     safe = max(taker.decision.pod.spec.priority or 0 for taker in takers)
     classes = [c for c in scheduler.cluster.list(PriorityClass) if c.value >= safe]
-    return Threat(tuple(takers), safe, min(classes, key=lambda c: c.value).name if classes else "")
+    return Exposure(tuple(takers), safe, min(classes, key=lambda c: c.value).name if classes else "")

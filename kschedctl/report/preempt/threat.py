@@ -11,16 +11,15 @@ from kschedctl.report.document import GAP, Document, Paragraph, Phrases, Tone, t
 from kschedctl.report.envelope import Provenance, envelope
 from kschedctl.report.frame import cautions, header, next_questions
 from kschedctl.report.preempt.data import TakerData, Threat
-from kschedctl.scheduler.pending import Taker, pending_pods
-from kschedctl.scheduler.pending import Threat as Found
+from kschedctl.scheduler.pending import Exposure, Taker, pending_pods
 
 
-def threat_answer(found: Found, victim: Pod, provenance: Provenance, cluster: Cluster, *, node_name: str) -> Threat:
+def threat_answer(found: Exposure, victim: Pod, provenance: Provenance, cluster: Cluster, *, node_name: str) -> Threat:
     """Put into data who would evict a pod.
 
     Parameters
     ----------
-    found : Threat
+    found : Exposure
         Who would.
     victim : Pod
         The pod.
@@ -59,7 +58,7 @@ def _taker(taker: Taker, victim: Pod) -> TakerData:
     return TakerData(pod.key, pod.spec.priority or 0, pod.spec.priority_class_name, taker.node, taker.certain, violates)
 
 
-def _summary(found: Found, victim: Pod, node: str, takers: tuple[TakerData, ...]) -> str:
+def _summary(found: Exposure, victim: Pod, node: str, takers: tuple[TakerData, ...]) -> str:
     if not node:
         return f"{victim.key} is on no node: nobody would evict it."
     if not takers:
