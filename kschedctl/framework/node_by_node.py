@@ -15,7 +15,7 @@ import numpy as np
 
 from kschedctl.api.core import Node
 from kschedctl.api.pod import Pod
-from kschedctl.arrays import Int64Array
+from kschedctl.arrays import Int64Array, Rows
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.cluster.requests import ResourceColumns
@@ -111,7 +111,7 @@ class NodeByNodeScore(ScorePlugin):
     def score_node(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
         """Score a node: 0 to 100, or any whole number where ``normalize_score`` brings it there."""
 
-    def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
+    def score(self, state: CycleState, pod: Pod, rows: Rows) -> Int64Array:
         """Ask about every row."""
         infos = node_infos(self.handle, self.handle.cluster.overlay(rows))
         return np.array([self.score_node(state, pod, info) for info in infos], dtype=np.int64)

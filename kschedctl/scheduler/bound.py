@@ -153,8 +153,8 @@ def _misplaced(framework: Framework, group: _Alike) -> Iterator[Misplaced]:
     worlds = framework.cluster.overlay(rows)
     worlds.remove(np.arange(len(rows)), np.array([group.by_row[row][0] for row in rows.tolist()], dtype=np.int64))
     run = framework.run_filters(state, group.pod, worlds)
-    for position, row in enumerate(rows.tolist()):
-        status = run.status(position)
+    for world, row in enumerate(rows.tolist()):
+        status = run.status(world)
         if node_names is not None and framework.cluster.nodes.names[row] not in node_names:
             text = f"node(s) didn't satisfy plugin(s) [{' '.join(outcome.plugins)}]"
             status = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (text,), " ".join(outcome.plugins))

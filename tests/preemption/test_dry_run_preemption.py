@@ -51,6 +51,21 @@ def running_pods(draw: st.DrawFn) -> list[Pod]:
 
 
 @st.composite
+def waiting_pods(draw: st.DrawFn) -> list[Pod]:
+    """Pods nominated to nodes; those of a priority from 50 on count there."""
+    return [
+        make_pod(
+            f"waiting-{i}",
+            nominated=draw(st.sampled_from(NODES)),
+            labels={"app": draw(apps)},
+            requests={"cpu": draw(st.sampled_from(("500m", "1")))},
+            priority=draw(st.sampled_from((5, 50, 100))),
+        )
+        for i in range(draw(st.integers(0, 3)))
+    ]
+
+
+@st.composite
 def preemptors(draw: st.DrawFn) -> Pod:
     spec: dict[str, Any] = {}
     if draw(st.booleans()):
@@ -81,7 +96,7 @@ def clusters(draw: st.DrawFn) -> Cluster:
         )
         for app in draw(st.sets(apps))
     ]
-    return make_cluster(nodes, draw(running_pods()), *budgets)
+    return make_cluster(nodes, [*draw(running_pods()), *draw(waiting_pods())], *budgets)
 
 
 @settings(max_examples=120, deadline=None)
