@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kschedctl.api.pod import Pod
-from kschedctl.arrays import Mask, Rows
+from kschedctl.arrays import Entries, Mask, Rows, Worlds
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay, Selection
 from kschedctl.cluster.worlds import Numbering, PodsInWorlds
@@ -113,12 +113,8 @@ def _reprieve(
 
     Parameters
     ----------
-    framework : Framework
-        The pod's profile.
-    state : CycleState
-        The state after PreFilter.
-    pod : Pod
-        The preemptor.
+    framework, state, pod : Framework, CycleState, Pod
+        As in ``select_victims_on_node``.
     emptied : Overlay
         The worlds of ``victims``, with all victims removed. It is changed.
     victims : PodsInWorlds
@@ -142,10 +138,11 @@ def _reprieve(
             # Worlds that are done only cost time.
             left = left.select(active)
             active = np.ones(len(left), dtype=np.bool_)
-        tried_in = np.flatnonzero(active)
-        entries = order[first[left.originals[tried_in]] + turn]
-        left.overlay.add(tried_in, victims.pods[entries])
-        fits = framework.passing_with_nominated_pods(state, pod, left.overlay)[tried_in]
-        left.overlay.remove(tried_in[~fits], victims.pods[entries[~fits]])
+        # Of the worlds left those that have a turn, and the entry that is tried in each.
+        worlds: Worlds = np.flatnonzero(active)
+        entries: Entries = order[first[left.originals[worlds]] + turn]
+        left.overlay.add(worlds, victims.pods[entries])
+        fits = framework.passing_with_nominated_pods(state, pod, left.overlay)[worlds]
+        left.overlay.remove(worlds[~fits], victims.pods[entries[~fits]])
         spared[entries[fits]] = True
     return spared
