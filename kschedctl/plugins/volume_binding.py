@@ -29,9 +29,10 @@ from kschedctl.framework.interface import (
     ScorePlugin,
 )
 from kschedctl.framework.status import SKIP, SUCCESS, Code, Reason, Rejections, Status
-from kschedctl.volumes.binder import Binder, PodVolumes
-from kschedctl.volumes.claims import claim_uses, claims_problem, group_claims, pod_claims
+from kschedctl.volumes.binder import Binder
 from kschedctl.volumes.explain import Explanation, explain_bound, explain_space, explain_unbound, failing_provision
+from kschedctl.volumes.found_volumes import FoundVolumes
+from kschedctl.volumes.pod_claims import claim_uses, claims_problem, group_claims, pod_claims
 
 REASON_IMMEDIATE: Final = "pod has unbound immediate PersistentVolumeClaims"
 REASON_NODE_CONFLICT: Final = "node(s) didn't match PersistentVolume's node affinity"
@@ -45,7 +46,7 @@ _ERRORS_FROM: Final = 1 << len(_REASONS)
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    volumes: PodVolumes
+    volumes: FoundVolumes
 
 
 class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin, PreScorePlugin, ScorePlugin):
@@ -97,7 +98,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin,
 
         return Rejections(code.astype(np.int8), number, texts, details)
 
-    def _explain(self, text: str, volumes: PodVolumes, row: int) -> Explanation:
+    def _explain(self, text: str, volumes: FoundVolumes, row: int) -> Explanation:
         """Our own words for one of the scheduler's reasons, and the names in them."""
         node = self.handle.cluster.nodes.objects[row]
 
@@ -132,7 +133,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin,
         return SUCCESS
 
 
-def _reason_numbers(volumes: PodVolumes) -> Int64Array:
+def _reason_numbers(volumes: FoundVolumes) -> Int64Array:
     """Which reasons hold per node, as bits, or the number of an error: int64, shape (n_nodes,)."""
     masks = (volumes.node_conflict, volumes.bind_conflict, volumes.not_enough_space, volumes.missing_volume)
     bits = np.zeros(len(volumes.error), dtype=np.int64)

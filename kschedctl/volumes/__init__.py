@@ -1,1 +1,1 @@
-"""Volumes: the scheduler's binder, the PersistentVolume controller's matching, and what is attached to nodes."""
+"""What the scheduler's volume plugins share: a pod's claims, the binder, zones, and what is attached to nodes."""

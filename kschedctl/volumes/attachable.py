@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from kschedctl.api.pod import Pod
-from kschedctl.api.storage import StorageClass
-from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim, Volume
+from kschedctl.api.volume import PersistentVolumeClaim, Volume
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.volumes.claims import claim_class, claim_key, claim_not_found, not_owned
+from kschedctl.volumes.claims import claim_key, claim_not_found, not_owned, storage_class_of, volume_of
 from kschedctl.volumes.migration import (
     PLUGINS_BY_NAME,
     PORTWORX,
@@ -19,6 +18,7 @@ from kschedctl.volumes.migration import (
     inline_handle,
     volume_handle,
 )
+from kschedctl.volumes.pod_claims import claim_use
 
 
 class Needs(IntEnum):
@@ -98,19 +98,17 @@ def attachable_volumes(cluster: Cluster, pod: Pod, *, new: bool) -> list[Attacha
 
 
 def _attachable(cluster: Cluster, pod: Pod, volume: Volume, *, new: bool) -> Attachable | Unattachable | None:
-    if volume.persistent_volume_claim is not None:
-        name = volume.persistent_volume_claim.claim_name
-    elif volume.ephemeral is not None:
-        name = f"{pod.name}-{volume.name}"
-    else:
+    use = claim_use(pod, volume)
+    if use is None:
         return _inline(volume)
+    name = use.claim
     if not name:
         return Unattachable("PersistentVolumeClaim had no name", Needs.NOTHING)
     claim = cluster.get(PersistentVolumeClaim, name, pod.namespace)
     if claim is None:
         problem = f"looking up PVC {pod.namespace}/{name}: {claim_not_found(name)}"
         return Unattachable(problem, Needs.NOTHING, missing=True) if new else None
-    if volume.ephemeral is not None:
+    if use.ephemeral:
         problem = not_owned(claim, pod)
         if problem:
             return Unattachable(problem, Needs.NOTHING)
@@ -129,10 +127,10 @@ def _inline(volume: Volume) -> Attachable | Unattachable | None:
 
 def _of_claim(cluster: Cluster, claim: PersistentVolumeClaim) -> Attachable | None:
     """The volume of a claim; without one, whatever its class's provisioner will make."""
-    volume = cluster.get(PersistentVolume, claim.spec.volume_name) if claim.spec.volume_name else None
+    volume = volume_of(cluster, claim)
     key = claim_key(claim)
     if volume is None:
-        storage_class = cluster.get(StorageClass, claim_class(claim))
+        storage_class = storage_class_of(cluster, claim)
         if storage_class is None or not storage_class.provisioner:
             return None
         plugin = PLUGINS_BY_NAME.get(storage_class.provisioner)

@@ -14,7 +14,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.labels import LabelColumn
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.volumes.attachable import Attachable, Needs, Unattachable, attachable_volumes, counts_volumes
-from kschedctl.volumes.migration import MIGRATED_PLUGINS, PORTWORX
+from kschedctl.volumes.migration import PORTWORX, migrated_plugins
 
 Identity = tuple[str, str]
 
@@ -137,8 +137,7 @@ class Attachments:
         return np.full(len(self._cluster.nodes), -1, dtype=np.int64) if found is None else found
 
     def _read_csi_node(self, csi_node: CSINode, row: int, *, portworx_needs_annotation: bool) -> None:
-        migrated = csi_node.metadata.annotations.get(MIGRATED_PLUGINS, "").split(",")
-        portworx = not portworx_needs_annotation or PORTWORX.name in migrated
+        portworx = not portworx_needs_annotation or PORTWORX.name in migrated_plugins(csi_node)
         self.level[row] = Needs.MIGRATED_PORTWORX if portworx else Needs.CSI_NODE
         for driver in csi_node.spec.drivers:
             if driver.allocatable is not None and driver.allocatable.count is not None:

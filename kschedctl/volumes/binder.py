@@ -8,142 +8,44 @@ is taken twice. Source: plugins/volumebinding ``FindPodVolumes``.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from kschedctl.api.storage import StorageClass
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.volumes.claims import (
     SELECTED_NODE,
-    PodClaims,
     claim_class,
     is_bound_to,
     requested_storage,
     storage_capacity,
+    storage_class_of,
     volume_class,
 )
+from kschedctl.volumes.found_volumes import BoundCheck, FoundVolumes, ProvisionCheck, StaticMatch
 from kschedctl.volumes.matching import claim_selector, mismatches
 from kschedctl.volumes.migration import MigrationError
-from kschedctl.volumes.provisioning import Provisioning, provisioning
+from kschedctl.volumes.pod_claims import PodClaims
+from kschedctl.volumes.provisioning import provisioning
 from kschedctl.volumes.topology import VolumeTopology
 
 _NONE = -1
 
 
-@dataclass(frozen=True, slots=True)
-class BoundCheck:
-    """A bound claim against the nodes.
-
-    Attributes
-    ----------
-    claim : PersistentVolumeClaim
-        The claim.
-    volume : PersistentVolume or None
-        Its volume; ``None`` where that does not exist.
-    reachable : ndarray of bool, shape (n_nodes,)
-        From where the volume can be reached; nowhere where it does not exist.
-    problem : str
-        Why the volume cannot be taken for a CSI volume on nodes where its plugin is migrated; empty where it can.
-    """
-
-    claim: PersistentVolumeClaim
-    volume: PersistentVolume | None
-    reachable: Mask
-    problem: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class StaticMatch:
-    """Which volume an unbound claim would get on each node.
-
-    Attributes
-    ----------
-    claim : PersistentVolumeClaim
-        The claim.
-    candidates : tuple of PersistentVolume
-        The volumes that suit the claim, in the order in which they are taken.
-    choice : ndarray of int64, shape (n_nodes,)
-        Index into ``candidates``; -1 where none can be had.
-    """
-
-    claim: PersistentVolumeClaim
-    candidates: tuple[PersistentVolume, ...]
-    choice: Int64Array
-
-
-@dataclass(frozen=True, slots=True)
-class ProvisionCheck:
-    """A claim that a volume has to be provisioned for, on some nodes.
-
-    Attributes
-    ----------
-    claim : PersistentVolumeClaim
-        The claim.
-    needed : ndarray of bool, shape (n_nodes,)
-        Where it got no volume.
-    provisioning : Provisioning
-        Where one can be provisioned.
-    """
-
-    claim: PersistentVolumeClaim
-    needed: Mask
-    provisioning: Provisioning
-
-
-@dataclass(frozen=True, slots=True)
-class PodVolumes:
-    """What the binder finds for a pod, per node.
-
-    Attributes
-    ----------
-    bound : tuple of BoundCheck
-        The bound claims, in the order in which they are looked at.
-    selected : tuple of PersistentVolumeClaim
-        The unbound claims that are being provisioned for a node already.
-    selected_elsewhere : ndarray of bool, shape (n_nodes,)
-        Where that node is another one.
-    matches : tuple of StaticMatch
-        The unbound claims that may take an existing volume, smallest first.
-    provisions : tuple of ProvisionCheck
-        The claims to provision for, in the order in which they are looked at.
-    node_conflict, bind_conflict, not_enough_space, missing_volume : ndarray of bool, shape (n_nodes,)
-        The scheduler's four reasons; several can hold at once.
-    errors : tuple of str
-        What the scheduler gives up over.
-    error : ndarray of int64, shape (n_nodes,)
-        Index into ``errors``; -1 where there is none.
-    """
-
-    bound: tuple[BoundCheck, ...]
-    selected: tuple[PersistentVolumeClaim, ...]
-    selected_elsewhere: Mask
-    matches: tuple[StaticMatch, ...]
-    provisions: tuple[ProvisionCheck, ...]
-    node_conflict: Mask
-    bind_conflict: Mask
-    not_enough_space: Mask
-    missing_volume: Mask
-    errors: tuple[str, ...]
-    error: Int64Array
-
-
+@dataclass(frozen=True, eq=False)
 class Binder:
-    """Finds volumes for pods on the nodes of a cluster.
+    """Finds volumes for pods on the nodes of a cluster."""
 
-    Parameters
-    ----------
-    cluster : Cluster
-        The cluster.
-    """
+    cluster: Cluster
 
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
-        self.topology = VolumeTopology(cluster)
-        self._by_class: dict[str, list[PersistentVolume]] | None = None
+    @cached_property
+    def topology(self) -> VolumeTopology:
+        """From where volumes can be reached."""
+        return VolumeTopology(self.cluster)
 
-    def find_pod_volumes(self, claims: PodClaims) -> PodVolumes:
+    def find_pod_volumes(self, claims: PodClaims) -> FoundVolumes:
         """Look for volumes on every node.
 
         Parameters
@@ -168,7 +70,7 @@ class Binder:
         wanting += [(match.claim, ~elsewhere & (match.choice == _NONE)) for match in matches]
         provisions = self._provisions(wanting)
         bind_conflict, no_space = _check_provisions(provisions, elsewhere)
-        return PodVolumes(
+        return FoundVolumes(
             bound,
             selected,
             elsewhere,
@@ -186,14 +88,14 @@ class Binder:
         self, claims: tuple[PersistentVolumeClaim, ...], errors: list[str]
     ) -> tuple[tuple[BoundCheck, ...], Mask, Mask, Int64Array]:
         """Check bound claims in order; each node stops at the first that fails there."""
-        n_nodes = len(self._cluster.nodes)
+        n_nodes = len(self.cluster.nodes)
         alive = np.ones(n_nodes, dtype=np.bool_)
         conflict = np.zeros(n_nodes, dtype=np.bool_)
         missing = np.zeros(n_nodes, dtype=np.bool_)
         error = np.full(n_nodes, _NONE, dtype=np.int64)
         checks = []
         for claim in claims:
-            volume = self._cluster.get(PersistentVolume, claim.spec.volume_name)
+            volume = self.cluster.get(PersistentVolume, claim.spec.volume_name)
             if volume is None:
                 missing |= alive
                 alive = np.zeros(n_nodes, dtype=np.bool_)
@@ -219,10 +121,10 @@ class Binder:
             return BoundCheck(claim, volume, reachable, f"could not translate pv: {error}")
 
     def _selected_elsewhere(self, claims: tuple[PersistentVolumeClaim, ...]) -> Mask:
-        mask = np.zeros(len(self._cluster.nodes), dtype=np.bool_)
+        mask = np.zeros(len(self.cluster.nodes), dtype=np.bool_)
         for claim in claims:
-            row = self._cluster.nodes.row.get(claim.metadata.annotations[SELECTED_NODE])
-            mask |= self._cluster.nodes.rows != (_NONE if row is None else row)
+            row = self.cluster.nodes.row.get(claim.metadata.annotations[SELECTED_NODE])
+            mask |= self.cluster.nodes.rows != (_NONE if row is None else row)
         return mask
 
     def _match(self, claims: tuple[PersistentVolumeClaim, ...]) -> tuple[StaticMatch, ...]:
@@ -230,8 +132,8 @@ class Binder:
         matches = []
         for claim in sorted(claims, key=lambda claim: requested_storage(claim) or 0):
             candidates, reserved = self._candidates(claim)
-            choice = np.full(len(self._cluster.nodes), _NONE, dtype=np.int64)
-            open_ = np.ones(len(self._cluster.nodes), dtype=np.bool_)
+            choice = np.full(len(self.cluster.nodes), _NONE, dtype=np.int64)
+            open_ = np.ones(len(self.cluster.nodes), dtype=np.bool_)
             for i, volume in enumerate(candidates):
                 reachable = self.topology.reachable(volume)
                 free = open_ & ~taken[volume.name] if volume.name in taken else open_
@@ -250,24 +152,27 @@ class Binder:
     def _candidates(self, claim: PersistentVolumeClaim) -> tuple[tuple[PersistentVolume, ...], int]:
         """The volumes that suit a claim, those that name it first, then by size; and how many name it."""
         selector = claim_selector(claim)
-        fitting = [v for v in self._volumes(claim_class(claim)) if next(mismatches(claim, v, selector), None) is None]
+        fitting = [
+            v for v in self._by_class.get(claim_class(claim), ()) if next(mismatches(claim, v, selector), None) is None
+        ]
         reserved = [volume for volume in fitting if is_bound_to(volume, claim)]
         others = [volume for volume in fitting if not is_bound_to(volume, claim)]
         return (*reserved, *sorted(others, key=storage_capacity)), len(reserved)
 
-    def _volumes(self, class_name: str) -> list[PersistentVolume]:
-        if self._by_class is None:
-            self._by_class = {}
-            for volume in self._cluster.list(PersistentVolume):
-                self._by_class.setdefault(volume_class(volume), []).append(volume)
-        return self._by_class.get(class_name, [])
+    @cached_property
+    def _by_class(self) -> dict[str, list[PersistentVolume]]:
+        """The cluster's volumes by the name of their class."""
+        volumes: dict[str, list[PersistentVolume]] = {}
+        for volume in self.cluster.list(PersistentVolume):
+            volumes.setdefault(volume_class(volume), []).append(volume)
+        return volumes
 
     def _provisions(self, wanting: list[tuple[PersistentVolumeClaim, Mask]]) -> tuple[ProvisionCheck, ...]:
         checks = []
         for claim, needed in wanting:
-            storage_class = self._cluster.get(StorageClass, claim_class(claim))
+            storage_class = storage_class_of(self.cluster, claim)
             if storage_class is not None and needed.any():
-                found = provisioning(self._cluster, self.topology, claim, storage_class)
+                found = provisioning(self.cluster, self.topology, claim, storage_class)
                 checks.append(ProvisionCheck(claim, needed, found))
         return tuple(checks)
 

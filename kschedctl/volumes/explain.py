@@ -8,12 +8,13 @@ from kschedctl.api.selectors import Requirement, Selector
 from kschedctl.api.storage import TopologySelectorTerm
 from kschedctl.api.volume import PersistentVolume
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.volumes.binder import Binder, BoundCheck, PodVolumes, ProvisionCheck
-from kschedctl.volumes.claims import SELECTED_NODE, requested_storage
+from kschedctl.volumes.binder import Binder
+from kschedctl.volumes.claims import SELECTED_NODE, requested_storage, required_affinity
+from kschedctl.volumes.found_volumes import BoundCheck, FoundVolumes, ProvisionCheck
 from kschedctl.volumes.matching import show_storage
 from kschedctl.volumes.migration import in_tree_plugin, migrated_affinity
 from kschedctl.volumes.provisioning import capacities, volume_limit
-from kschedctl.volumes.topology import affinity_of, label_terms
+from kschedctl.volumes.topology import label_terms
 
 Explanation = tuple[str, dict[str, object]]
 
@@ -52,7 +53,7 @@ def failing_requirements(
     binder: Binder, volume: PersistentVolume, labels: Labels, row: int
 ) -> tuple[tuple[Requirement, ...], ...]:
     """Per term of a volume's node affinity the requirements that a node's labels do not meet."""
-    affinity = affinity_of(volume)
+    affinity = required_affinity(volume)
     plugin = in_tree_plugin(volume.spec)
     if plugin is not None and binder.topology.needs_translation(volume)[row]:
         affinity = migrated_affinity(volume, plugin)
@@ -70,7 +71,7 @@ def shown_labels(labels: Labels, terms: tuple[Selector, ...]) -> str:
     return ", ".join(f"{key}={labels[key]}" if key in labels else f"no {key}" for key in keys)
 
 
-def explain_unbound(found: PodVolumes, node: Node, row: int) -> Explanation:
+def explain_unbound(found: FoundVolumes, node: Node, row: int) -> Explanation:
     """Why a claim finds no volume on a node and none can be provisioned there."""
     if found.selected_elsewhere[row]:
         for claim in found.selected:
@@ -115,7 +116,7 @@ def explain_space(cluster: Cluster, binder: Binder, check: ProvisionCheck, row: 
     return detail, data
 
 
-def failing_provision(found: PodVolumes, row: int) -> ProvisionCheck:
+def failing_provision(found: FoundVolumes, row: int) -> ProvisionCheck:
     """The first claim that no volume can be made for on a node; there must be one."""
     for check in found.provisions:
         wanted = check.provisioning

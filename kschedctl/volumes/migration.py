@@ -14,13 +14,10 @@ from msgspec.structs import replace
 from kschedctl.api.meta import Labels
 from kschedctl.api.node_selector import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from kschedctl.api.selectors import IN
-from kschedctl.api.volume import (
-    AzureDisk,
-    GCEPersistentDisk,
-    InTreeVolumes,
-    PersistentVolume,
-)
+from kschedctl.api.storage import CSINode
+from kschedctl.api.volume import AzureDisk, GCEPersistentDisk, InTreeVolumes, PersistentVolume
 from kschedctl.api.well_known import BETA_REGION, BETA_ZONE, REGION, ZONE
+from kschedctl.volumes.claims import required_affinity
 
 #: Between the zones in a label of a volume that is in several.
 ZONE_DELIMITER: Final = "__"
@@ -79,6 +76,11 @@ PLUGINS_BY_NAME: Final = {plugin.name: plugin for plugin in _PLUGINS}
 def in_tree_plugin(source: InTreeVolumes) -> InTreePlugin | None:
     """The plugin of a volume's source; ``None`` where it is none that can be migrated."""
     return next((plugin for plugin in _PLUGINS if getattr(source, plugin.source) is not None), None)
+
+
+def migrated_plugins(csi_node: CSINode) -> list[str]:
+    """The names of the in-tree plugins in whose place CSI drivers stand on a node."""
+    return csi_node.metadata.annotations.get(MIGRATED_PLUGINS, "").split(",")
 
 
 def inline_handle(source: InTreeVolumes) -> str:
@@ -172,7 +174,7 @@ def migrated_affinity(volume: PersistentVolume, plugin: InTreePlugin) -> NodeSel
         Where the source has no equivalent.
     """
     volume_handle(volume)
-    affinity = volume.spec.node_affinity.required if volume.spec.node_affinity is not None else None
+    affinity = required_affinity(volume)
     if not plugin.topology_key:
         return affinity
     terms = affinity.node_selector_terms if affinity is not None else ()

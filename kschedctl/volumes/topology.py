@@ -13,12 +13,8 @@ from kschedctl.api.storage import CSINode, TopologySelectorTerm
 from kschedctl.api.volume import PersistentVolume
 from kschedctl.arrays import Mask
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.volumes.migration import MIGRATED_PLUGINS, InTreePlugin, in_tree_plugin, migrated_affinity
-
-
-def affinity_of(volume: PersistentVolume) -> NodeSelector | None:
-    """The volume's required node affinity, where it has one."""
-    return volume.spec.node_affinity.required if volume.spec.node_affinity is not None else None
+from kschedctl.volumes.claims import required_affinity
+from kschedctl.volumes.migration import InTreePlugin, in_tree_plugin, migrated_affinity, migrated_plugins
 
 
 def label_terms(affinity: NodeSelector) -> Iterable[Selector]:
@@ -55,7 +51,7 @@ class VolumeTopology:
 
         Source: component-helpers ``CheckNodeAffinity``.
         """
-        return self._matching(affinity_of(volume))
+        return self._matching(required_affinity(volume))
 
     def reachable_as_bound(self, volume: PersistentVolume) -> Mask:
         """As ``reachable``, but with the affinity translated on nodes where the volume's plugin is migrated to CSI.
@@ -87,7 +83,7 @@ class VolumeTopology:
             for csi_node in self._cluster.list(CSINode):
                 row = rows.get(csi_node.name)
                 if row is not None:
-                    mask[row] = plugin.name in csi_node.metadata.annotations.get(MIGRATED_PLUGINS, "").split(",")
+                    mask[row] = plugin.name in migrated_plugins(csi_node)
         return mask
 
     def allowed(self, terms: tuple[TopologySelectorTerm, ...]) -> Mask:

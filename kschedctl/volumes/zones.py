@@ -82,27 +82,3 @@ def zoned_nodes(nodes: Nodes) -> Mask:
     for key in _KEYS:
         mask |= nodes.labels[key].present
     return mask
-
-
-def in_zone(nodes: Nodes, volume: PersistentVolume) -> Mask:
-    """From which nodes a volume can be used, by its labels: bool, shape (n_nodes,)."""
-    mask = np.ones(len(nodes), dtype=np.bool_)
-    for label in volume_labels(volume):
-        mask &= label.matches(nodes)
-    return mask | ~zoned_nodes(nodes)
-
-
-def zones_of(nodes: Nodes, mask: Mask) -> tuple[str, ...]:
-    """The zones of some nodes, sorted; nodes without one do not count.
-
-    Parameters
-    ----------
-    nodes : Nodes
-        The nodes.
-    mask : ndarray of bool, shape (n_nodes,)
-        Which of them.
-    """
-    newer, older = nodes.labels[ZONE], nodes.labels[BETA_ZONE]
-    zones = {newer.values[code] for code in np.unique(newer.codes[mask & newer.present])}
-    zones |= {older.values[code] for code in np.unique(older.codes[mask & older.present & ~newer.present])}
-    return tuple(sorted(zones))

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 import kschedctl
+from kschedctl.persistentvolume.outcome import Action
 from kschedctl.releases.release import RELEASES
-from kschedctl.volumes.controller import Action
-from kschedctl.volumes.overview import Trap, VolumeOverview
+from kschedctl.volumeview.overview import VolumeOverview
+from kschedctl.volumeview.trap import Trap
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "volumes"
 POD = "shop/reports-6f7d8c9b5d-x2k4q"

@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.storage import CSIDriver, CSIStorageCapacity
 from kschedctl.api.volume import PersistentVolumeClaim
-from kschedctl.volumes.binder import Binder, PodVolumes
-from kschedctl.volumes.claims import SELECTED_NODE, group_claims
+from kschedctl.volumes.binder import Binder
+from kschedctl.volumes.claims import SELECTED_NODE
+from kschedctl.volumes.found_volumes import FoundVolumes
+from kschedctl.volumes.pod_claims import group_claims
 from tests.builders import (
     HOSTNAME,
     ZONE,
@@ -27,13 +29,13 @@ from tests.reference import volume_binding
 NODES = [make_node("a1", zone="a"), make_node("a2", zone="a"), make_node("b1", zone="b")]
 
 
-def find(claims: list[PersistentVolumeClaim], *objects: ApiObject) -> PodVolumes:
+def find(claims: list[PersistentVolumeClaim], *objects: ApiObject) -> FoundVolumes:
     cluster = make_cluster(NODES, (), *claims, *objects)
     stored = [cluster.get(PersistentVolumeClaim, claim.name, claim.namespace) for claim in claims]
     return Binder(cluster).find_pod_volumes(group_claims(cluster, [claim for claim in stored if claim is not None]))
 
 
-def taken(found: PodVolumes) -> dict[str, list[str]]:
+def taken(found: FoundVolumes) -> dict[str, list[str]]:
     """Per claim the volume it takes on each node, ``-`` for none."""
     return {
         match.claim.name: ["-" if i < 0 else match.candidates[i].name for i in match.choice] for match in found.matches

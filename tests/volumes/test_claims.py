@@ -1,17 +1,12 @@
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from kschedctl.api.quantity import NANO
-from kschedctl.api.storage import CSIStorageCapacity
 from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.errors import SnapshotError
 from kschedctl.volumes.claims import (
     claim_class,
-    claim_uses,
-    group_claims,
     has_class,
     is_bound_to,
     not_owned,
@@ -19,8 +14,7 @@ from kschedctl.volumes.claims import (
     storage_capacity,
     volume_class,
 )
-from kschedctl.volumes.provisioning import volume_limit
-from tests.builders import make_claim, make_cluster, make_object, make_pod, make_storage_class, make_volume, mount
+from tests.builders import make_claim, make_pod, make_volume
 
 BETA = "volume.beta.kubernetes.io/storage-class"
 GIB = 2**30 * NANO
@@ -47,34 +41,6 @@ def test_class_of_a_claim(claim: PersistentVolumeClaim, expected: str, says: boo
 def test_class_of_a_volume() -> None:
     assert volume_class(make_volume(storage_class="gp3")) == "gp3"
     assert volume_class(make_volume(storage_class="gp3", annotations={BETA: "old"})) == "old"
-
-
-def test_claims_of_a_pod_in_the_order_of_its_volumes() -> None:
-    volumes = [
-        *mount("data"),
-        {"name": "scratch", "ephemeral": {}},
-        {"name": "config", "configMap": {}},
-        *mount("data"),
-    ]
-    uses = list(claim_uses(make_pod("web-0", volumes=volumes)))
-    assert [(use.claim, use.ephemeral) for use in uses] == [("data", False), ("web-0-scratch", True), ("data", False)]
-
-
-@pytest.mark.parametrize(
-    ("claim", "expected"),
-    [
-        pytest.param(make_claim(bound="pv"), "bound", id="bound for good"),
-        pytest.param(make_claim(volumeName="pv"), "immediate", id="names its volume, not bound for good yet"),
-        pytest.param(make_claim(), "delayed", id="the class waits"),
-        pytest.param(make_claim(storage_class="now"), "immediate", id="the class does not wait"),
-        pytest.param(make_claim(storage_class="gone"), "immediate", id="the class does not exist"),
-        pytest.param(make_claim(storage_class=""), "immediate", id="no class"),
-    ],
-)
-def test_groups(claim: PersistentVolumeClaim, expected: str) -> None:
-    cluster = make_cluster((), (), make_storage_class(), make_storage_class("now", waits=False))
-    groups = group_claims(cluster, [claim])
-    assert getattr(groups, expected) == (claim,)
 
 
 @pytest.mark.parametrize(
@@ -104,16 +70,6 @@ def test_sizes() -> None:
     assert storage_capacity(make_volume(capacity={})) == 0
 
 
-def capacity(**fields: Any) -> CSIStorageCapacity:
-    return make_object(CSIStorageCapacity, "c", namespace="csi", **fields)
-
-
-def test_the_largest_volume() -> None:
-    assert volume_limit(capacity()) is None
-    assert volume_limit(capacity(capacity="1Ki")) == 1024
-    assert volume_limit(capacity(capacity="1Ki", maximumVolumeSize="1")) == 1
-
-
 def test_sizes_that_are_no_quantities() -> None:
     with pytest.raises(SnapshotError) as error:
         requested_storage(make_claim(size="much"))
@@ -122,6 +78,3 @@ def test_sizes_that_are_no_quantities() -> None:
     with pytest.raises(SnapshotError) as error:
         storage_capacity(make_volume(size="much"))
     assert str(error.value) == 'PersistentVolume pv: spec.capacity.storage: "much" is not a quantity'
-    with pytest.raises(SnapshotError) as error:
-        volume_limit(capacity(maximumVolumeSize="much"))
-    assert str(error.value) == 'CSIStorageCapacity csi/c: maximumVolumeSize: "much" is not a quantity'

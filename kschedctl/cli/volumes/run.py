@@ -22,7 +22,7 @@ from kschedctl.report.volumes.answer import claim_answer, pod_answer
 from kschedctl.report.volumes.data import ClaimVolumes, PodVolumes, VolumesList
 from kschedctl.report.volumes.text import VolumesView, claim_document, list_document, pod_document
 from kschedctl.scheduler.missing import missing_for_claims
-from kschedctl.volumes.overview import VolumeOverview
+from kschedctl.volumeview.overview import VolumeOverview
 
 _VOLUME_KINDS: Final = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass")
 

@@ -8,6 +8,7 @@ from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.api.well_known import zone_of
 from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.persistentvolume.outcome import Action, ClaimOutcome
 from kschedctl.report.envelope import Provenance, envelope
 from kschedctl.report.volumes.data import (
     ClaimData,
@@ -21,9 +22,9 @@ from kschedctl.report.volumes.data import (
     TrapData,
 )
 from kschedctl.volumes.claims import claim_class, claim_key
-from kschedctl.volumes.controller import Action, ClaimOutcome
-from kschedctl.volumes.on_nodes import NodeOverview, Verdict
-from kschedctl.volumes.overview import ClaimOverview, PodOverview, Trap
+from kschedctl.volumeview.on_nodes import NodeOverview, Verdict
+from kschedctl.volumeview.overview import ClaimOverview, PodOverview
+from kschedctl.volumeview.trap import Trap
 
 _FAILURES = (
     Action.WAIT_FOR_VOLUME,

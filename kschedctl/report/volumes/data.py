@@ -10,9 +10,9 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
+from kschedctl.persistentvolume.outcome import Action
 from kschedctl.report.envelope import Answer, AnswerList, Data, json_schema
-from kschedctl.volumes.controller import Action
-from kschedctl.volumes.on_nodes import Verdict
+from kschedctl.volumeview.on_nodes import Verdict
 
 
 class MismatchData(Data, frozen=True):

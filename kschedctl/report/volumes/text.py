@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Final
 
 from kschedctl.api.wording import counted, listed
+from kschedctl.persistentvolume.outcome import Action
 from kschedctl.report.document import GAP, Document, Paragraph, Phrases, Tone, Verbatim, table
 from kschedctl.report.envelope import together
 from kschedctl.report.frame import cautions, header, next_questions
@@ -20,8 +21,7 @@ from kschedctl.report.volumes.data import (
     OnNodeData,
     PodVolumes,
 )
-from kschedctl.volumes.controller import Action
-from kschedctl.volumes.on_nodes import Verdict
+from kschedctl.volumeview.on_nodes import Verdict
 
 #: How many volumes are named in a row.
 _NAMED: Final = 3

@@ -15,14 +15,14 @@ from kschedctl.api.pod import Pod
 from kschedctl.api.storage import CSINode
 from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.persistentvolume.outcome import Action
 from kschedctl.releases.choice import choose_release
 from kschedctl.report.envelope import Provenance
 from kschedctl.report.render.json import as_json
 from kschedctl.report.volumes.answer import claim_answer, pod_answer
 from kschedctl.report.volumes.data import ClaimVolumes, PodVolumes, VolumesList, schema
 from kschedctl.scheduler.missing import missing_for_claims
-from kschedctl.volumes.controller import Action
-from kschedctl.volumes.overview import VolumeOverview
+from kschedctl.volumeview.overview import VolumeOverview
 from tests.builders import (
     ZONE,
     make_claim,

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from kschedctl.api.meta import ApiObject
-from kschedctl.api.storage import StorageClass
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
-from kschedctl.volumes.claims import SELECTED_NODE, default_storage_class
-from kschedctl.volumes.controller import Action, ClaimOutcome, sync_claim
+from kschedctl.persistentvolume.controller import sync_claim
+from kschedctl.persistentvolume.outcome import Action, ClaimOutcome
+from kschedctl.volumes.claims import SELECTED_NODE
 from tests.builders import make_claim, make_cluster, make_pod, make_storage_class, make_volume, mount
 
 NOW = make_storage_class("now", waits=False)
@@ -106,36 +106,6 @@ def test_one_claim_and_one_volume(claim: dict[str, Any], volume: dict[str, Any],
         assert mismatch in [str(m) for m in rejected.mismatches]
     else:
         assert (outcome.action, outcome.volume, outcome.rejected) == (Action.BIND, "pv", ())
-
-
-@pytest.mark.parametrize(
-    ("volumes", "expected"),
-    [
-        pytest.param([now_volume("large", size="9Gi"), now_volume("small", size="2Gi")], "small", id="the smallest"),
-        pytest.param(
-            [now_volume("small", modes=["ReadWriteOnce", "ReadOnlyMany"]), now_volume("large", size="9Gi")],
-            "large",
-            id="fewer access modes go before size",
-        ),
-        pytest.param(
-            [now_volume("small"), now_volume("named", size="9Gi", claim="default/data", phase="Available")],
-            "named",
-            id="one that names the claim goes before size",
-        ),
-        pytest.param(
-            [
-                now_volume("few"),
-                now_volume("named", claim="default/data", modes=["ReadWriteOnce", "ReadOnlyMany"], phase="Available"),
-            ],
-            "few",
-            id="but not before fewer access modes",
-        ),
-    ],
-)
-def test_the_best_of_several_volumes(volumes: list[PersistentVolume], expected: str) -> None:
-    outcome = sync(now_claim(), NOW, *volumes)
-    assert outcome.volume == expected
-    assert [rejected.volume for rejected in outcome.rejected] == [v.name for v in volumes if v.name != expected]
 
 
 WAITING = "waiting for first consumer to be created before binding"
@@ -314,17 +284,3 @@ def test_volumes_without_a_class_go_before_the_default_class() -> None:
     standard = make_storage_class("standard", default=True)
     outcome = sync(make_claim(storage_class=None), standard, make_volume(storage_class=""))
     assert (outcome.action, outcome.volume, outcome.default_class) == (Action.BIND, "pv", "")
-
-
-def created(name: str, time: str) -> StorageClass:
-    """A default class with a creation time."""
-    annotations = {"storageclass.kubernetes.io/is-default-class": "true"}
-    return make_storage_class(name, metadata={"name": name, "annotations": annotations, "creationTimestamp": time})
-
-
-def test_of_several_default_classes_the_newest_counts_then_the_first_by_name() -> None:
-    old, new = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
-    found = default_storage_class(make_cluster((), (), created("a", old), created("c", new), created("b", new)))
-    assert found is not None
-    assert found.name == "b"
-    assert default_storage_class(make_cluster()) is None

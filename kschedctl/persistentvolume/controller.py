@@ -6,9 +6,6 @@ Source: pkg/controller/volume/persistentvolume ``syncClaim``. The messages are t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import StrEnum
-from itertools import groupby
 from typing import Final
 
 import numpy as np
@@ -19,100 +16,22 @@ from kschedctl.api.storage import StorageClass
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pods import PENDING
+from kschedctl.persistentvolume.default_class import default_storage_class
+from kschedctl.persistentvolume.index import find_best_match, rejected_volumes
+from kschedctl.persistentvolume.outcome import Action, ClaimOutcome, Rejected
 from kschedctl.volumes.claims import (
     BIND_COMPLETED,
     SELECTED_NODE,
     claim_class,
-    claim_uses,
-    default_storage_class,
     has_class,
     is_bound_to,
     is_delayed,
-    storage_capacity,
 )
-from kschedctl.volumes.matching import (
-    Mismatch,
-    access_modes_mismatch,
-    claim_selector,
-    mismatches,
-    serves_access_modes,
-)
+from kschedctl.volumes.matching import claim_selector, mismatches
 from kschedctl.volumes.migration import PLUGINS_BY_NAME
+from kschedctl.volumes.pod_claims import claim_uses
 
 _IN_TREE_PREFIX: Final = "kubernetes.io/"
-_MODES: Final = ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")
-
-
-class Action(StrEnum):
-    """What becomes of a claim."""
-
-    #: It is bound, and stays so.
-    KEEP = "Bound"
-    #: It is bound to a volume that exists.
-    BIND = "Bind"
-    #: Its provisioner is asked for a volume.
-    PROVISION = "Provision"
-    #: It waits for a pod that uses it.
-    WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
-    #: It waits for the pods that use it to be scheduled.
-    WAIT_FOR_POD = "WaitForPodScheduled"
-    #: The volume that it names does not exist yet.
-    WAIT_FOR_VOLUME = "WaitForVolume"
-    #: No volume suits it, or the one it names is another claim's.
-    FAILED_BINDING = "FailedBinding"
-    #: The volume that it names does not satisfy it.
-    VOLUME_MISMATCH = "VolumeMismatch"
-    #: Its class does not exist or cannot provision.
-    PROVISIONING_FAILED = "ProvisioningFailed"
-    #: It was bound to a volume that is gone, or is another claim's.
-    LOST = "Lost"
-
-
-@dataclass(frozen=True, slots=True)
-class Rejected:
-    """A volume that is not for the claim.
-
-    Attributes
-    ----------
-    volume : str
-        Its name.
-    mismatches : tuple of Mismatch
-        Every reason; empty where the volume would do but another goes first.
-    """
-
-    volume: str
-    mismatches: tuple[Mismatch, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimOutcome:
-    """What the controller does with one claim.
-
-    Attributes
-    ----------
-    claim : PersistentVolumeClaim
-        The claim, with the default class where it is given one.
-    action : Action
-        What it does.
-    message : str
-        The event on the claim; empty where there is none.
-    volume : str
-        The volume concerned; empty where there is none.
-    provisioner : str
-        Whom it asks for a volume; empty where it asks nobody.
-    default_class : str
-        The default class that the claim is given; empty where it is given none.
-    rejected : tuple of Rejected
-        Why each other volume is not taken, in the order of the snapshot; empty for a claim that is bound.
-    """
-
-    claim: PersistentVolumeClaim
-    action: Action
-    message: str = ""
-    volume: str = ""
-    provisioner: str = ""
-    default_class: str = ""
-    rejected: tuple[Rejected, ...] = ()
 
 
 def sync_claim(cluster: Cluster, claim: PersistentVolumeClaim) -> ClaimOutcome:
@@ -196,7 +115,7 @@ def _sync_unbound(cluster: Cluster, claim: PersistentVolumeClaim, selector: Sele
     delayed = is_delayed(cluster, claim)
     volume = find_best_match(cluster, claim, selector, delayed=delayed)
     chosen = volume.name if volume is not None else ""
-    rejected = _rejected(cluster, claim, selector, chosen)
+    rejected = rejected_volumes(cluster, claim, selector, chosen)
     if volume is not None:
         return ClaimOutcome(claim, Action.BIND, volume=chosen, rejected=rejected)
     if not has_class(claim):
@@ -219,43 +138,6 @@ def _with_default_class(outcome: ClaimOutcome, name: str) -> ClaimOutcome:
     return ClaimOutcome(
         outcome.claim, outcome.action, outcome.message, outcome.volume, outcome.provisioner, name, outcome.rejected
     )
-
-
-def find_best_match(
-    cluster: Cluster, claim: PersistentVolumeClaim, selector: Selector | None, *, delayed: bool
-) -> PersistentVolume | None:
-    """The volume that the controller binds a claim to.
-
-    Volumes with fewer access modes go first; among these one that names the claim, then the smallest. Of a class that
-    waits for the first pod, only a volume that names the claim is taken.
-    """
-
-    def modes(volume: PersistentVolume) -> tuple[int, list[int]]:
-        indices = sorted({_MODES.index(mode) for mode in volume.spec.access_modes if mode in _MODES})
-        return len(indices), indices
-
-    serving = [v for v in cluster.list(PersistentVolume) if serves_access_modes(claim, v)]
-    for _, group in groupby(sorted(serving, key=modes), key=modes):
-        fitting = [volume for volume in group if next(mismatches(claim, volume, selector), None) is None]
-        named = next((volume for volume in fitting if is_bound_to(volume, claim)), None)
-        if named is not None:
-            return named
-        if fitting and not delayed:
-            return min(fitting, key=storage_capacity)
-    return None
-
-
-def _rejected(
-    cluster: Cluster, claim: PersistentVolumeClaim, selector: Selector | None, chosen: str
-) -> tuple[Rejected, ...]:
-    out = []
-    for volume in cluster.list(PersistentVolume):
-        if volume.name != chosen:
-            found = tuple(mismatches(claim, volume, selector))
-            if is_bound_to(volume, claim) and not serves_access_modes(claim, volume):
-                found = (*found, access_modes_mismatch(claim, volume))
-            out.append(Rejected(volume.name, found))
-    return tuple(out)
 
 
 def _waiting(cluster: Cluster, claim: PersistentVolumeClaim) -> tuple[Action, str]:

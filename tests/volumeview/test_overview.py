@@ -5,17 +5,15 @@ from typing import Any
 import pytest
 
 from kschedctl.api.meta import ApiObject
-from kschedctl.api.storage import CSINode
 from kschedctl.api.volume import PersistentVolumeClaim
-from kschedctl.volumes.controller import Action
-from kschedctl.volumes.on_nodes import Verdict
-from kschedctl.volumes.overview import ClaimOverview, PodOverview, Trap, VolumeOverview
+from kschedctl.persistentvolume.outcome import Action
+from kschedctl.volumeview.on_nodes import Verdict
+from kschedctl.volumeview.overview import ClaimOverview, PodOverview, VolumeOverview
 from tests.builders import (
     ZONE,
     make_claim,
     make_cluster,
     make_node,
-    make_object,
     make_pod,
     make_storage_class,
     make_volume,
@@ -31,8 +29,8 @@ def in_zone(zone: str, name: str = "pv", claim: str = "data", **fields: Any) -> 
     return make_volume(name, claim=f"default/{claim}", affinity={ZONE: [zone]}, **fields)
 
 
-def look_at_claim(claim: PersistentVolumeClaim, *objects: ApiObject, nodes: Any = NODES) -> ClaimOverview:
-    return VolumeOverview(make_cluster(nodes, (), claim, *objects)).claims()[0]
+def look_at_claim(claim: PersistentVolumeClaim, *objects: ApiObject) -> ClaimOverview:
+    return VolumeOverview(make_cluster(NODES, (), claim, *objects)).claims()[0]
 
 
 def look_at_pod(pod: Any, *objects: ApiObject) -> PodOverview:
@@ -62,57 +60,6 @@ def test_one_claim_on_every_node() -> None:
     bound, open_ = (overview.on_nodes(found.claim) for found in overview.claims())
     assert [(node.node, node.usable) for node in bound] == [("a", False), ("b", True), ("c", False)]
     assert [node.claims[0].verdict for node in open_] == [Verdict.PROVISIONED] * 3
-
-
-ZONAL = make_object(CSINode, "a", spec={"drivers": [{"name": "csi.example.com", "topologyKeys": [ZONE]}]})
-
-
-@pytest.mark.parametrize(
-    ("claim", "objects", "expected"),
-    [
-        pytest.param(
-            make_claim(storage_class="now", bound="pv"),
-            [NOW, in_zone("b")],
-            Trap("now", ("b",), ("a", "c")),
-            id="bound at once, in one of three zones",
-        ),
-        pytest.param(
-            make_claim(storage_class="now", bound="pv"),
-            [NOW, make_volume(claim="default/data", labels={ZONE: "b__c"})],
-            Trap("now", ("b", "c"), ("a",)),
-            id="the zone is in the volume's label",
-        ),
-        pytest.param(
-            make_claim(storage_class="now"),
-            [NOW, make_volume(storage_class="now", affinity={ZONE: ["c"]})],
-            Trap("now", ("c",), ("a", "b")),
-            id="about to be bound",
-        ),
-        pytest.param(
-            make_claim(storage_class="now"),
-            [NOW, ZONAL],
-            Trap("now", (), ("a", "b", "c")),
-            id="about to be provisioned",
-        ),
-        pytest.param(make_claim(storage_class="now"), [NOW], None, id="by a driver without topology"),
-        pytest.param(make_claim(bound="pv"), [LATE, in_zone("b")], None, id="the class waits"),
-        pytest.param(
-            make_claim(storage_class="now", bound="pv"),
-            [NOW, make_volume(claim="default/data")],
-            None,
-            id="the volume can be used everywhere",
-        ),
-        pytest.param(make_claim(storage_class="gone", bound="pv"), [in_zone("b")], None, id="the class does not exist"),
-    ],
-)
-def test_the_trap(claim: PersistentVolumeClaim, objects: list[ApiObject], expected: Trap | None) -> None:
-    assert look_at_claim(claim, *objects).trap == expected
-
-
-def test_no_trap_in_a_cluster_of_one_zone() -> None:
-    objects = [NOW, make_volume(claim="default/data", affinity={ZONE: ["a"]})]
-    claim = make_claim(storage_class="now", bound="pv")
-    assert look_at_claim(claim, *objects, nodes=[make_node("x", zone="a"), make_node("y")]).trap is None
 
 
 def test_claims_in_two_zones_leave_no_node() -> None:

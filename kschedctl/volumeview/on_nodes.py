@@ -9,11 +9,12 @@ from enum import StrEnum
 from kschedctl.api.core import Node
 from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.arrays import Mask
-from kschedctl.cluster.cluster import Cluster
-from kschedctl.volumes.binder import Binder, BoundCheck, PodVolumes, ProvisionCheck
-from kschedctl.volumes.claims import SELECTED_NODE, claim_key, group_claims
+from kschedctl.volumes.binder import Binder
+from kschedctl.volumes.claims import SELECTED_NODE, claim_key
 from kschedctl.volumes.explain import explain_bound, explain_space, shown_topologies
-from kschedctl.volumes.zones import in_zone
+from kschedctl.volumes.found_volumes import BoundCheck, FoundVolumes, ProvisionCheck
+from kschedctl.volumes.pod_claims import group_claims
+from kschedctl.volumeview.zones import in_zone
 
 
 class Verdict(StrEnum):
@@ -81,17 +82,13 @@ class NodeOverview:
         return all(claim.verdict.usable for claim in self.claims)
 
 
-def claims_on_nodes(
-    cluster: Cluster, binder: Binder, claims: Sequence[PersistentVolumeClaim]
-) -> tuple[NodeOverview, ...]:
+def claims_on_nodes(binder: Binder, claims: Sequence[PersistentVolumeClaim]) -> tuple[NodeOverview, ...]:
     """What becomes of the claims of one pod on each node.
 
     Parameters
     ----------
-    cluster : Cluster
-        The cluster.
     binder : Binder
-        The binder over it.
+        The binder over the cluster.
     claims : sequence of PersistentVolumeClaim
         The claims, in the order of the pod's volumes.
 
@@ -102,10 +99,11 @@ def claims_on_nodes(
     SelectorError
         Where a claim's selector is wrong.
     """
+    cluster = binder.cluster
     found = binder.find_pod_volumes(group_claims(cluster, claims))
     volumes = (check.volume for check in found.bound)
     zones = {volume.name: in_zone(cluster.nodes, volume) for volume in volumes if volume is not None}
-    looker = _Looker(cluster, binder, found, zones)
+    looker = _Looker(binder, found, zones)
     return tuple(
         NodeOverview(node.name, tuple(looker.look(claim, node, row) for claim in claims))
         for row, node in enumerate(cluster.nodes.objects)
@@ -116,9 +114,8 @@ def claims_on_nodes(
 class _Looker:
     """Reads single answers off what the binder found."""
 
-    cluster: Cluster
     binder: Binder
-    found: PodVolumes
+    found: FoundVolumes
     in_zone: dict[str, Mask]
 
     def look(self, claim: PersistentVolumeClaim, node: Node, row: int) -> ClaimOnNode:
@@ -159,6 +156,6 @@ class _Looker:
             topologies = shown_topologies(wanted.storage_class.allowed_topologies)
             return ClaimOnNode(key, Verdict.NONE, detail=f"class {name} provisions only for {topologies}")
         if not wanted.enough[row]:
-            detail, _ = explain_space(self.cluster, self.binder, check, row)
+            detail, _ = explain_space(self.binder.cluster, self.binder, check, row)
             return ClaimOnNode(key, Verdict.NO_SPACE, detail=detail)
         return ClaimOnNode(key, Verdict.PROVISIONED)

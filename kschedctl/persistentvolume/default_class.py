@@ -1,0 +1,28 @@
+"""The default StorageClass, which the PersistentVolume controller gives to claims that do not ask for any."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kschedctl.api.storage import StorageClass
+from kschedctl.cluster.cluster import Cluster
+
+_DEFAULT_CLASS_ANNOTATIONS: Final = (
+    "storageclass.kubernetes.io/is-default-class",
+    "storageclass.beta.kubernetes.io/is-default-class",
+)
+
+
+def default_storage_class(cluster: Cluster) -> StorageClass | None:
+    """The class of claims that do not ask for one: of several the newest, then the first by name."""
+    defaults = [
+        storage_class
+        for storage_class in cluster.list(StorageClass)
+        if any(storage_class.metadata.annotations.get(key) == "true" for key in _DEFAULT_CLASS_ANNOTATIONS)
+    ]
+
+    def age(storage_class: StorageClass) -> tuple[float, str]:
+        created = storage_class.metadata.creation_timestamp
+        return (-created.timestamp() if created is not None else float("inf")), storage_class.name
+
+    return min(defaults, key=age, default=None)

@@ -1,0 +1,111 @@
+"""A pod's claims as the scheduler's volume plugins take them: which it names, their states, and what rules them out.
+
+Rules: component-helpers ``storage/ephemeral``, and the scheduler's ``GetPodVolumeClaims``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from kschedctl.api.pod import Pod
+from kschedctl.api.volume import PersistentVolumeClaim, Volume
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.volumes.claims import claim_not_found, is_delayed, is_fully_bound, not_owned
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimUse:
+    """A volume of a pod that is a claim.
+
+    Attributes
+    ----------
+    volume : str
+        The name of the pod's volume.
+    claim : str
+        The name of the claim, in the pod's namespace.
+    ephemeral : bool
+        Whether the claim is made for the pod, and named after it.
+    """
+
+    volume: str
+    claim: str
+    ephemeral: bool
+
+
+def claim_use(pod: Pod, volume: Volume) -> ClaimUse | None:
+    """The claim that a volume of a pod is; ``None`` where it is none."""
+    if volume.persistent_volume_claim is not None:
+        return ClaimUse(volume.name, volume.persistent_volume_claim.claim_name, ephemeral=False)
+    if volume.ephemeral is not None:
+        return ClaimUse(volume.name, f"{pod.name}-{volume.name}", ephemeral=True)
+    return None
+
+
+def claim_uses(pod: Pod) -> Iterator[ClaimUse]:
+    """The claims of a pod in the order of its volumes; a claim that is mounted twice comes twice."""
+    uses = (claim_use(pod, volume) for volume in pod.spec.volumes)
+    return (use for use in uses if use is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class PodClaims:
+    """A pod's claims as the binder takes them, each group in the order of the pod's volumes.
+
+    Attributes
+    ----------
+    bound : tuple of PersistentVolumeClaim
+        Bound for good.
+    delayed : tuple of PersistentVolumeClaim
+        Not bound; the scheduler chooses a volume or a node for them.
+    immediate : tuple of PersistentVolumeClaim
+        Not bound, and not the scheduler's to bind.
+    """
+
+    bound: tuple[PersistentVolumeClaim, ...]
+    delayed: tuple[PersistentVolumeClaim, ...]
+    immediate: tuple[PersistentVolumeClaim, ...]
+
+
+def pod_claims(cluster: Cluster, pod: Pod) -> list[PersistentVolumeClaim]:
+    """The claims of a pod in the order of its volumes. Those that do not exist are left out."""
+    found = (cluster.get(PersistentVolumeClaim, use.claim, pod.namespace) for use in claim_uses(pod))
+    return [claim for claim in found if claim is not None]
+
+
+def group_claims(cluster: Cluster, claims: Iterable[PersistentVolumeClaim]) -> PodClaims:
+    """Group the claims of a pod."""
+    bound = []
+    delayed = []
+    immediate = []
+    for claim in claims:
+        if is_fully_bound(claim):
+            bound.append(claim)
+        elif is_delayed(cluster, claim) and not claim.spec.volume_name:
+            delayed.append(claim)
+        else:
+            immediate.append(claim)
+    return PodClaims(tuple(bound), tuple(delayed), tuple(immediate))
+
+
+def claims_problem(cluster: Cluster, pod: Pod) -> str:
+    """Why a pod's claims cannot be used at all, in the scheduler's words; empty where they can.
+
+    Source: VolumeBinding ``podHasPVCs``.
+    """
+    for use in claim_uses(pod):
+        claim = cluster.get(PersistentVolumeClaim, use.claim, pod.namespace)
+        if claim is None:
+            if use.ephemeral:
+                return f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{use.claim}"'
+            return claim_not_found(use.claim)
+        if claim.status.phase == "Lost":
+            volume = claim.spec.volume_name
+            return f'persistentvolumeclaim "{claim.name}" bound to non-existent persistentvolume "{volume}"'
+        if claim.metadata.deletion_timestamp is not None:
+            return f'persistentvolumeclaim "{claim.name}" is being deleted'
+        if use.ephemeral:
+            problem = not_owned(claim, pod)
+            if problem:
+                return problem
+    return ""

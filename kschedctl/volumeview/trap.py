@@ -1,0 +1,74 @@
+"""Claims that are bound before their pods are placed, and so tie these to a zone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kschedctl.api.storage import CSINode, StorageClass
+from kschedctl.api.volume import PersistentVolume
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.persistentvolume.outcome import Action, ClaimOutcome
+from kschedctl.volumes.binder import Binder
+from kschedctl.volumes.claims import WAIT_FOR_FIRST_CONSUMER
+from kschedctl.volumeview.zones import usable_from, zones_of
+
+
+@dataclass(frozen=True, slots=True)
+class Trap:
+    """A claim that is bound before its pod is placed, in a cluster of several zones.
+
+    The volume's zone then decides where the pod can go, whatever else it needs. A class that waits for the first
+    consumer does not do that.
+
+    Attributes
+    ----------
+    storage_class : str
+        The class that binds immediately.
+    zones : tuple of str
+        The zones of the volume; empty where it is not made yet, and its zone is for the provisioner to choose.
+    other_zones : tuple of str
+        The cluster's zones from which it cannot be used; all of them where it is not made yet.
+    """
+
+    storage_class: str
+    zones: tuple[str, ...]
+    other_zones: tuple[str, ...]
+
+
+def find_trap(binder: Binder, outcome: ClaimOutcome, storage_class: StorageClass | None) -> Trap | None:
+    """Whether a claim ties its pods down.
+
+    Parameters
+    ----------
+    binder : Binder
+        The binder over its cluster.
+    outcome : ClaimOutcome
+        What the controller would do with it.
+    storage_class : StorageClass or None
+        Its class, where it has one that exists.
+    """
+    if storage_class is None or storage_class.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER:
+        return None
+    nodes = binder.cluster.nodes
+    every = zones_of(nodes, np.ones(len(nodes), dtype=np.bool_))
+    if len(every) < 2:
+        return None
+    if outcome.action in (Action.KEEP, Action.BIND):
+        volume = binder.cluster.get(PersistentVolume, outcome.volume)
+        zones = zones_of(nodes, usable_from(binder, outcome.claim, volume)) if volume is not None else every
+        others = tuple(zone for zone in every if zone not in zones)
+        return Trap(storage_class.name, zones, others) if others else None
+    if outcome.action is Action.PROVISION and _is_zonal(binder.cluster, outcome.provisioner):
+        return Trap(storage_class.name, (), every)
+    return None
+
+
+def _is_zonal(cluster: Cluster, driver: str) -> bool:
+    """Whether a CSI driver says of any node that its volumes cannot be used from everywhere."""
+    return any(
+        entry.name == driver and entry.topology_keys
+        for csi_node in cluster.list(CSINode)
+        for entry in csi_node.spec.drivers
+    )

@@ -1,0 +1,41 @@
+"""From which nodes a volume can be used, and the zones that these are in."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
+from kschedctl.api.well_known import BETA_ZONE, ZONE
+from kschedctl.arrays import Mask
+from kschedctl.cluster.nodes import Nodes
+from kschedctl.volumes.binder import Binder
+from kschedctl.volumes.zones import volume_labels, zoned_nodes
+
+
+def in_zone(nodes: Nodes, volume: PersistentVolume) -> Mask:
+    """From which nodes a volume can be used, by its labels: bool, shape (n_nodes,)."""
+    mask = np.ones(len(nodes), dtype=np.bool_)
+    for label in volume_labels(volume):
+        mask &= label.matches(nodes)
+    return mask | ~zoned_nodes(nodes)
+
+
+def usable_from(binder: Binder, claim: PersistentVolumeClaim, volume: PersistentVolume) -> Mask:
+    """From which nodes a claim's volume can be used, by its node affinity and its labels: bool, shape (n_nodes,)."""
+    return binder.check_volume(claim, volume).reachable & in_zone(binder.cluster.nodes, volume)
+
+
+def zones_of(nodes: Nodes, mask: Mask) -> tuple[str, ...]:
+    """The zones of some nodes, sorted; nodes without one do not count.
+
+    Parameters
+    ----------
+    nodes : Nodes
+        The nodes.
+    mask : ndarray of bool, shape (n_nodes,)
+        Which of them.
+    """
+    newer, older = nodes.labels[ZONE], nodes.labels[BETA_ZONE]
+    zones = {newer.values[code] for code in np.unique(newer.codes[mask & newer.present])}
+    zones |= {older.values[code] for code in np.unique(older.codes[mask & older.present & ~newer.present])}
+    return tuple(sorted(zones))
