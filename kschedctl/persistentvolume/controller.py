@@ -23,6 +23,7 @@ from kschedctl.volumes.claims import (
     BIND_COMPLETED,
     SELECTED_NODE,
     claim_class,
+    class_not_found,
     has_class,
     is_bound_to,
     is_delayed,
@@ -164,7 +165,7 @@ def _provision(cluster: Cluster, claim: PersistentVolumeClaim) -> tuple[Action, 
     name = claim_class(claim)
     storage_class = cluster.get(StorageClass, name)
     if storage_class is None:
-        return Action.PROVISIONING_FAILED, f'storageclass.storage.k8s.io "{name}" not found', ""
+        return Action.PROVISIONING_FAILED, class_not_found(name), ""
     provisioner = storage_class.provisioner
     plugin = PLUGINS_BY_NAME.get(provisioner)
     if plugin is None and provisioner.startswith(_IN_TREE_PREFIX):

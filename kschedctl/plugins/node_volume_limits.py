@@ -18,7 +18,7 @@ from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import FilterPlugin, PreFilterPlugin, PreFilterResult
 from kschedctl.framework.status import SKIP, Code, Reason, Rejections, Status
 from kschedctl.volumes.attachable import Attachable, Needs, Unattachable, attachable_volumes, counts_volumes
-from kschedctl.volumes.attachments import Attachments, share
+from kschedctl.volumes.attachments import Attachments
 
 REASON: Final = "node(s) exceed max volume count"
 _EXCEEDED: Final = Status(Code.UNSCHEDULABLE, (REASON,))
@@ -79,7 +79,7 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
                 statuses.append(_refusal(volume))
         new = _distinct(volumes)
         # Without a limit, and without a volume of the pod that counts there, the pods of a node are not looked at.
-        undecided = (which < 0) & attachments.any_limit[nodes.rows]
+        undecided = (which < 0) & attachments.csi_nodes.any_limit[nodes.rows]
         undecided &= level >= min((volume.needs for volume in new), default=len(Needs))
         if not undecided.any():
             return Rejections.choose(which, tuple(statuses))
@@ -127,21 +127,20 @@ def count_volumes(attachments: Attachments, new: tuple[Attachable, ...], nodes: 
     group_of = {driver: i for i, driver in enumerate(drivers)}
     numbers, group = attachments.of_drivers(drivers)
     used = attachments.by_pods(nodes, numbers)
-    attached = np.union1d(used, attachments.attached(nodes, numbers))
+    attached = used | attachments.by_objects(nodes, numbers)
     level = attachments.level[nodes.rows]
     added = np.zeros((len(drivers), len(nodes)), dtype=np.int64)
     for volume in new:
         counts = level >= volume.needs
         number = attachments.number.get(volume.identity)
         if number is not None:
-            at = int(np.searchsorted(numbers, number))
-            counts &= ~np.isin(np.arange(len(nodes)) * len(numbers) + at, used)
+            counts &= ~used.holds(number)
         added[group_of[volume.driver]] += counts
-    limit = np.array([attachments.limit(driver)[nodes.rows] for driver in drivers], dtype=np.int64)
+    limit = np.array([attachments.csi_nodes.limit(driver)[nodes.rows] for driver in drivers], dtype=np.int64)
     return DriverCounts(
         drivers,
         limit.reshape(len(drivers), len(nodes)),
-        share(attached, len(numbers), group, len(nodes), len(drivers)),
+        attached.count(group, len(drivers)),
         added,
     )
 

@@ -15,6 +15,7 @@ from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import FilterPlugin, PluginError, PreFilterPlugin, PreFilterResult
 from kschedctl.framework.status import SKIP, Code, Reason, Rejections, Status
 from kschedctl.volumes.claims import READ_WRITE_ONCE_POD, claim_not_found
+from kschedctl.volumes.pod_claims import claim_uses
 
 REASON_DISK: Final = "node(s) had no available disk"
 REASON_READ_WRITE_ONCE_POD: Final = (
@@ -172,8 +173,4 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
 
 def _mounted_claims(pod: Pod) -> list[str]:
     """The claims that a pod names; those of its ephemeral volumes are its own anyway."""
-    return [
-        volume.persistent_volume_claim.claim_name
-        for volume in pod.spec.volumes
-        if volume.persistent_volume_claim is not None
-    ]
+    return [use.claim for use in claim_uses(pod) if not use.ephemeral]

@@ -16,7 +16,14 @@ from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import FilterPlugin, PluginError, PreFilterPlugin, PreFilterResult
 from kschedctl.framework.status import SKIP, Code, Reason, Rejections, Status
-from kschedctl.volumes.claims import WAIT_FOR_FIRST_CONSUMER, claim_class, claim_not_found
+from kschedctl.volumes.claims import (
+    NO_CLAIM_NAME,
+    WAIT_FOR_FIRST_CONSUMER,
+    claim_class,
+    claim_not_found,
+    class_not_found,
+)
+from kschedctl.volumes.pod_claims import claim_uses
 from kschedctl.volumes.zones import VolumeLabel, volume_labels, zoned_nodes
 
 REASON: Final = "node(s) had no available volume zone"
@@ -42,12 +49,10 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
         """Collect the labels of the pod's volumes; skip where there are none. Ephemeral volumes are not looked at."""
         labels: list[tuple[str, VolumeLabel]] = []
         try:
-            for volume in pod.spec.volumes:
-                if volume.persistent_volume_claim is not None:
-                    claim = volume.persistent_volume_claim.claim_name
-                    found = _bound_volume(self.handle.cluster, pod.namespace, claim)
-                    if found is not None:
-                        labels += [(claim, label) for label in volume_labels(found)]
+            for use in claim_uses(pod):
+                found = None if use.ephemeral else _bound_volume(self.handle.cluster, pod.namespace, use.claim)
+                if found is not None:
+                    labels += [(use.claim, label) for label in volume_labels(found)]
         except _UnusableClaimError as error:
             return PreFilterResult(Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (str(error),)))
         if not labels:
@@ -76,7 +81,7 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
 def _bound_volume(cluster: Cluster, namespace: str, name: str) -> PersistentVolume | None:
     """The volume of a claim; ``None`` for a claim that waits for its first pod."""
     if not name:
-        raise _UnusableClaimError("PersistentVolumeClaim had no name")
+        raise _UnusableClaimError(NO_CLAIM_NAME)
     claim = cluster.get(PersistentVolumeClaim, name, namespace)
     if claim is None:
         raise _UnusableClaimError(claim_not_found(name))
@@ -90,7 +95,7 @@ def _bound_volume(cluster: Cluster, namespace: str, name: str) -> PersistentVolu
         raise _UnusableClaimError("PersistentVolumeClaim had no pv name and storageClass name")
     storage_class = cluster.get(StorageClass, class_name)
     if storage_class is None:
-        raise _UnusableClaimError(f'storageclass.storage.k8s.io "{class_name}" not found')
+        raise _UnusableClaimError(class_not_found(class_name))
     if storage_class.volume_binding_mode != WAIT_FOR_FIRST_CONSUMER:
         raise _UnusableClaimError("PersistentVolume had no name")
     return None

@@ -8,7 +8,7 @@ from enum import IntEnum
 from kschedctl.api.pod import Pod
 from kschedctl.api.volume import PersistentVolumeClaim, Volume
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.volumes.claims import claim_key, claim_not_found, not_owned, storage_class_of, volume_of
+from kschedctl.volumes.claims import NO_CLAIM_NAME, claim_key, claim_not_found, not_owned, storage_class_of, volume_of
 from kschedctl.volumes.migration import (
     PLUGINS_BY_NAME,
     PORTWORX,
@@ -103,7 +103,7 @@ def _attachable(cluster: Cluster, pod: Pod, volume: Volume, *, new: bool) -> Att
         return _inline(volume)
     name = use.claim
     if not name:
-        return Unattachable("PersistentVolumeClaim had no name", Needs.NOTHING)
+        return Unattachable(NO_CLAIM_NAME, Needs.NOTHING)
     claim = cluster.get(PersistentVolumeClaim, name, pod.namespace)
     if claim is None:
         problem = f"looking up PVC {pod.namespace}/{name}: {claim_not_found(name)}"

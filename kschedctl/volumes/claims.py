@@ -21,6 +21,8 @@ SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
 NO_PROVISIONER: Final = "kubernetes.io/no-provisioner"
 WAIT_FOR_FIRST_CONSUMER: Final = "WaitForFirstConsumer"
 READ_WRITE_ONCE_POD: Final = "ReadWriteOncePod"
+#: What the scheduler says of a pod's volume that is a claim and does not name it.
+NO_CLAIM_NAME: Final = "PersistentVolumeClaim had no name"
 _BETA_STORAGE_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
 _STORAGE: Final = "storage"
 
@@ -33,6 +35,11 @@ def claim_key(claim: PersistentVolumeClaim) -> str:
 def claim_not_found(name: str) -> str:
     """What an API server says of a claim that does not exist."""
     return f'persistentvolumeclaim "{name}" not found'
+
+
+def class_not_found(name: str) -> str:
+    """What an API server says of a StorageClass that does not exist."""
+    return f'storageclass.storage.k8s.io "{name}" not found'
 
 
 def not_owned(claim: PersistentVolumeClaim, pod: Pod) -> str:

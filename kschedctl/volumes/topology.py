@@ -9,12 +9,13 @@ import numpy as np
 from kschedctl.api.meta import LabelSelector, LabelSelectorRequirement
 from kschedctl.api.node_selector import NodeSelector
 from kschedctl.api.selectors import IN, Selector, SelectorError, parse_label_selector, parse_node_term
-from kschedctl.api.storage import CSINode, TopologySelectorTerm
+from kschedctl.api.storage import TopologySelectorTerm
 from kschedctl.api.volume import PersistentVolume
 from kschedctl.arrays import Mask
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.volumes.claims import required_affinity
-from kschedctl.volumes.migration import InTreePlugin, in_tree_plugin, migrated_affinity, migrated_plugins
+from kschedctl.volumes.csi_nodes import CSINodes
+from kschedctl.volumes.migration import in_tree_plugin, migrated_affinity
 
 
 def label_terms(affinity: NodeSelector) -> Iterable[Selector]:
@@ -44,7 +45,7 @@ class VolumeTopology:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._by_affinity: dict[NodeSelector | None, Mask] = {}
-        self._migrated: dict[str, Mask] = {}
+        self._csi_nodes = CSINodes(cluster)
 
     def reachable(self, volume: PersistentVolume) -> Mask:
         """The nodes that a volume's node affinity matches: bool, shape (n_nodes,). Not to be written to.
@@ -62,29 +63,17 @@ class VolumeTopology:
             Where some node needs a translation that there is none of.
         """
         plugin = in_tree_plugin(volume.spec)
-        if plugin is None or not plugin.translated or not self.migrated(plugin).any():
+        if plugin is None or not plugin.translated or not self._csi_nodes.migrated(plugin).any():
             return self.reachable(volume)
         translated = self._matching(migrated_affinity(volume, plugin))
-        return np.where(self.migrated(plugin), translated, self.reachable(volume))
+        return np.where(self._csi_nodes.migrated(plugin), translated, self.reachable(volume))
 
     def needs_translation(self, volume: PersistentVolume) -> Mask:
         """The nodes on which a volume is taken for a CSI volume: bool, shape (n_nodes,). Not to be written to."""
         plugin = in_tree_plugin(volume.spec)
         if plugin is None or not plugin.translated:
             return np.zeros(len(self._cluster.nodes), dtype=np.bool_)
-        return self.migrated(plugin)
-
-    def migrated(self, plugin: InTreePlugin) -> Mask:
-        """The nodes whose CSINode lists a plugin as migrated: bool, shape (n_nodes,). Not to be written to."""
-        mask = self._migrated.get(plugin.name)
-        if mask is None:
-            rows = self._cluster.nodes.row
-            mask = self._migrated[plugin.name] = np.zeros(len(self._cluster.nodes), dtype=np.bool_)
-            for csi_node in self._cluster.list(CSINode):
-                row = rows.get(csi_node.name)
-                if row is not None:
-                    mask[row] = plugin.name in migrated_plugins(csi_node)
-        return mask
+        return self._csi_nodes.migrated(plugin)
 
     def allowed(self, terms: tuple[TopologySelectorTerm, ...]) -> Mask:
         """The nodes that a StorageClass's ``allowedTopologies`` match, all without any: bool, shape (n_nodes,)."""

@@ -1,0 +1,57 @@
+"""What CSINodes say of their nodes: how many volumes of a driver fit, and which in-tree plugins are migrated to CSI."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+
+from kschedctl.api.storage import CSINode
+from kschedctl.arrays import Int64Array, Mask
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.volumes.migration import InTreePlugin, migrated_plugins
+
+
+class CSINodes:
+    """The CSINodes of a cluster as columns over its nodes.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The cluster.
+
+    Attributes
+    ----------
+    present : ndarray of bool, shape (n_nodes,)
+        Which nodes have a CSINode.
+    any_limit : ndarray of bool, shape (n_nodes,)
+        Which nodes have a limit for some driver.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        n_nodes = len(cluster.nodes)
+        self.present: Mask = np.zeros(n_nodes, dtype=np.bool_)
+        self.any_limit: Mask = np.zeros(n_nodes, dtype=np.bool_)
+        self._none: Mask = np.zeros(n_nodes, dtype=np.bool_)
+        self._no_limit: Int64Array = np.full(n_nodes, -1, dtype=np.int64)
+        self._limits: defaultdict[str, Int64Array] = defaultdict(self._no_limit.copy)
+        self._migrated: defaultdict[str, Mask] = defaultdict(self._none.copy)
+        for csi_node in cluster.list(CSINode):
+            row = cluster.nodes.row.get(csi_node.name)
+            if row is None:
+                continue
+            self.present[row] = True
+            for plugin in migrated_plugins(csi_node):
+                self._migrated[plugin][row] = True
+            for driver in csi_node.spec.drivers:
+                if driver.allocatable is not None and driver.allocatable.count is not None:
+                    self._limits[driver.name][row] = driver.allocatable.count
+                    self.any_limit[row] = True
+
+    def limit(self, driver: str) -> Int64Array:
+        """How many volumes of a driver each node takes; -1 without a limit: int64, shape (n_nodes,). Read only."""
+        return self._limits.get(driver, self._no_limit)
+
+    def migrated(self, plugin: InTreePlugin) -> Mask:
+        """The nodes whose CSINode lists a plugin as migrated: bool, shape (n_nodes,). Not to be written to."""
+        return self._migrated.get(plugin.name, self._none)
