@@ -21,12 +21,14 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.config.load import load_configuration
 from kschedctl.framework.config.types import API_VERSION, KIND
 from kschedctl.framework.interface import Plugin
+from kschedctl.framework.operands import Operands
 from kschedctl.framework.registry import Registry
 from kschedctl.framework.status import Reason, Status
 from kschedctl.plugins.registry import in_tree_registry
 from kschedctl.releases.release import LATEST, Release
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.testing.operands import check_operands
 
 HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
@@ -376,6 +378,12 @@ def reason(decision: Decision, plugin: str, node: str = "node") -> Reason:
     """The only reason of a filter to turn a node away."""
     (found,) = dict(decision.node(node).reasons)[plugin]
     return found
+
+
+def told(operands: Operands) -> tuple[str, dict[str, Any]]:
+    """What operands say to people and to programs, once they are found to be what operands must be."""
+    check_operands(operands)
+    return operands.words(), operands.data()
 
 
 def raw_scores(decision: Decision, plugin: str) -> dict[str, int] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher, get_close_matches
 from typing import Final
 
@@ -46,6 +46,17 @@ def similar(name: str, names: Iterable[str]) -> list[str]:
 
 def _ratio(name: str, other: str) -> float:
     return SequenceMatcher(None, other, name).ratio()
+
+
+def show_labels(labels: Mapping[str, str | None]) -> str:
+    """Values of labels; ``None`` for a label that is not there.
+
+    Examples
+    --------
+    >>> show_labels({"zone": "a", "disk": None})
+    'zone=a, no disk'
+    """
+    return ", ".join(f"no {key}" if value is None else f"{key}={value}" for key, value in labels.items())
 
 
 def counted(number: int, noun: str) -> str:

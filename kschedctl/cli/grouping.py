@@ -13,6 +13,7 @@ from kschedctl.cli.provenance import provenance
 from kschedctl.face import SchedulingCluster
 from kschedctl.report.explain.answer import explanation
 from kschedctl.report.explain.data import Explanation, WorkloadData
+from kschedctl.report.render.plain import plain
 from kschedctl.report.workload import T, standing_for
 from kschedctl.scheduler.decision import Decision
 
@@ -82,7 +83,7 @@ def _decided(cluster: SchedulingCluster, one: Asked, seed: int | None) -> tuple[
 
 def _but_for_name(told: Explanation, one: Asked) -> object:
     """All that a pod is told, without its name, which is part of those of its claims as well."""
-    return msgspec.json.encode(told).replace(one.pod.name.encode(), b"")
+    return str(plain(told)).replace(one.pod.name, "")
 
 
 def _on_its_node(decision: Decision, node: str) -> tuple[object, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from kschedctl.cluster.overlay import Overlay
 from kschedctl.cluster.requests import ResourceColumns
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import FilterPlugin, Handle, ScorePlugin
-from kschedctl.framework.status import Code, Rejections, Status
+from kschedctl.framework.status import Code, Reason, Rejections, Status
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,10 @@ class NodeByNodeFilter(FilterPlugin):
     def filter_node(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status:
         """Say whether the pod can run on a node: Success, or why not."""
 
+    def explain_node(self, state: CycleState, pod: Pod, node: NodeInfo, status: Status) -> tuple[Reason, ...]:
+        """Put operands behind the reasons of a status, one reason each; asked only when somebody looks at the node."""
+        return tuple(Reason(text) for text in status.reasons)
+
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
         """Ask about every world of the overlay."""
         statuses: dict[Status, int] = {}
@@ -101,7 +105,16 @@ class NodeByNodeFilter(FilterPlugin):
             status = self.filter_node(state, pod, info)
             if status.code is not Code.SUCCESS:
                 which[world] = statuses.setdefault(status, len(statuses))
-        return Rejections.choose(which, tuple(statuses))
+        said = tuple(statuses)
+
+        @cache
+        def infos() -> tuple[NodeInfo, ...]:
+            return tuple(node_infos(self.handle, nodes))
+
+        def details(position: int) -> tuple[Reason, ...]:
+            return self.explain_node(state, pod, infos()[position], said[which[position]])
+
+        return Rejections.choose(which, said, details)
 
 
 class NodeByNodeScore(ScorePlugin):

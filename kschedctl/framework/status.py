@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from enum import IntEnum
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kschedctl.arrays import Int64Array, Mask
+from kschedctl.framework.operands import Operands
 
 
 class Code(IntEnum):
@@ -80,15 +81,22 @@ class Reason:
     ----------
     text : str
         The scheduler's own words, as in its event.
-    detail : str
-        The same with the numbers or names behind it; empty where there are none.
-    data : mapping of str to object
-        Those numbers and names, for programs.
+    operands : Operands, optional
+        The numbers and names behind it.
     """
 
     text: str
-    detail: str = ""
-    data: Mapping[str, object] = field(default_factory=dict)
+    operands: Operands | None = None
+
+    @property
+    def detail(self) -> str:
+        """The same with the numbers or names behind it; empty where there are none."""
+        return self.operands.words() if self.operands is not None else ""
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """Those numbers and names, as ``-o json`` shows them."""
+        return self.operands.data() if self.operands is not None else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +112,7 @@ class Rejections:
     texts : callable
         The scheduler's words for a reason number.
     details : callable, optional
-        The reasons at a position with the numbers behind them.
+        The reasons at a position with their operands, which are made then and not before.
     """
 
     code: NDArray[np.int8]

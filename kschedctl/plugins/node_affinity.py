@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from kschedctl.api.node_selector import NodeSelector, PreferredSchedulingTerm
 from kschedctl.api.pod import Pod
 from kschedctl.api.selectors import IN, Requirement, SelectorError, label_map_selector, parse_node_term
+from kschedctl.api.wording import show_labels
 from kschedctl.arrays import Int64Array
 from kschedctl.cluster.node_selection import (
     nodes_matching,
@@ -36,6 +37,7 @@ from kschedctl.framework.interface import (
     ScorePlugin,
     default_normalize_score,
 )
+from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import SKIP, SUCCESS, Code, Reason, Rejections, Status
 
 REASON_POD: Final = "node(s) didn't match Pod's node affinity/selector"
@@ -83,6 +85,58 @@ def preferred_terms(pod: Pod) -> tuple[PreferredSchedulingTerm, ...]:
     if affinity is None or affinity.node_affinity is None:
         return ()
     return affinity.node_affinity.preferred_during_scheduling_ignored_during_execution
+
+
+class UnmetNodeSelector(Operands, frozen=True):
+    """The node lacks a label of the pod's ``nodeSelector``.
+
+    Attributes
+    ----------
+    requirement : Requirement
+        The first that is not met.
+    has : str or None
+        The node's value of that label; ``None`` where it has no such label.
+    """
+
+    requirement: Requirement
+    has: str | None
+
+    def words(self) -> str:
+        """What is wanted, and what the node has."""
+        return f"nodeSelector wants {self.requirement}, node has {show_labels({self.requirement.key: self.has})}"
+
+    def data(self) -> dict[str, Any]:
+        """The requirement as text."""
+        return {"requirement": str(self.requirement), "has": self.has}
+
+
+class UnmetNodeAffinity(Operands, frozen=True):
+    """No term of the pod's required node affinity matches the node.
+
+    Attributes
+    ----------
+    by_label : tuple of Requirement
+        Of every term the first requirement of a label that is not met.
+    by_name : tuple of Requirement
+        Of every term the first requirement of the node's name that is not met.
+    labels : dict of str to str or None
+        The node's values of the labels in ``by_label``; ``None`` where it has no such label.
+    """
+
+    by_label: tuple[Requirement, ...]
+    by_name: tuple[Requirement, ...]
+    labels: dict[str, str | None]
+
+    def words(self) -> str:
+        """What is wanted, and what the node has."""
+        if not self.by_label and not self.by_name:
+            return "no term of the affinity can match a node"
+        wanted = " or ".join(dict.fromkeys(map(str, (*self.by_label, *self.by_name))))
+        return f"affinity wants {wanted}" + (f", node has {show_labels(self.labels)}" if self.labels else "")
+
+    def data(self) -> dict[str, Any]:
+        """The requirements as texts."""
+        return {"unmet": [str(requirement) for requirement in (*self.by_label, *self.by_name)]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +189,7 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
         for requirement in label_map_selector(pod.spec.node_selector):
             has = labels.get(requirement.key)
             if not requirement.holds(has):
-                detail = f"nodeSelector wants {requirement}, node has {_shown(requirement.key, has)}"
-                return Reason(REASON_POD, detail, {"requirement": str(requirement), "has": has})
+                return Reason(REASON_POD, UnmetNodeSelector(requirement, has))
         required = required_node_selector(pod.spec)
         name = self.handle.cluster.nodes.names[row]
         by_label: list[Requirement] = []
@@ -149,12 +202,8 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
             if parsed is not None:
                 by_label += [r for r in parsed.labels if not r.holds(labels.get(r.key))][:1]
                 by_name += [r for r in parsed.fields if not r.holds(name)][:1]
-        unmet = [str(requirement) for requirement in (*by_label, *by_name)]
-        if not unmet:
-            return Reason(REASON_POD, "no term of the affinity can match a node", {"unmet": unmet})
-        has_text = ", ".join(dict.fromkeys(_shown(r.key, labels.get(r.key)) for r in by_label))
-        detail = f"affinity wants {' or '.join(dict.fromkeys(unmet))}" + (f", node has {has_text}" if has_text else "")
-        return Reason(REASON_POD, detail, {"unmet": unmet})
+        has_labels = {requirement.key: labels.get(requirement.key) for requirement in by_label}
+        return Reason(REASON_POD, UnmetNodeAffinity(tuple(by_label), tuple(by_name), has_labels))
 
     def pre_score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
         """Skip where neither the pod nor the profile prefers anything."""
@@ -181,7 +230,3 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
     def normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array) -> Int64Array:
         """The highest sum gets 100."""
         return default_normalize_score(scores, reverse=False)
-
-
-def _shown(key: str, value: str | None) -> str:
-    return f"no {key}" if value is None else f"{key}={value}"

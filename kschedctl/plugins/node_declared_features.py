@@ -11,6 +11,7 @@ from kschedctl.api.pod import Pod
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import FilterPlugin, PluginError, PreFilterPlugin, PreFilterResult
+from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import SKIP, Code, Reason, Rejections
 from kschedctl.releases.release import Release
 
@@ -27,6 +28,22 @@ def needed_features(pod: Pod) -> frozenset[str]:
     if pod.spec.host_network and pod.spec.host_users is False:
         needed.add("UserNamespacesHostNetworkSupport")
     return frozenset(needed)
+
+
+class UndeclaredFeatures(Operands, frozen=True):
+    """The node does not declare features that the pod needs.
+
+    Attributes
+    ----------
+    missing : tuple of str
+        The features, in alphabetical order.
+    """
+
+    missing: tuple[str, ...]
+
+    def words(self) -> str:
+        """Which features the node lacks."""
+        return f"node does not declare {', '.join(self.missing)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +82,6 @@ class NodeDeclaredFeatures(PreFilterPlugin, FilterPlugin):
 
         def details(position: int) -> tuple[Reason, ...]:
             declared = objects[nodes.rows[position]].status.declared_features
-            missing = sorted(found.needed.difference(declared))
-            return (Reason(REASON, f"node does not declare {', '.join(missing)}", {"missing": missing}),)
+            return (Reason(REASON, UndeclaredFeatures(tuple(sorted(found.needed.difference(declared))))),)
 
         return Rejections.where(lacking, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, REASON, details)

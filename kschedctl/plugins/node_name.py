@@ -10,9 +10,26 @@ from kschedctl.api.pod import Pod
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import FilterPlugin
+from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Code, Reason, Rejections
 
 REASON: Final = "node(s) didn't match the requested node name"
+
+
+class OtherNodeNamed(Operands, frozen=True):
+    """The pod names another node.
+
+    Attributes
+    ----------
+    node_name : str
+        The node that it names.
+    """
+
+    node_name: str
+
+    def words(self) -> str:
+        """Which node the pod names."""
+        return f"spec.nodeName is {self.node_name}"
 
 
 class NodeName(FilterPlugin):
@@ -27,5 +44,8 @@ class NodeName(FilterPlugin):
         other = np.full(len(nodes), bool(wanted))
         if wanted:
             other = nodes.rows != self.handle.cluster.nodes.row.get(wanted, -1)
-        reason = (Reason(REASON, f"spec.nodeName is {wanted}", {"nodeName": wanted}),)
-        return Rejections.where(other, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, REASON, lambda _: reason)
+
+        def details(_: int) -> tuple[Reason, ...]:
+            return (Reason(REASON, OtherNodeNamed(wanted)),)
+
+        return Rejections.where(other, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, REASON, details)

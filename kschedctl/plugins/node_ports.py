@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from kschedctl.arrays import Mask
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import FilterPlugin, PluginError, PreFilterPlugin, PreFilterResult
+from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import SKIP, Code, Reason, Rejections
 
 REASON: Final = "node(s) didn't have free ports for the requested pod ports"
@@ -37,6 +38,37 @@ class HostPort:
     def __str__(self) -> str:
         address = "" if self.address == _ANY_ADDRESS else f"{self.address}:"
         return f"{address}{self.port}/{self.protocol}"
+
+
+class PortInUse(Operands, frozen=True):
+    """A pod of the node uses a port that is wanted.
+
+    Attributes
+    ----------
+    port : HostPort
+        The port as the pod to place wants it.
+    pod : str
+        ``namespace/name`` of the pod that uses it, or one that conflicts with it.
+    """
+
+    port: HostPort
+    pod: str
+
+    def words(self) -> str:
+        """Which port, and who uses it."""
+        return f"host port {self.port} is used by {self.pod}"
+
+    def data(self) -> dict[str, Any]:
+        """The port as text."""
+        return {"port": str(self.port), "pod": self.pod}
+
+
+class PortOfNominatedPod(Operands, frozen=True):
+    """A pod that is only nominated to the node would use a port that is wanted."""
+
+    def words(self) -> str:
+        """That it is a nominated pod's."""
+        return "host port is used by a pod nominated to the node"
 
 
 def host_ports(pod: Pod) -> tuple[HostPort, ...]:
@@ -110,6 +142,5 @@ class NodePorts(PreFilterPlugin, FilterPlugin):
             if any(users[pods.class_id[index]] for users in ports.users):
                 used = host_ports(pods.classes[pods.class_id[index]].pod)
                 want = next(want for want in ports.wanted if any(want.conflicts(port) for port in used))
-                key = pods.key(int(index))
-                return Reason(REASON, f"host port {want} is used by {key}", {"port": str(want), "pod": key})
-        return Reason(REASON, "host port is used by a pod nominated to the node")
+                return Reason(REASON, PortInUse(want, pods.key(int(index))))
+        return Reason(REASON, PortOfNominatedPod())

@@ -12,10 +12,19 @@ from kschedctl.api.tolerations import NO_SCHEDULE, tolerated
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import FilterPlugin
+from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Code, Reason, Rejections
 
 REASON: Final = "node(s) were unschedulable"
 _TAINT: Final = Taint(key="node.kubernetes.io/unschedulable", effect=NO_SCHEDULE)
+
+
+class Cordoned(Operands, frozen=True):
+    """The node is cordoned: ``spec.unschedulable``."""
+
+    def words(self) -> str:
+        """That it is cordoned."""
+        return "the node is cordoned"
 
 
 class NodeUnschedulable(FilterPlugin):
@@ -29,5 +38,8 @@ class NodeUnschedulable(FilterPlugin):
         cordoned = self.handle.cluster.nodes.unschedulable[nodes.rows]
         if tolerated(pod.spec.tolerations, _TAINT):
             cordoned = np.zeros_like(cordoned)
-        reason = (Reason(REASON, "the node is cordoned"),)
-        return Rejections.where(cordoned, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, REASON, lambda _: reason)
+
+        def details(_: int) -> tuple[Reason, ...]:
+            return (Reason(REASON, Cordoned()),)
+
+        return Rejections.where(cordoned, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, REASON, details)

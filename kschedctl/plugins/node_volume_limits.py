@@ -16,12 +16,38 @@ from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import FilterPlugin, PreFilterPlugin, PreFilterResult
+from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import SKIP, Code, Reason, Rejections, Status
 from kschedctl.volumes.attachable import Attachable, Needs, Unattachable, attachable_volumes, counts_volumes
 from kschedctl.volumes.attachments import Attachments
 
 REASON: Final = "node(s) exceed max volume count"
 _EXCEEDED: Final = Status(Code.UNSCHEDULABLE, (REASON,))
+
+
+class TooManyVolumes(Operands, frozen=True):
+    """The node would have more volumes of a driver than it takes.
+
+    Attributes
+    ----------
+    driver : str
+        The CSI driver.
+    added : int
+        How many volumes the pod adds.
+    attached : int
+        How many the node has.
+    limit : int
+        How many it takes.
+    """
+
+    driver: str
+    added: int
+    attached: int
+    limit: int
+
+    def words(self) -> str:
+        """The numbers of one driver."""
+        return f"{self.driver}: adds {self.added} to {self.attached} attached, the node takes {self.limit}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +176,5 @@ def _refusal(volume: Unattachable) -> Status:
 
 
 def _reason(counts: DriverCounts, driver: int, position: int) -> Reason:
-    limit, attached, added = (int(c[driver, position]) for c in (counts.limit, counts.attached, counts.added))
-    name = counts.drivers[driver]
-    detail = f"{name}: adds {added} to {attached} attached, the node takes {limit}"
-    return Reason(REASON, detail, {"driver": name, "added": added, "attached": attached, "limit": limit})
+    added, attached, limit = (int(c[driver, position]) for c in (counts.added, counts.attached, counts.limit))
+    return Reason(REASON, TooManyVolumes(counts.drivers[driver], added, attached, limit))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from kschedctl.framework.interface import (
     ScorePlugin,
     default_normalize_score,
 )
+from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import SUCCESS, Code, Reason, Rejections, Status
 
 REASON: Final = "node(s) had untolerated taint(s)"
@@ -38,6 +39,26 @@ def untolerated_taint(taints: tuple[Taint, ...], tolerations: tuple[Toleration, 
 def intolerable_soft_taints(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> int:
     """How many ``PreferNoSchedule`` taints are not tolerated."""
     return sum(taint.effect == PREFER_NO_SCHEDULE and not tolerated(tolerations, taint) for taint in taints)
+
+
+class UntoleratedTaint(Operands, frozen=True):
+    """The node has a taint that the pod does not tolerate.
+
+    Attributes
+    ----------
+    taint : Taint
+        The first such taint.
+    """
+
+    taint: Taint
+
+    def words(self) -> str:
+        """Which taint."""
+        return f"taint {self.taint} is not tolerated"
+
+    def data(self) -> dict[str, Any]:
+        """The taint as kubectl writes it."""
+        return {"taint": str(self.taint)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +84,7 @@ class TaintToleration(FilterPlugin, PreScorePlugin, ScorePlugin):
 
         def details(position: int) -> tuple[Reason, ...]:
             taint = untolerated_taint(self.handle.cluster.nodes.objects[nodes.rows[position]].spec.taints, tolerations)
-            return (Reason(REASON, f"taint {taint} is not tolerated", {"taint": str(taint)}),)
+            return (Reason(REASON, UntoleratedTaint(taint) if taint is not None else None),)
 
         return Rejections.where(tainted.astype(np.bool_), Code.UNSCHEDULABLE_AND_UNRESOLVABLE, REASON, details)
 

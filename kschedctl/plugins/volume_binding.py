@@ -28,9 +28,10 @@ from kschedctl.framework.interface import (
     ReservePlugin,
     ScorePlugin,
 )
+from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import SKIP, SUCCESS, Code, Reason, Rejections, Status
 from kschedctl.volumes.binder import Binder
-from kschedctl.volumes.explain import Explanation, explain_bound, explain_space, explain_unbound, failing_provision
+from kschedctl.volumes.explain import explain_bound, explain_space, explain_unbound, failing_provision
 from kschedctl.volumes.found_volumes import FoundVolumes
 from kschedctl.volumes.pod_claims import claim_uses, claims_problem, group_claims, pod_claims
 
@@ -94,19 +95,19 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin,
         def details(position: int) -> tuple[Reason, ...]:
             said = texts(int(number[position]))
             row = int(nodes.rows[position])
-            return tuple(Reason(text, *self._explain(text, volumes, row)) for text in said)
+            return tuple(Reason(text, self._explain(text, volumes, row)) for text in said)
 
         return Rejections(code.astype(np.int8), number, texts, details)
 
-    def _explain(self, text: str, volumes: FoundVolumes, row: int) -> Explanation:
-        """Our own words for one of the scheduler's reasons, and the names in them."""
+    def _explain(self, text: str, volumes: FoundVolumes, row: int) -> Operands | None:
+        """What is behind one of the scheduler's reasons; ``None`` for an error."""
         node = self.handle.cluster.nodes.objects[row]
 
-        def bound() -> Explanation:
+        def bound() -> Operands:
             failing = next(check for check in volumes.bound if not check.reachable[row])
             return explain_bound(self.binder, failing, node, row)
 
-        explain: dict[str, Callable[[], Explanation]] = {
+        explain: dict[str, Callable[[], Operands]] = {
             REASON_NODE_CONFLICT: bound,
             REASON_MISSING_VOLUME: bound,
             REASON_BIND_CONFLICT: lambda: explain_unbound(volumes, node, row),
@@ -114,7 +115,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin,
                 self.handle.cluster, self.binder, failing_provision(volumes, row), row
             ),
         }
-        return explain[text]() if text in explain else ("", {})
+        return explain[text]() if text in explain else None
 
     def pre_score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
         """Skip: nothing is scored."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from kschedctl.arrays import Int64Array
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import FilterPlugin, PluginError, PreFilterPlugin, PreFilterResult
+from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import SKIP, Code, Reason, Rejections, Status
 from kschedctl.volumes.claims import READ_WRITE_ONCE_POD, claim_not_found
 from kschedctl.volumes.pod_claims import claim_uses
@@ -56,6 +57,64 @@ def disks_conflict(one: Volume, other: Volume) -> bool:
     if rbd is None or other_rbd is None or (rbd.pool, rbd.image) != (other_rbd.pool, other_rbd.image):
         return False
     return not (rbd.read_only and other_rbd.read_only) and not set(rbd.monitors).isdisjoint(other_rbd.monitors)
+
+
+class ClaimInUse(Operands, frozen=True):
+    """A ReadWriteOncePod claim of the pod is in use.
+
+    Attributes
+    ----------
+    claim : str
+        The claim, in the pod's namespace.
+    pod : str
+        ``namespace/name`` of the pod that uses it.
+    """
+
+    claim: str
+    pod: str
+
+    def words(self) -> str:
+        """Which claim, and who uses it."""
+        return f"claim {self.claim} is used by {self.pod}"
+
+
+class ClaimOfNominatedPod(Operands, frozen=True):
+    """A pod that is only nominated to the node would use a ReadWriteOncePod claim of the pod."""
+
+    def words(self) -> str:
+        """That it is a nominated pod's."""
+        return "the claim is used by a pod nominated to the node"
+
+
+class DiskInUse(Operands, frozen=True):
+    """A pod of the node uses a disk of the pod.
+
+    Attributes
+    ----------
+    volume : str
+        The volume with that disk, in the spec of the pod to place.
+    pod : str
+        ``namespace/name`` of the pod that uses the disk.
+    """
+
+    volume: str
+    pod: str
+
+    def words(self) -> str:
+        """Which disk, and who uses it."""
+        return f"the disk of volume {self.volume} is used by {self.pod}"
+
+    def data(self) -> dict[str, Any]:
+        """Who uses it."""
+        return {"pod": self.pod}
+
+
+class DiskOfNominatedPod(Operands, frozen=True):
+    """A pod that is only nominated to the node would use a disk of the pod."""
+
+    def words(self) -> str:
+        """That it is a nominated pod's."""
+        return "the disk is used by a pod nominated to the node"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,10 +214,8 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
             other = pods.classes[pods.class_id[index]].pod
             if other.namespace == pod.namespace:
                 claim = next(name for name in _mounted_claims(other) if name in found.claims)
-                key = pods.key(int(index))
-                data = {"claim": claim, "pod": key}
-                return Reason(REASON_READ_WRITE_ONCE_POD, f"claim {claim} is used by {key}", data)
-        return Reason(REASON_READ_WRITE_ONCE_POD, "the claim is used by a pod nominated to the node")
+                return Reason(REASON_READ_WRITE_ONCE_POD, ClaimInUse(claim, pods.key(int(index))))
+        return Reason(REASON_READ_WRITE_ONCE_POD, ClaimOfNominatedPod())
 
     def _disk_reason(self, found: _State, row: int) -> Reason:
         pods = self.handle.cluster.pods
@@ -166,9 +223,8 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
             if found.disk_users[pods.class_id[index]]:
                 used = pods.classes[pods.class_id[index]].pod.spec.volumes
                 disk = next(disk for disk in found.disks if any(disks_conflict(disk, volume) for volume in used))
-                key = pods.key(int(index))
-                return Reason(REASON_DISK, f"the disk of volume {disk.name} is used by {key}", {"pod": key})
-        return Reason(REASON_DISK, "the disk is used by a pod nominated to the node")
+                return Reason(REASON_DISK, DiskInUse(disk.name, pods.key(int(index))))
+        return Reason(REASON_DISK, DiskOfNominatedPod())
 
 
 def _mounted_claims(pod: Pod) -> list[str]:

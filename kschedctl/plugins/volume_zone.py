@@ -15,6 +15,7 @@ from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import FilterPlugin, PluginError, PreFilterPlugin, PreFilterResult
+from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import SKIP, Code, Reason, Rejections, Status
 from kschedctl.volumes.claims import (
     NO_CLAIM_NAME,
@@ -31,6 +32,37 @@ REASON: Final = "node(s) had no available volume zone"
 
 class _UnusableClaimError(Exception):
     """A claim without a volume whose zone could be looked at."""
+
+
+class OtherZone(Operands, frozen=True):
+    """A volume of the pod is in another zone or region than the node.
+
+    Attributes
+    ----------
+    claim : str
+        The claim, in the pod's namespace.
+    volume : str
+        The volume that it is bound to.
+    label : str
+        The volume's label of its zone or region.
+    volume_values : tuple of str
+        The zones or regions that the volume is in.
+    node_value : str or None
+        The one that the node is in; ``None`` where it has no such label.
+    """
+
+    claim: str
+    volume: str
+    label: str
+    volume_values: tuple[str, ...]
+    node_value: str | None
+
+    def words(self) -> str:
+        """Where the volume is, and where the node."""
+        kind = VolumeLabel(self.volume, self.label, self.volume_values).kind
+        where = f"in {kind} {self.node_value}" if self.node_value is not None else f"in no {kind}"
+        zones = " or ".join(self.volume_values)
+        return f"claim {self.claim} is on volume {self.volume} in {kind} {zones}, the node is {where}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,16 +135,4 @@ def _bound_volume(cluster: Cluster, namespace: str, name: str) -> PersistentVolu
 
 def _reason(nodes: Nodes, labels: tuple[tuple[str, VolumeLabel], ...], row: int) -> Reason:
     claim, label = next((claim, label) for claim, label in labels if not label.matches(nodes)[row])
-    has = label.value_on(nodes, row)
-    where = f"in {label.kind} {has}" if has is not None else f"in no {label.kind}"
-    detail = (
-        f"claim {claim} is on volume {label.volume} in {label.kind} {' or '.join(label.values)}, the node is {where}"
-    )
-    data = {
-        "claim": claim,
-        "volume": label.volume,
-        "label": label.key,
-        "volumeValues": list(label.values),
-        "nodeValue": has,
-    }
-    return Reason(REASON, detail, data)
+    return Reason(REASON, OtherZone(claim, label.volume, label.key, label.values, label.value_on(nodes, row)))

@@ -17,6 +17,7 @@ from msgspec import Meta
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.cycle_state import NotModelled
 from kschedctl.releases.choice import ChosenBy, ReleaseChoice
+from kschedctl.report.operands import schema_of
 from kschedctl.scheduler.missing import Missing
 
 API_VERSION: Final = "kschedctl/v1"
@@ -219,7 +220,7 @@ def json_schema(command: str, description: str, *answers: type[Answer | Compound
     *answers : type
         The types that it answers with.
     """
-    kinds, parts = msgspec.json.schema_components(answers, ref_template="#/$defs/{name}")
+    kinds, parts = msgspec.json.schema_components(answers, schema_hook=schema_of, ref_template="#/$defs/{name}")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"kschedctl {command} -o json",

@@ -9,6 +9,7 @@ from typing import Final
 
 from kschedctl.api.amounts import format_amount
 from kschedctl.api.wording import listed
+from kschedctl.framework.operands import Shortfall
 from kschedctl.report.explain.data import NodeData, ReasonData
 
 #: A number that stands alone, with its unit: not one that is part of a name.
@@ -128,22 +129,21 @@ def _closest(nodes: Sequence[NodeData]) -> str:
     """The node that lacks the smallest share of what is requested, where resources are all that decides."""
     best: tuple[float, str, list[str]] | None = None
     for node in nodes:
-        lacking = [_lack(reason) for reason in deciding_reasons(node)]
-        shares = [lack[0] for lack in lacking if lack is not None]
-        if len(shares) != len(lacking):
+        lacking = [_shortfall(reason) for reason in deciding_reasons(node)]
+        known = [shortfall for shortfall in lacking if shortfall is not None]
+        if len(known) != len(lacking):
             return ""
-        share = max(shares)
+        share = max(shortfall.share for shortfall in known)
         if best is None or share < best[0]:
-            best = (share, node.name, [lack[1] for lack in lacking if lack is not None])
+            best = (share, node.name, [_lacks(shortfall) for shortfall in known])
     if best is None or len(nodes) < 2 or best[0] >= 1:
         return ""
     return f"{best[1]} lacks {listed(best[2])}"
 
 
-def _lack(reason: ReasonData) -> tuple[float, str] | None:
-    data = reason.data
-    if "resource" not in data or not data.get("requested"):
-        return None
-    resource, wanted = str(data["resource"]), int(data["requested"])
-    lack = wanted - (int(data["allocatable"]) - int(data["used"]))
-    return lack / wanted, f"{format_amount(resource, lack)} {resource}"
+def _shortfall(reason: ReasonData) -> Shortfall | None:
+    return reason.operands.shortfall() if reason.operands is not None else None
+
+
+def _lacks(shortfall: Shortfall) -> str:
+    return f"{format_amount(shortfall.resource, shortfall.lacking)} {shortfall.resource}"

@@ -24,6 +24,7 @@ from kschedctl.framework.interface import MAX_NODE_SCORE, FilterPlugin, Plugin, 
 from kschedctl.framework.status import Code, Rejections, Status
 from kschedctl.releases.release import LATEST, Release
 from kschedctl.testing.changes import changed_overlays, changes_of
+from kschedctl.testing.operands import check_operands
 from kschedctl.testing.probe import Subject, ask, judge, prepare, prepare_scores
 from kschedctl.testing.samples import SAMPLES, Change, Sample, World
 
@@ -104,6 +105,16 @@ def filter_answers_for_every_world(subject: Subject, sample: Sample) -> None:
     for rows in (cluster.nodes.rows, cluster.nodes.rows[::2], cluster.nodes.rows[:0]):
         for rejections in _filtered(subject, sample, cluster, cluster.overlay(rows)):
             _check_rejections(rejections, len(rows))
+
+
+def operands_have_words_and_can_be_kept(subject: Subject, sample: Sample) -> None:
+    """What is behind a reason has words of ours, is documented, and is the same once written and read."""
+    cluster = sample.world.cluster()
+    for rejections in _filtered(subject, sample, cluster, cluster.overlay()):
+        for position in range(len(cluster.nodes)):
+            for reason in rejections.reasons(position):
+                if reason.operands is not None:
+                    check_operands(reason.operands)
 
 
 def score_answers_for_every_row(subject: Subject, sample: Sample) -> None:
@@ -217,6 +228,7 @@ def depends_on_pods_is_true(subject: Subject, sample: Sample) -> None:
 CLAUSES: Final[tuple[Callable[[Subject, Sample], None], ...]] = (
     takes_part_somewhere,
     filter_answers_for_every_world,
+    operands_have_words_and_can_be_kept,
     score_answers_for_every_row,
     copes_with_nothing,
     answers_the_same_again,

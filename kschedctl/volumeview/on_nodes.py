@@ -11,9 +11,10 @@ from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.arrays import Mask
 from kschedctl.volumes.binder import Binder
 from kschedctl.volumes.claims import SELECTED_NODE, claim_key
-from kschedctl.volumes.explain import explain_bound, explain_space, shown_topologies
+from kschedctl.volumes.explain import allowed_terms, explain_bound, explain_space
 from kschedctl.volumes.found_volumes import BoundCheck, FoundVolumes, ProvisionCheck
 from kschedctl.volumes.pod_claims import group_claims
+from kschedctl.volumes.reasons import show_terms
 from kschedctl.volumeview.zones import in_zone
 
 
@@ -142,7 +143,7 @@ class _Looker:
             verdict = Verdict.BOUND if self.in_zone[check.volume.name][row] else Verdict.OTHER_ZONE
             return ClaimOnNode(key, verdict, check.volume.name)
         verdict = Verdict.MISSING if check.volume is None else Verdict.UNREACHABLE
-        detail, _ = explain_bound(self.binder, check, node, row)
+        detail = explain_bound(self.binder, check, node, row).words()
         return ClaimOnNode(key, verdict, check.claim.spec.volume_name, detail)
 
     def _provisioned(self, check: ProvisionCheck, row: int) -> ClaimOnNode:
@@ -153,9 +154,9 @@ class _Looker:
             detail = f"no volume suits it here, and class {name} does not provision"
             return ClaimOnNode(key, Verdict.NONE, detail=detail)
         if not wanted.allowed[row]:
-            topologies = shown_topologies(wanted.storage_class.allowed_topologies)
+            topologies = show_terms(allowed_terms(wanted.storage_class.allowed_topologies))
             return ClaimOnNode(key, Verdict.NONE, detail=f"class {name} provisions only for {topologies}")
         if not wanted.enough[row]:
-            detail, _ = explain_space(self.binder.cluster, self.binder, check, row)
+            detail = explain_space(self.binder.cluster, self.binder, check, row).words()
             return ClaimOnNode(key, Verdict.NO_SPACE, detail=detail)
         return ClaimOnNode(key, Verdict.PROVISIONED)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from kschedctl.framework.interface import Plugin
+from kschedctl.framework.operands import Operands
 from kschedctl.plugins.registry import IN_TREE_PLUGINS
 from kschedctl.releases.release import RELEASES
+from kschedctl.testing.operands import undocumented_fields
 
 ROOT = Path(__file__).parents[2]
 NAMES = sorted(IN_TREE_PLUGINS)
@@ -39,6 +42,19 @@ def test_step_2_the_docstring_states_the_rule(name: str) -> None:
     first = (sys.modules[plugin.__module__].__doc__ or "").splitlines()[0]
     assert first.startswith(name), f"the docstring of {plugin.__module__} begins with the plugin's name and its rule"
     assert "plugins/" in (plugin.__doc__ or ""), "the docstring of the class names the upstream package"
+
+
+def derived(kind: type[Operands]) -> Iterator[type[Operands]]:
+    """The structs of this package behind reasons, at any remove."""
+    for struct in kind.__subclasses__():
+        yield from derived(struct)
+        if struct.__module__.startswith("kschedctl."):
+            yield struct
+
+
+@pytest.mark.parametrize("struct", sorted(derived(Operands), key=str))
+def test_step_2_the_docstring_of_operands_says_what_each_field_is(struct: type[Operands]) -> None:
+    assert undocumented_fields(struct) == []
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -7,12 +7,28 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.node_by_node import NodeByNodeFilter, NodeByNodeScore, NodeInfo, node_infos
-from kschedctl.framework.status import Code, Status
+from kschedctl.framework.operands import Operands
+from kschedctl.framework.status import Code, Reason, Status
 from kschedctl.testing.contract import check_plugin
-from tests.builders import decide, make_cluster, make_node, make_pod, make_profile, raw_scores, said
+from tests.builders import decide, make_cluster, make_node, make_pod, make_profile, raw_scores, reason, said
 from tests.framework.plugins import make_framework
 
 CROWDED = Status(Code.UNSCHEDULABLE, ("node has enough pods of its kind",))
+
+
+class OfItsKind(Operands, frozen=True):
+    """The node has a pod of the app.
+
+    Attributes
+    ----------
+    pod : str
+        ``namespace/name`` of that pod.
+    """
+
+    pod: str
+
+    def words(self) -> str:
+        return f"{self.pod} is of the same app"
 
 
 class AtMostOne(NodeByNodeFilter, NodeByNodeScore):
@@ -23,6 +39,11 @@ class AtMostOne(NodeByNodeFilter, NodeByNodeScore):
     def filter_node(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status:
         app = pod.metadata.labels.get("app")
         return CROWDED if any(other.metadata.labels.get("app") == app for other in node.pods) else Status()
+
+    def explain_node(self, state: CycleState, pod: Pod, node: NodeInfo, status: Status) -> tuple[Reason, ...]:
+        app = pod.metadata.labels.get("app")
+        other = next(other for other in node.pods if other.metadata.labels.get("app") == app)
+        return (Reason(status.reasons[0], OfItsKind(f"{other.metadata.namespace}/{other.name}")),)
 
     def score_node(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
         return max(100 - 10 * node.requested["pods"], 0)
@@ -46,6 +67,19 @@ def test_it_decides_in_a_profile() -> None:
     assert said(decision, "AtMostOne", "a") == CROWDED
     assert decision.best == ("b",)
     assert raw_scores(decision, "AtMostOne") == {"b": 100}
+
+
+def test_its_reasons_have_operands_for_the_world_that_is_looked_at() -> None:
+    decision = decide(make_pod(labels=DB), sample(), config=CONFIG, plugins={"AtMostOne": AtMostOne})
+    assert reason(decision, "AtMostOne", "a") == Reason(CROWDED.reasons[0], OfItsKind("default/db"))
+
+
+def test_reasons_are_without_operands_where_a_plugin_gives_none() -> None:
+    class Plain(AtMostOne):
+        explain_node = NodeByNodeFilter.explain_node
+
+    decision = decide(make_pod(labels=DB), sample(), config=CONFIG, plugins={"AtMostOne": Plain})
+    assert reason(decision, "AtMostOne", "a") == Reason(CROWDED.reasons[0])
 
 
 def test_it_scores_in_a_profile() -> None:

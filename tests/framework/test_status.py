@@ -3,7 +3,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Code, Reason, Rejections, Status
+
+
+class Why(Operands, frozen=True):
+    position: int
+
+    def words(self) -> str:
+        return f"because of {self.position}"
+
 
 NO = Status(Code.UNSCHEDULABLE, ("no",))
 NEVER = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ("never", "ever"))
@@ -54,9 +63,9 @@ def test_details_are_made_when_somebody_looks() -> None:
 
     def details(position: int) -> tuple[Reason, ...]:
         looked_at.append(position)
-        return (Reason("no", "detail"),)
+        return (Reason("no", Why(position)),)
 
     found = Rejections.where(np.array([True, False]), Code.UNSCHEDULABLE, "no", details)
     assert (found.status(0), looked_at) == (NO, [])
-    assert found.reasons(0) == (Reason("no", "detail"),)
+    assert found.reasons(0) == (Reason("no", Why(position=0)),)
     assert (found.reasons(1), looked_at) == ((), [0])

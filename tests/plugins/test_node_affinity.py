@@ -6,7 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kschedctl.api.selectors import Requirement
+from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Code, Status
+from kschedctl.plugins.node_affinity import UnmetNodeAffinity, UnmetNodeSelector
 from tests.builders import (
     decide,
     fitting,
@@ -18,6 +21,7 @@ from tests.builders import (
     reason,
     said,
     scores,
+    told,
 )
 from tests.reference import node_affinity as reference
 from tests.strategies import labelled_nodes, pods
@@ -265,3 +269,52 @@ def test_equals_the_slow_reference(data: st.DataObject) -> None:
         assert fitting(decision, PLUGIN).split() == [node.name for node in fits]
     if fits and raw_scores(decision, PLUGIN) is not None:
         assert scores(decision, PLUGIN) == reference.scores(pod, fits)
+
+
+@pytest.mark.parametrize(
+    ("operands", "words", "data"),
+    [
+        pytest.param(
+            UnmetNodeSelector(Requirement("disk", "In", ("ssd",)), "hdd"),
+            "nodeSelector wants disk=ssd, node has disk=hdd",
+            {"requirement": "disk=ssd", "has": "hdd"},
+            id="another value",
+        ),
+        pytest.param(
+            UnmetNodeSelector(Requirement("disk", "In", ("ssd",)), None),
+            "nodeSelector wants disk=ssd, node has no disk",
+            {"requirement": "disk=ssd", "has": None},
+            id="no such label",
+        ),
+        pytest.param(
+            UnmetNodeAffinity(
+                (Requirement("zone", "NotIn", ("a",)), Requirement("cores", "Gt", ("8",))),
+                (),
+                {"zone": "a", "cores": None},
+            ),
+            "affinity wants zone notin (a) or cores > 8, node has zone=a, no cores",
+            {"unmet": ["zone notin (a)", "cores > 8"]},
+            id="two terms",
+        ),
+        pytest.param(
+            UnmetNodeAffinity((Requirement("zone", "In", ("a",)),) * 2, (), {"zone": "b"}),
+            "affinity wants zone=a, node has zone=b",
+            {"unmet": ["zone=a", "zone=a"]},
+            id="the same of two terms",
+        ),
+        pytest.param(
+            UnmetNodeAffinity((), (Requirement("metadata.name", "In", ("a",)),), {}),
+            "affinity wants metadata.name=a",
+            {"unmet": ["metadata.name=a"]},
+            id="by name",
+        ),
+        pytest.param(
+            UnmetNodeAffinity((), (), {}),
+            "no term of the affinity can match a node",
+            {"unmet": []},
+            id="nothing could match",
+        ),
+    ],
+)
+def test_operands(operands: Operands, words: str, data: dict[str, Any]) -> None:
+    assert told(operands) == (words, data)

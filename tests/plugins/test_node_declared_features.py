@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
+from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Code, Status
+from kschedctl.plugins.node_declared_features import UndeclaredFeatures
 from kschedctl.releases.release import RELEASES
-from tests.builders import decide, make_cluster, make_container, make_node, make_pod, reason, said
+from tests.builders import decide, make_cluster, make_container, make_node, make_pod, reason, said, told
 
 PLUGIN = "NodeDeclaredFeatures"
 LACKING = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ("node(s) didn't match Pod's required features",))
@@ -37,7 +39,7 @@ def test_detail_names_what_is_missing() -> None:
     pod = make_pod(containers=[RESTARTING], hostNetwork=True, hostUsers=False)
     found = reason(decide(pod, make_cluster([make_node(declaredFeatures=[USERNS])])), PLUGIN)
     assert found.detail == f"node does not declare {RESTART}"
-    assert found.data == {"missing": [RESTART]}
+    assert found.operands == UndeclaredFeatures((RESTART,))
 
 
 @pytest.mark.parametrize("version", ["1.34", "1.35"])
@@ -50,3 +52,21 @@ def test_the_gate_brings_the_plugin() -> None:
     release = RELEASES["1.35"].with_features({PLUGIN: True})
     decision = decide(make_pod(containers=[RESTARTING]), make_cluster([make_node()]), release=release)
     assert said(decision, PLUGIN) == LACKING
+
+
+@pytest.mark.parametrize(
+    ("operands", "words", "data"),
+    [
+        pytest.param(
+            UndeclaredFeatures((RESTART,)), f"node does not declare {RESTART}", {"missing": (RESTART,)}, id="one"
+        ),
+        pytest.param(
+            UndeclaredFeatures((RESTART, USERNS)),
+            f"node does not declare {RESTART}, {USERNS}",
+            {"missing": (RESTART, USERNS)},
+            id="two",
+        ),
+    ],
+)
+def test_operands(operands: Operands, words: str, data: dict[str, Any]) -> None:
+    assert told(operands) == (words, data)

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Code, Status
-from tests.builders import decide, fitting, make_cluster, make_node, make_pod, reason, said
+from kschedctl.plugins.node_name import OtherNodeNamed
+from tests.builders import decide, fitting, make_cluster, make_node, make_pod, reason, said, told
 
 PLUGIN = "NodeName"
 
@@ -26,3 +30,13 @@ def test_wording() -> None:
     text = "node(s) didn't match the requested node name"
     assert said(decision, PLUGIN, "a") == Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (text,))
     assert reason(decision, PLUGIN, "a").detail == "spec.nodeName is b"
+
+
+@pytest.mark.parametrize(
+    ("operands", "words", "data"),
+    [
+        pytest.param(OtherNodeNamed("b"), "spec.nodeName is b", {"nodeName": "b"}, id="another node"),
+    ],
+)
+def test_operands(operands: Operands, words: str, data: dict[str, Any]) -> None:
+    assert told(operands) == (words, data)

@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
+from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Code, Status
-from tests.builders import decide, make_cluster, make_container, make_node, make_pod, reason, said
+from kschedctl.plugins.node_ports import HostPort, PortInUse, PortOfNominatedPod
+from tests.builders import decide, make_cluster, make_container, make_node, make_pod, reason, said, told
 
 PLUGIN = "NodePorts"
 TAKEN = Status(Code.UNSCHEDULABLE, ("node(s) didn't have free ports for the requested pod ports",))
@@ -78,3 +80,25 @@ def test_a_port_of_a_nominated_pod() -> None:
 
 def test_a_pod_without_host_ports_skips_the_filter() -> None:
     assert PLUGIN in decide(make_pod(), make_cluster([make_node()])).state.skip_filter_plugins
+
+
+@pytest.mark.parametrize(
+    ("operands", "words", "data"),
+    [
+        pytest.param(
+            PortInUse(HostPort("0.0.0.0", "TCP", 80), "shop/web"),
+            "host port 80/TCP is used by shop/web",
+            {"port": "80/TCP", "pod": "shop/web"},
+            id="any address",
+        ),
+        pytest.param(
+            PortInUse(HostPort("10.0.0.1", "UDP", 53), "default/dns"),
+            "host port 10.0.0.1:53/UDP is used by default/dns",
+            {"port": "10.0.0.1:53/UDP", "pod": "default/dns"},
+            id="one address",
+        ),
+        pytest.param(PortOfNominatedPod(), "host port is used by a pod nominated to the node", {}, id="nominated"),
+    ],
+)
+def test_operands(operands: Operands, words: str, data: dict[str, Any]) -> None:
+    assert told(operands) == (words, data)

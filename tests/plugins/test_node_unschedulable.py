@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
+from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Code, Status
-from tests.builders import decide, make_cluster, make_node, make_pod, reason, said
+from kschedctl.plugins.node_unschedulable import Cordoned
+from tests.builders import decide, make_cluster, make_node, make_pod, reason, said, told
 
 PLUGIN = "NodeUnschedulable"
 KEY = "node.kubernetes.io/unschedulable"
@@ -32,3 +34,13 @@ def test_cordoned_nodes(cordoned: bool, tolerations: list[dict[str, Any]], expec
 def test_detail() -> None:
     decision = decide(make_pod(), make_cluster([make_node(unschedulable=True)]))
     assert reason(decision, PLUGIN).detail == "the node is cordoned"
+
+
+@pytest.mark.parametrize(
+    ("operands", "words", "data"),
+    [
+        pytest.param(Cordoned(), "the node is cordoned", {}, id="cordoned"),
+    ],
+)
+def test_operands(operands: Operands, words: str, data: dict[str, Any]) -> None:
+    assert told(operands) == (words, data)

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from kschedctl.api.storage import VolumeAttachment
+from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Code, Status
+from kschedctl.plugins.node_volume_limits import TooManyVolumes
 from kschedctl.releases.release import RELEASES
 from tests.builders import (
     decide,
@@ -23,6 +25,7 @@ from tests.builders import (
     mount,
     reason,
     said,
+    told,
 )
 
 PLUGIN = "NodeVolumeLimits"
@@ -189,3 +192,18 @@ def test_what_cannot_be_counted(pods: list[Any], pod: Any, expected: Status) -> 
 def test_skipped_without_volumes_that_a_driver_attaches() -> None:
     pod = make_pod(volumes=[{"name": "config", "configMap": {"name": "c"}}])
     assert PLUGIN in decide(pod, make_cluster([make_node()], (), LIMITED)).state.skip_filter_plugins
+
+
+@pytest.mark.parametrize(
+    ("operands", "words", "data"),
+    [
+        pytest.param(
+            TooManyVolumes(DRIVER, added=2, attached=24, limit=25),
+            f"{DRIVER}: adds 2 to 24 attached, the node takes 25",
+            {"driver": DRIVER, "added": 2, "attached": 24, "limit": 25},
+            id="one too many",
+        ),
+    ],
+)
+def test_operands(operands: Operands, words: str, data: dict[str, Any]) -> None:
+    assert told(operands) == (words, data)

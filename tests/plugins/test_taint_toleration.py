@@ -6,8 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kschedctl.api.core import Taint
+from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Code, Status
-from tests.builders import decide, fitting, make_cluster, make_node, make_pod, raw_scores, reason, said, scores
+from kschedctl.plugins.taint_toleration import UntoleratedTaint
+from tests.builders import decide, fitting, make_cluster, make_node, make_pod, raw_scores, reason, said, scores, told
 from tests.reference import taint_toleration as reference
 from tests.strategies import pods, tainted_nodes
 
@@ -118,3 +121,24 @@ def test_equals_the_slow_reference(data: st.DataObject) -> None:
     assert fitting(decision, PLUGIN).split() == fits
     if fits:
         assert scores(decision, PLUGIN) == reference.scores(pod, [node for node in nodes if node.name in fits])
+
+
+@pytest.mark.parametrize(
+    ("operands", "words", "data"),
+    [
+        pytest.param(
+            UntoleratedTaint(Taint(key="gpu", value="x", effect="NoExecute")),
+            "taint gpu=x:NoExecute is not tolerated",
+            {"taint": "gpu=x:NoExecute"},
+            id="with a value",
+        ),
+        pytest.param(
+            UntoleratedTaint(Taint(key="gpu", effect="NoSchedule")),
+            "taint gpu:NoSchedule is not tolerated",
+            {"taint": "gpu:NoSchedule"},
+            id="without",
+        ),
+    ],
+)
+def test_operands(operands: Operands, words: str, data: dict[str, Any]) -> None:
+    assert told(operands) == (words, data)

@@ -5,9 +5,21 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from kschedctl.api.selectors import Requirement
 from kschedctl.api.storage import CSIDriver, CSIStorageCapacity
 from kschedctl.api.volume import PersistentVolumeClaim
+from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Code, Status
+from kschedctl.volumes.reasons import (
+    NotEnoughStorage,
+    NotProvisioned,
+    ProvisionedElsewhere,
+    ProvisionedForOtherNodes,
+    VolumeForNoNode,
+    VolumeForOtherNodes,
+    VolumeMissing,
+    VolumeNotTranslated,
+)
 from tests.builders import (
     ZONE,
     decide,
@@ -24,6 +36,7 @@ from tests.builders import (
     mount,
     reason,
     said,
+    told,
 )
 
 PLUGIN = "VolumeBinding"
@@ -208,3 +221,79 @@ def test_a_volume_without_an_equivalent_is_an_error_on_migrated_nodes() -> None:
     assert said(decision, PLUGIN, "a") == Status(Code.ERROR, (text,))
     assert said(decision, PLUGIN, "b") == Status()
     assert decision.error == f'running "VolumeBinding" filter plugin: {text}'
+
+
+IN_B, IN_C = Requirement("zone", "In", ("b",)), Requirement("zone", "In", ("c",))
+#: In nano-bytes.
+GI = 2**30 * 10**9
+
+
+@pytest.mark.parametrize(
+    ("operands", "words", "data"),
+    [
+        pytest.param(
+            VolumeMissing("data", "pv"),
+            "claim data is bound to volume pv, which does not exist",
+            {"claim": "data", "volume": "pv"},
+            id="volume missing",
+        ),
+        pytest.param(
+            VolumeNotTranslated("data", "pv", "it is odd"),
+            "claim data: it is odd",
+            {"claim": "data", "volume": "pv"},
+            id="not translated",
+        ),
+        pytest.param(
+            VolumeForNoNode("data", "pv"),
+            "claim data is on volume pv, whose node affinity matches no node",
+            {"claim": "data", "volume": "pv"},
+            id="for no node",
+        ),
+        pytest.param(
+            VolumeForOtherNodes(
+                "data", "pv", ((IN_B, Requirement("disk", "Exists")), (IN_C,)), {"zone": "a", "disk": None}
+            ),
+            "claim data is on volume pv, which is for zone=b and disk or zone=c; the node has zone=a, no disk",
+            {"claim": "data", "volume": "pv", "wanted": "zone=b and disk or zone=c", "node": "zone=a, no disk"},
+            id="for other nodes",
+        ),
+        pytest.param(
+            ProvisionedElsewhere("data", "b"),
+            "claim data is being provisioned for node b",
+            {"claim": "data", "selectedNode": "b"},
+            id="provisioned elsewhere",
+        ),
+        pytest.param(
+            NotProvisioned("data", "local", volumes=0),
+            "claim data: no volume suits it, and class local does not provision",
+            {"claim": "data", "storageClass": "local", "volumes": 0},
+            id="no volume",
+        ),
+        pytest.param(
+            NotProvisioned("data", "local", volumes=2),
+            "claim data: no volume that suits it is free within reach, and class local does not provision",
+            {"claim": "data", "storageClass": "local", "volumes": 2},
+            id="no free volume",
+        ),
+        pytest.param(
+            ProvisionedForOtherNodes("data", "fast", ((IN_B,), (IN_C,)), {"zone": "a"}),
+            "claim data: class fast provisions only for zone=b or zone=c; the node has zone=a",
+            {"claim": "data", "storageClass": "fast", "wanted": "zone=b or zone=c", "node": "zone=a"},
+            id="provisioned for other nodes",
+        ),
+        pytest.param(
+            NotEnoughStorage("data", "fast", 5 * GI, 3 * GI),
+            "claim data wants 5Gi, the largest volume that can be made here is 3Gi",
+            {"claim": "data", "storageClass": "fast", "wanted": "5Gi", "largest": "3Gi"},
+            id="too large",
+        ),
+        pytest.param(
+            NotEnoughStorage("data", "fast", 5 * GI, None),
+            "claim data wants 5Gi, the largest volume that can be made here is none",
+            {"claim": "data", "storageClass": "fast", "wanted": "5Gi", "largest": "none"},
+            id="no capacity",
+        ),
+    ],
+)
+def test_operands(operands: Operands, words: str, data: dict[str, Any]) -> None:
+    assert told(operands) == (words, data)

@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
+from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Code, Status
+from kschedctl.plugins.volume_restrictions import ClaimInUse, ClaimOfNominatedPod, DiskInUse, DiskOfNominatedPod
 from tests.builders import (
     decide,
     fitting,
@@ -16,6 +18,7 @@ from tests.builders import (
     mount,
     reason,
     said,
+    told,
 )
 
 PLUGIN = "VolumeRestrictions"
@@ -116,3 +119,30 @@ def test_a_claim_that_does_not_exist_ends_the_matter() -> None:
     expected = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ('persistentvolumeclaim "data" not found',), PLUGIN)
     assert decision.pre_filter is not None
     assert decision.pre_filter.status == expected
+
+
+@pytest.mark.parametrize(
+    ("operands", "words", "data"),
+    [
+        pytest.param(
+            ClaimInUse("data", "default/user"),
+            "claim data is used by default/user",
+            {"claim": "data", "pod": "default/user"},
+            id="claim",
+        ),
+        pytest.param(
+            ClaimOfNominatedPod(), "the claim is used by a pod nominated to the node", {}, id="claim of a nominated pod"
+        ),
+        pytest.param(
+            DiskInUse("disk", "default/user"),
+            "the disk of volume disk is used by default/user",
+            {"pod": "default/user"},
+            id="disk",
+        ),
+        pytest.param(
+            DiskOfNominatedPod(), "the disk is used by a pod nominated to the node", {}, id="disk of a nominated pod"
+        ),
+    ],
+)
+def test_operands(operands: Operands, words: str, data: dict[str, Any]) -> None:
+    assert told(operands) == (words, data)

@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
+from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Code, Status
+from kschedctl.plugins.volume_zone import OtherZone
 from tests.builders import (
     ZONE,
     decide,
@@ -19,6 +21,7 @@ from tests.builders import (
     mount,
     reason,
     said,
+    told,
 )
 
 PLUGIN = "VolumeZone"
@@ -75,7 +78,7 @@ def test_every_volume_counts() -> None:
         "claim": "two",
         "volume": "pv-2",
         "label": ZONE,
-        "volumeValues": ["b", "c"],
+        "volumeValues": ("b", "c"),
         "nodeValue": "a",
     }
 
@@ -114,3 +117,24 @@ def test_claims_that_end_the_matter(objects: list[Any], text: str) -> None:
 def test_skipped(objects: list[Any]) -> None:
     decision = decide(make_pod(volumes=mount("data")), make_cluster([make_node()], (), *objects))
     assert PLUGIN in decision.state.skip_filter_plugins
+
+
+@pytest.mark.parametrize(
+    ("operands", "words", "data"),
+    [
+        pytest.param(
+            OtherZone("data", "pv", ZONE, ("b", "c"), "a"),
+            "claim data is on volume pv in zone b or c, the node is in zone a",
+            {"claim": "data", "volume": "pv", "label": ZONE, "volumeValues": ("b", "c"), "nodeValue": "a"},
+            id="another zone",
+        ),
+        pytest.param(
+            OtherZone("data", "pv", REGION, ("eu",), None),
+            "claim data is on volume pv in region eu, the node is in no region",
+            {"claim": "data", "volume": "pv", "label": REGION, "volumeValues": ("eu",), "nodeValue": None},
+            id="no region",
+        ),
+    ],
+)
+def test_operands(operands: Operands, words: str, data: dict[str, Any]) -> None:
+    assert told(operands) == (words, data)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kschedctl.api.core import Taint
+from kschedctl.framework.status import Reason
+from kschedctl.plugins.node_resources.fit import InsufficientResource
+from kschedctl.plugins.taint_toleration import UntoleratedTaint
 from kschedctl.report.explain.data import NodeData, ReasonData
 from kschedctl.report.groups import group_nodes
+from kschedctl.report.operands import OperandsData
 
 
 def node(name: str, *reasons: ReasonData) -> NodeData:
@@ -16,14 +19,14 @@ def node(name: str, *reasons: ReasonData) -> NodeData:
 
 
 def cpu(free: int, wanted: int = 2000) -> ReasonData:
-    data: dict[str, Any] = {"resource": "cpu", "requested": wanted, "used": 4000 - free, "allocatable": 4000}
-    detail = f"wants {wanted / 1000:g} cpu, free {free / 1000:g} of 4"
-    return ReasonData("NodeResourcesFit", "Insufficient cpu", detail, data)
+    operands = InsufficientResource("cpu", wanted, 4000 - free, 4000)
+    return ReasonData.of("NodeResourcesFit", Reason("Insufficient cpu", operands))
 
 
 def taint(text: str) -> ReasonData:
-    detail = f"taint {text} is not tolerated"
-    return ReasonData("TaintToleration", "node(s) had untolerated taint(s)", detail, {"taint": text})
+    key, _, effect = text.partition(":")
+    operands = UntoleratedTaint(Taint(key=key, effect=effect))
+    return ReasonData.of("TaintToleration", Reason("node(s) had untolerated taint(s)", operands))
 
 
 def test_numbers_become_ranges_and_the_closest_node_is_named() -> None:
@@ -66,7 +69,7 @@ WORDS = st.sampled_from(["wants 2 cpu", "free 1.5Gi of 4Gi", "taint a=1:NoSchedu
 @given(st.lists(st.tuples(st.sampled_from(["A", "B"]), st.lists(WORDS, max_size=3)), max_size=30))
 def test_every_node_that_does_not_fit_is_in_one_group(given_nodes: list[tuple[str, list[str]]]) -> None:
     nodes = [
-        node(f"n{i}", *(ReasonData(plugin, "reason", word, {}) for word in words))
+        node(f"n{i}", *(ReasonData(plugin, "reason", word, OperandsData(None)) for word in words))
         for i, (plugin, words) in enumerate(given_nodes)
     ]
     grouped = [member.name for group in group_nodes(nodes) for member in group.nodes]

@@ -3,6 +3,9 @@ from __future__ import annotations
 import pytest
 
 from kschedctl.framework.interface import PreFilterPlugin
+from kschedctl.framework.operands import Operands
+from kschedctl.framework.status import Reason
+from kschedctl.testing.samples import SAMPLES, Sample
 from tests.builders import decide, make_cluster, make_node, make_pod, make_profile
 from tests.framework.plugins import failing
 
@@ -18,6 +21,25 @@ def test_what_is_said_of_one_node() -> None:
         ("NodeResourcesFit", ["wants 2 cpu, free 1 of 1"]),
     ]
     assert b.reasons == ()
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.id)
+def test_no_reason_is_made_on_the_way_to_a_decision(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    init = Reason.__init__
+
+    def counted(self: Reason, text: str, operands: Operands | None = None) -> None:
+        made.append(text)
+        init(self, text, operands)
+
+    monkeypatch.setattr(Reason, "__init__", counted)
+    decision = decide(sample.pod, sample.world.cluster())
+    assert made == []
+    # Where reasons are looked at, they are counted.
+    for row in range(len(decision.cluster.nodes)) if decision.statuses is not None else ():
+        said = [reason.text for _, reasons in decision.verdict(row).reasons for reason in reasons]
+        assert made == said
+        made.clear()
 
 
 def test_a_node_that_is_not_there() -> None:

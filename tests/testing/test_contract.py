@@ -8,7 +8,8 @@ import pytest
 
 from kschedctl.cluster.pods import PENDING
 from kschedctl.framework.interface import FilterPlugin, Plugin, PreFilterPlugin, PreFilterResult, ScorePlugin
-from kschedctl.framework.status import Code, Rejections, Status
+from kschedctl.framework.operands import Operands
+from kschedctl.framework.status import Code, Reason, Rejections, Status
 from kschedctl.plugins.registry import IN_TREE_PLUGINS
 from kschedctl.testing.contract import CLAUSES, check_plugin, plugin_checks
 from kschedctl.testing.probe import ask
@@ -66,6 +67,44 @@ def shifted(self: Plugin, state: object, pod: object, scores: Any) -> Any:
     return scores
 
 
+class Speechless(Operands, frozen=True):
+    """Nothing is said."""
+
+    def words(self) -> str:
+        return ""
+
+
+class Undocumented(Operands, frozen=True):
+    """The node is full."""
+
+    free: int = 0
+
+
+class Forgetful(Operands, frozen=True):
+    """The node is full.
+
+    Attributes
+    ----------
+    free : object
+        What is free.
+    """
+
+    free: object = (1, 2)
+
+    def words(self) -> str:
+        return "free is little"
+
+
+def because(operands: Any) -> type[Plugin]:
+    """A Filter plugin that turns every node away with these operands."""
+
+    def filter_(self: Plugin, state: object, pod: object, nodes: Any) -> Rejections:
+        every = np.ones(len(nodes), dtype=np.bool_)
+        return Rejections.where(every, Code.UNSCHEDULABLE, "no", lambda _: (Reason("no", operands),))
+
+    return make_plugin("Sample", FilterPlugin, filter=filter_)
+
+
 def reasonless(self: Plugin, state: object, pod: object, nodes: Any) -> Rejections:
     return Rejections.everywhere(len(nodes), Status(Code.UNSCHEDULABLE))
 
@@ -104,6 +143,33 @@ def test_an_honest_plugin_keeps_it() -> None:
             "filter_answers_for_every_world",
             r"has the shape \(1,\), not \(6,\)",
             id="too few verdicts",
+        ),
+        pytest.param(
+            because({"free": 0}),
+            "operands_have_words_and_can_be_kept",
+            "operands are a dict, not a struct derived from Operands",
+            id="operands without a type",
+        ),
+        pytest.param(
+            because(Speechless()), "operands_have_words_and_can_be_kept", "Speechless has no words", id="no words"
+        ),
+        pytest.param(
+            because(Undocumented()),
+            "operands_have_words_and_can_be_kept",
+            "the docstring of Undocumented does not say what free is",
+            id="no unit",
+        ),
+        pytest.param(
+            because(Forgetful()),
+            "operands_have_words_and_can_be_kept",
+            r"Forgetful is read back as Forgetful\(free=\[1, 2\]\)",
+            id="operands that change when kept",
+        ),
+        pytest.param(
+            because(Forgetful(object())),
+            "operands_have_words_and_can_be_kept",
+            "Forgetful cannot be kept as JSON",
+            id="operands that cannot be kept",
         ),
         pytest.param(
             score_by(lambda plugin, rows: rows / 2),

@@ -15,7 +15,9 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.labels import LabelColumn
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.status import Code, Reason, Rejections, Status
+from kschedctl.plugins.inter_pod_affinity.reasons import NominatedPodInTheWay, NoPodNear, UnwantedPods, UnwillingPods
 from kschedctl.plugins.inter_pod_affinity.terms import ExistingTerms, PodTerms, Term, classes_matching
+from kschedctl.plugins.topology import NoTopologyLabel
 
 REASON_EXISTING: Final = "node(s) didn't satisfy existing pods anti-affinity rules"
 REASON_AFFINITY: Final = "node(s) didn't match pod affinity rules"
@@ -230,19 +232,15 @@ def word_reason(culprits: Culprits, row: int, counts: KeyCounts, terms: tuple[Te
     key = counts.key
     code = int(counts.column.codes[row])
     if code < 0:
-        return Reason(REASON_AFFINITY, f"node has no label {key}", {"topologyKey": key})
+        return Reason(REASON_AFFINITY, NoTopologyLabel(key))
     domain = counts.column.values[code]
     if counts.kind == "affinity":
         term = next(term for term in terms if term.topology_key == key)
-        wanted = " and ".join(map(str, term.selector or ())) or "any pod"
-        detail = f"no pod with {wanted} in {key}={domain}"
-        return Reason(REASON_AFFINITY, detail, {"topologyKey": key, "domain": domain, "selector": wanted})
-    text = REASON_ANTI_AFFINITY if counts.kind == "anti-affinity" else REASON_EXISTING
+        return Reason(REASON_AFFINITY, NoPodNear(key, domain, term.selector or ()))
+    own = counts.kind == "anti-affinity"
+    text = REASON_ANTI_AFFINITY if own else REASON_EXISTING
     found = culprits.in_domain(counts, code)
     if not len(found):
-        return Reason(text, f"a pod nominated to the node, by {key}", {"topologyKey": key, "domain": domain})
-    first = culprits.key(int(found[0]))
-    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-    verb = "matches the pod's anti-affinity" if counts.kind == "anti-affinity" else "keeps the pod away"
-    detail = f"{first}{more} in {key}={domain} {verb}"
-    return Reason(text, detail, {"topologyKey": key, "domain": domain, "pod": first, "pods": len(found)})
+        return Reason(text, NominatedPodInTheWay(key, domain))
+    kind = UnwantedPods if own else UnwillingPods
+    return Reason(text, kind(key, domain, culprits.key(int(found[0])), len(found)))

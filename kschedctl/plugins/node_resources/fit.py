@@ -37,6 +37,7 @@ from kschedctl.framework.interface import (
     PreScorePlugin,
     ScorePlugin,
 )
+from kschedctl.framework.operands import Operands, Shortfall
 from kschedctl.framework.status import SUCCESS, Code, Reason, Rejections, Status
 from kschedctl.plugins.node_resources.allocation import allocations, requested_amount, spec_only
 from kschedctl.plugins.node_resources.strategies import (
@@ -56,6 +57,41 @@ _NATIVE: Final = (CPU, MEMORY, EPHEMERAL_STORAGE)
 def reason_text(resource: str) -> str:
     """The scheduler's words for a resource that does not suffice."""
     return TOO_MANY_PODS if resource == PODS else f"Insufficient {resource}"
+
+
+class InsufficientResource(Operands, frozen=True):
+    """The node does not have enough left of a resource.
+
+    Attributes
+    ----------
+    resource : str
+        The resource; ``pods`` for the number of pods.
+    requested : int
+        How much of it the pod requests: milli-CPU, bytes or a count.
+    used : int
+        How much the pods of the node request, in the same unit.
+    allocatable : int
+        How much the node offers, in the same unit; 0 where it does not have the resource.
+    """
+
+    resource: str
+    requested: int
+    used: int
+    allocatable: int
+
+    def words(self) -> str:
+        """``wants 2 cpu, free 1.2 of 4``."""
+        if self.resource == PODS:
+            return f"has {self.used} of {self.allocatable} pods"
+        wants = f"wants {format_amount(self.resource, self.requested)} {self.resource}"
+        if not self.allocatable:
+            return f"{wants}, node offers none"
+        free, offered = (format_amount(self.resource, n) for n in (self.allocatable - self.used, self.allocatable))
+        return f"{wants}, free {free} of {offered}"
+
+    def shortfall(self) -> Shortfall:
+        """What is requested beyond what is free."""
+        return Shortfall(self.resource, self.requested, self.requested - (self.allocatable - self.used))
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +176,6 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return Rejections(code, reason, texts, details)
 
     def _reason(self, resource: str, amount: int, nodes: Overlay, position: int) -> Reason:
-        """``wants 2, free 1.2 of 4``."""
         columns = self.handle.cluster.resources(self.handle.request_rules)
         row = nodes.rows[position]
         index = columns.index.get(resource)
@@ -149,16 +184,7 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             allocatable = int(columns.allocatable[index, row])
             delta = nodes.delta((self.name, resource), columns.per_class[index])
             used = int(columns.requested[index, row] + delta[position if len(delta) > 1 else 0])
-        if resource == PODS:
-            detail = f"has {used} of {allocatable} pods"
-        elif index is None or not allocatable:
-            detail = f"wants {format_amount(resource, amount)} {resource}, node offers none"
-        else:
-            free = format_amount(resource, allocatable - used)
-            offered = format_amount(resource, allocatable)
-            detail = f"wants {format_amount(resource, amount)} {resource}, free {free} of {offered}"
-        data = {"resource": resource, "requested": amount, "used": used, "allocatable": allocatable}
-        return Reason(reason_text(resource), detail, data)
+        return Reason(reason_text(resource), InsufficientResource(resource, amount, used, allocatable))
 
     def pre_score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
         """Add up what the pod requests of the resources that are scored."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from msgspec import UNSET, UnsetType
 
 from kschedctl.api.pod import Pod
 from kschedctl.arrays import Int64Array, Mask
@@ -23,6 +24,7 @@ from kschedctl.plugins.pod_topology_spread.constraints import (
     nodes_with_all_keys,
     selected_classes,
 )
+from kschedctl.plugins.topology import InDomain, NoTopologyLabel
 
 REASON: Final = "node(s) didn't match pod topology spread constraints"
 REASON_LABEL: Final = f"{REASON} (missing required label)"
@@ -31,6 +33,35 @@ _LABEL: Final = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (REASON_LABEL,))
 _NO_DOMAIN: Final = 2**31 - 1
 #: A table of more domains, such as one per host, says less than it takes up.
 _SHOWN_DOMAINS: Final = 50
+
+
+class SkewTooHigh(InDomain, frozen=True):
+    """With the pod, the node's domain would have too many matching pods.
+
+    Attributes
+    ----------
+    matching : int
+        How many matching pods the domain has.
+    minimum : int
+        The least of any domain; 0 where there are fewer domains than ``minDomains``.
+    skew : int
+        ``matching``, and the pod where it matches itself, less ``minimum``.
+    max_skew : int
+        The largest skew allowed.
+    domains : dict of str to int, optional
+        Matching pods by domain, over the domains that count; not set where there are too many to show.
+    """
+
+    matching: int
+    minimum: int
+    skew: int
+    max_skew: int
+    domains: dict[str, int] | UnsetType = UNSET
+
+    def words(self) -> str:
+        """The counts, the skew, and the one allowed."""
+        where = f"{self.topology_key}={self.domain} has {self.matching} matching"
+        return f"{where}, fewest {self.minimum}: skew {self.skew}, allowed {self.max_skew}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,9 +172,8 @@ def judge(domains: tuple[DomainCounts, ...], nodes: Overlay) -> Rejections:
     def details(position: int) -> tuple[Reason, ...]:
         i, missing = divmod(int(which[position]), 2)
         counts = domains[i]
-        key = counts.constraint.topology_key
         if missing:
-            return (Reason(REASON_LABEL, f"node has no label {key}", {"topologyKey": key}),)
+            return (Reason(REASON_LABEL, NoTopologyLabel(counts.constraint.topology_key)),)
         domain = counts.column.values[counts.column.codes[nodes.rows[position]]]
         return (_skew_reason(counts, domain, *(int(values[position]) for values in skews[i])),)
 
@@ -155,16 +185,8 @@ def judge(domains: tuple[DomainCounts, ...], nodes: Overlay) -> Rejections:
 
 
 def _skew_reason(counts: DomainCounts, domain: str, matching: int, minimum: int, skew: int) -> Reason:
-    key, limit = counts.constraint.topology_key, counts.constraint.max_skew
-    detail = f"{key}={domain} has {matching} matching, fewest {minimum}: skew {skew}, allowed {limit}"
-    data: dict[str, object] = {
-        "topologyKey": key,
-        "domain": domain,
-        "matching": matching,
-        "minimum": minimum,
-        "skew": skew,
-        "maxSkew": limit,
-    }
+    domains: dict[str, int] | UnsetType = UNSET
     if len(counts.column.values) <= _SHOWN_DOMAINS:
-        data["domains"] = {v: int(counts.counts[i]) for i, v in enumerate(counts.column.values) if counts.exists[i]}
-    return Reason(REASON, detail, data)
+        domains = {v: int(counts.counts[i]) for i, v in enumerate(counts.column.values) if counts.exists[i]}
+    wanted = counts.constraint
+    return Reason(REASON, SkewTooHigh(wanted.topology_key, domain, matching, minimum, skew, wanted.max_skew, domains))

@@ -6,7 +6,7 @@ from kschedctl.admission.chain import Admitted
 from kschedctl.api.resources import CPU, pod_requests, scheduler_units
 from kschedctl.api.well_known import zone_of
 from kschedctl.framework.extension_point import ExtensionPoint
-from kschedctl.framework.status import Status
+from kschedctl.framework.status import Reason, Status
 from kschedctl.report.envelope import Provenance, envelope
 from kschedctl.report.explain.data import (
     AdmissionData,
@@ -154,14 +154,10 @@ def _nodes(decision: Decision) -> tuple[NodeData, ...]:
     out = []
     for row, node in enumerate(nodes.objects):
         verdict = decision.verdict(row)
-        reasons = tuple(
-            ReasonData(plugin, reason.text, reason.detail, dict(reason.data))
-            for plugin, found in verdict.reasons
-            for reason in found
-        )
+        reasons = tuple(ReasonData.of(plugin, reason) for plugin, found in verdict.reasons for reason in found)
         status = verdict.status
         if not reasons:
-            reasons = tuple(ReasonData(status.plugin, text, "", {}) for text in status.reasons)
+            reasons = tuple(ReasonData.of(status.plugin, Reason(text)) for text in status.reasons)
         zone = zone_of(node.metadata.labels)
         out.append(NodeData(node.name, zone, verdict.feasible, str(status.code), status.plugin, reasons))
     return tuple(out)

@@ -9,7 +9,10 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
+from kschedctl.framework.operands import Operands
+from kschedctl.framework.status import Reason
 from kschedctl.report.envelope import Answer, AnswerList, Data, json_schema
+from kschedctl.report.operands import OperandsData
 from kschedctl.scheduler.decision import Outcome
 
 
@@ -53,7 +56,23 @@ class ReasonData(Data, frozen=True):
     detail: Annotated[
         str, Meta(description="The same with the numbers or names behind it; empty where there are none.")
     ]
-    data: Annotated[dict[str, Any], Meta(description="Those numbers (milli-CPU, bytes, counts) and names.")]
+    data: Annotated[
+        OperandsData,
+        Meta(
+            description="Those numbers (milli-CPU, bytes, counts) and names.",
+            extra_json_schema={"type": "object"},
+        ),
+    ]
+
+    @classmethod
+    def of(cls, plugin: str, reason: Reason) -> ReasonData:
+        """Put a plugin's reason into data."""
+        return cls(plugin, reason.text, reason.detail, OperandsData(reason.operands))
+
+    @property
+    def operands(self) -> Operands | None:
+        """What the reason is made of."""
+        return self.data.operands
 
 
 class NodeData(Data, frozen=True):

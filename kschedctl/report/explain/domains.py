@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
+from msgspec import UNSET
+
+from kschedctl.plugins.pod_topology_spread.filtering import SkewTooHigh
 from kschedctl.report.document import GAP, Document, Paragraph, table
 from kschedctl.report.explain.data import ReasonData
 
@@ -12,21 +14,20 @@ from kschedctl.report.explain.data import ReasonData
 def domains_section(reasons: Iterable[ReasonData]) -> Document:
     """Print the matching pods by domain of every reason that has them."""
     for reason in reasons:
-        if "domains" in reason.data:
-            yield from _table_section(reason.data)
+        if isinstance(reason.operands, SkewTooHigh) and reason.operands.domains is not UNSET:
+            yield from _table_section(reason.operands, reason.operands.domains)
 
 
-def _table_section(data: dict[str, Any]) -> Document:
-    key, own, counts = str(data["topologyKey"]), str(data["domain"]), data["domains"]
-    fewest = min(counts.values(), default=0)
+def _table_section(skew: SkewTooHigh, counts: dict[str, int]) -> Document:
+    key, fewest = skew.topology_key, min(counts.values(), default=0)
     rows = []
     for domain, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
-        notes = [*(("this node's",) if domain == own else ()), *(("fewest",) if count == fewest else ())]
+        notes = [*(("this node's",) if domain == skew.domain else ()), *(("fewest",) if count == fewest else ())]
         rows.append((domain, str(count), ", ".join(notes)))
     yield GAP
-    text = f"Matching pods by {key}: with this pod the skew is {data['skew']}, maxSkew {data['maxSkew']} is allowed"
+    text = f"Matching pods by {key}: with this pod the skew is {skew.skew}, maxSkew {skew.max_skew} is allowed"
     # With fewer domains than minDomains the global minimum counts as 0.
-    if data["minimum"] != fewest:
-        text += f" (the minimum counts as {data['minimum']})"
+    if skew.minimum != fewest:
+        text += f" (the minimum counts as {skew.minimum})"
     yield Paragraph(text, indent=2)
     yield table((key, "pods", ""), rows, numeric=(1,))

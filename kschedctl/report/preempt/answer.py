@@ -13,6 +13,7 @@ from kschedctl.api.workload import PodDisruptionBudget
 from kschedctl.framework.status import Code, Reason
 from kschedctl.preemption.budgets import Budget
 from kschedctl.preemption.pod_eligible_to_preempt_others import NEVER, TERMINATING
+from kschedctl.preemption.reasons import NoLowerPriority
 from kschedctl.preemption.result import NO_VICTIMS, Candidate, PreemptionResult, Victim
 from kschedctl.preemption.shortlist import calculate_num_candidates
 from kschedctl.report.envelope import same_envelope
@@ -266,20 +267,15 @@ def _rejected(decision: Decision, found: PreemptionResult, row: int, node: NodeD
     """A node on which removing pods might have helped."""
     status = found.rejected[node.name]
     if status is NO_VICTIMS:
-        reason = ReasonData(
-            "", NO_VICTIMS.reasons[0], f"no pod of a priority below {decision.pod.spec.priority or 0}", {}
-        )
+        why = NoLowerPriority(decision.pod.spec.priority or 0)
+        reason = ReasonData.of("", Reason(NO_VICTIMS.reasons[0], why))
         return NotHelpfulData(node.name, node.zone, node.fits, str(status.code), "", (reason,), Cause.NO_LOWER_PRIORITY)
     said = found.run.statuses.reasons(row) if found.run is not None else ()
     cause = Cause.ERROR if status.code is Code.ERROR else Cause.STILL_DOES_NOT_FIT
-    reasons = tuple(_reason(plugin, reason) for plugin, some in said for reason in some)
+    reasons = tuple(ReasonData.of(plugin, reason) for plugin, some in said for reason in some)
     if not reasons:
-        reasons = tuple(ReasonData(status.plugin, text, "", {}) for text in status.reasons)
+        reasons = tuple(ReasonData.of(status.plugin, Reason(text)) for text in status.reasons)
     return NotHelpfulData(node.name, node.zone, node.fits, str(status.code), status.plugin, reasons, cause)
-
-
-def _reason(plugin: str, reason: Reason) -> ReasonData:
-    return ReasonData(plugin, reason.text, reason.detail, dict(reason.data))
 
 
 def _next(decision: Decision, found: PreemptionResult, after: Aftermath) -> NextData:

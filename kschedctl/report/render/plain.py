@@ -16,7 +16,9 @@ def plain(value: Answer | Compound) -> Any:
     """The data of an answer, in the order in which people read it."""
     import msgspec
 
-    return _ordered(msgspec.json.decode(msgspec.json.encode(value)))
+    from kschedctl.report.operands import plain_operands
+
+    return _ordered(msgspec.json.decode(msgspec.json.encode(value, enc_hook=plain_operands)))
 
 
 def _ordered(data: dict[str, Any]) -> dict[str, Any]:

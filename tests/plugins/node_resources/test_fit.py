@@ -6,9 +6,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kschedctl.framework.operands import Operands, Shortfall
 from kschedctl.framework.status import Code, Status
+from kschedctl.plugins.node_resources.fit import InsufficientResource
 from kschedctl.releases.release import RELEASES
-from tests.builders import GPU, decide, make_args, make_cluster, make_container, make_node, make_pod, raw_scores, said
+from tests.builders import (
+    GPU,
+    decide,
+    make_args,
+    make_cluster,
+    make_container,
+    make_node,
+    make_pod,
+    raw_scores,
+    said,
+    told,
+)
 from tests.reference import node_resources_fit as reference
 from tests.strategies import pods, worlds
 
@@ -342,3 +355,48 @@ def test_equals_the_slow_reference(data: st.DataObject) -> None:
             feasible[node.name] = reference.least_allocated(pod, node, world.on(node))
     if feasible:
         assert raw_scores(decision, PLUGIN) == feasible
+
+
+@pytest.mark.parametrize(
+    ("operands", "words", "data"),
+    [
+        pytest.param(
+            InsufficientResource("cpu", 2000, used=2800, allocatable=4000),
+            "wants 2 cpu, free 1.2 of 4",
+            {"resource": "cpu", "requested": 2000, "used": 2800, "allocatable": 4000},
+            id="milli-CPU",
+        ),
+        pytest.param(
+            InsufficientResource("memory", 3 << 30, used=3 << 29, allocatable=1 << 32),
+            "wants 3Gi memory, free 2.5Gi of 4Gi",
+            {"resource": "memory", "requested": 3 << 30, "used": 3 << 29, "allocatable": 1 << 32},
+            id="bytes",
+        ),
+        pytest.param(
+            InsufficientResource(GPU, 1, used=0, allocatable=0),
+            f"wants 1 {GPU}, node offers none",
+            {"resource": GPU, "requested": 1, "used": 0, "allocatable": 0},
+            id="none",
+        ),
+        pytest.param(
+            InsufficientResource("pods", 1, used=110, allocatable=110),
+            "has 110 of 110 pods",
+            {"resource": "pods", "requested": 1, "used": 110, "allocatable": 110},
+            id="pods",
+        ),
+    ],
+)
+def test_operands(operands: Operands, words: str, data: dict[str, Any]) -> None:
+    assert told(operands) == (words, data)
+
+
+@pytest.mark.parametrize(
+    ("requested", "used", "lacking", "share"),
+    [
+        pytest.param(2000, 2800, 800, 0.4, id="2000 - (4000 - 2800)"),
+        pytest.param(1000, 5000, 2000, 2.0, id="overcommitted: 1000 - (4000 - 5000)"),
+    ],
+)
+def test_shortfall(requested: int, used: int, lacking: int, share: float) -> None:
+    shortfall = InsufficientResource("cpu", requested, used, allocatable=4000).shortfall()
+    assert (shortfall, shortfall.share) == (Shortfall("cpu", requested, lacking), share)

@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 from kschedctl.api.core import Service
 from kschedctl.api.pod import Pod
 from kschedctl.api.workload import ReplicaSet, ReplicationController, StatefulSet
+from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Code, Status
+from kschedctl.plugins.pod_topology_spread.filtering import SkewTooHigh
+from kschedctl.plugins.topology import NoTopologyLabel
 from kschedctl.releases.release import RELEASES
 from tests.builders import (
     HOSTNAME,
@@ -25,6 +28,7 @@ from tests.builders import (
     reason,
     said,
     scores,
+    told,
 )
 from tests.reference import pod_topology_spread as reference
 from tests.strategies import pods, worlds
@@ -350,3 +354,33 @@ def test_equals_the_slow_reference(data: st.DataObject) -> None:
     if found is not None:
         feasible = [node for node in world.nodes if node.name in found]
         assert found == reference.scores(pod, world.nodes, world.pods, feasible)
+
+
+@pytest.mark.parametrize(
+    ("operands", "words", "data"),
+    [
+        pytest.param(
+            SkewTooHigh("zone", "a", 2, 0, 3, 1, {"a": 2, "b": 0}),
+            "zone=a has 2 matching, fewest 0: skew 3, allowed 1",
+            {
+                "topologyKey": "zone",
+                "domain": "a",
+                "matching": 2,
+                "minimum": 0,
+                "skew": 3,
+                "maxSkew": 1,
+                "domains": {"a": 2, "b": 0},
+            },
+            id="with its domains",
+        ),
+        pytest.param(
+            SkewTooHigh("host", "n7", 1, 0, 2, 1),
+            "host=n7 has 1 matching, fewest 0: skew 2, allowed 1",
+            {"topologyKey": "host", "domain": "n7", "matching": 1, "minimum": 0, "skew": 2, "maxSkew": 1},
+            id="too many domains to show",
+        ),
+        pytest.param(NoTopologyLabel("zone"), "node has no label zone", {"topologyKey": "zone"}, id="no label"),
+    ],
+)
+def test_operands(operands: Operands, words: str, data: dict[str, Any]) -> None:
+    assert told(operands) == (words, data)

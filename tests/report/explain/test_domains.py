@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
+from msgspec.structs import replace
 
+from kschedctl.framework.operands import Operands
+from kschedctl.framework.status import Reason
+from kschedctl.plugins.pod_topology_spread.filtering import SkewTooHigh
+from kschedctl.plugins.topology import NoTopologyLabel
 from kschedctl.report.explain.data import ReasonData
 from kschedctl.report.explain.domains import domains_section
 from tests.report.printing import lines
 
-SKEW = {"topologyKey": "zone", "domain": "a", "matching": 2, "minimum": 0, "skew": 3, "maxSkew": 1}
+SKEW = SkewTooHigh("zone", "a", matching=2, minimum=0, skew=3, max_skew=1)
 
 
-def printed(data: dict[str, Any]) -> list[str]:
-    blocks = domains_section([ReasonData("PodTopologySpread", "", "", data)])
+def printed(operands: Operands) -> list[str]:
+    blocks = domains_section([ReasonData.of("PodTopologySpread", Reason("", operands))])
     return [" ".join(line.split()) for line in lines(blocks, 100)]
 
 
@@ -26,10 +29,11 @@ def printed(data: dict[str, Any]) -> list[str]:
     ],
 )
 def test_domains_are_listed_with_their_counts(domains: dict[str, int], words: str, rows: list[str]) -> None:
-    table = printed({**SKEW, "domains": domains})
+    table = printed(replace(SKEW, domains=domains))
     assert table[1] == f"Matching pods by zone: with this pod the skew is 3, maxSkew 1 is {words}"
     assert table[2:] == ["zone pods", *rows]
 
 
 def test_reasons_without_domains_have_no_table() -> None:
-    assert printed({"topologyKey": "zone"}) == []
+    assert printed(SKEW) == []
+    assert printed(NoTopologyLabel("zone")) == []

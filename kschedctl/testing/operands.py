@@ -1,0 +1,43 @@
+"""What operands of a reason must be good for: words, JSON, and to be kept and read back."""
+
+from __future__ import annotations
+
+import msgspec
+
+from kschedctl.framework.operands import Operands
+
+
+def check_operands(operands: Operands) -> None:
+    """Check the operands of one reason.
+
+    Parameters
+    ----------
+    operands : Operands
+        The operands.
+
+    Raises
+    ------
+    AssertionError
+        Where they have no words, cannot be written as JSON or read back, or have a field that is not documented.
+    """
+    kind = type(operands)
+    assert isinstance(operands, Operands), f"operands are a {kind.__name__}, not a struct derived from Operands"
+    undocumented = undocumented_fields(kind)
+    assert not undocumented, f"the docstring of {kind.__name__} does not say what {', '.join(undocumented)} is"
+    words = operands.words()
+    assert isinstance(words, str), f"the words of {kind.__name__} are a {type(words).__name__}"
+    assert words, f"{kind.__name__} has no words"
+    try:
+        msgspec.json.encode(operands.data())
+        again = msgspec.json.decode(msgspec.json.encode(operands), type=kind)
+    except (TypeError, NotImplementedError, msgspec.MsgspecError) as error:
+        raise AssertionError(f"{kind.__name__} cannot be kept as JSON: {error}") from None
+    assert again == operands, f"{kind.__name__} is read back as {again!r}"
+    shortfall = operands.shortfall()
+    assert shortfall is None or shortfall.wanted > 0, f"the shortfall of {kind.__name__} is of nothing"
+
+
+def undocumented_fields(kind: type[Operands]) -> list[str]:
+    """The fields that neither the docstring of a struct nor that of one it derives from has as an attribute."""
+    said = [line.strip() for base in kind.__mro__ for line in (base.__doc__ or "").splitlines()]
+    return [name for name in kind.__struct_fields__ if not any(line.startswith(f"{name} : ") for line in said)]
