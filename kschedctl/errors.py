@@ -11,8 +11,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Self
+
+from kschedctl.findings.finding import Finding, Where, subject_of
+from kschedctl.findings.location import Position
 
 
 class KschedctlError(Exception):
@@ -26,42 +29,63 @@ class InputError(KschedctlError):
     ----------
     problem : str
         What is wrong, with the value.
-    where : str
-        File and document, where there are any, such as ``pods.yaml, document 3 (Pod shop/api-0)``.
+    where : Subject, Location or str
+        File and document, and the object, such as ``pods.yaml, document 3 (Pod shop/api-0)``.
     path : str
         The field, such as ``spec.containers[0].image``.
     hint : str
         What is expected instead.
-    others : sequence of InputError
-        Further problems of the same input, shown below this one.
+    position : Position or None
+        Where in the file, for broken text.
+
+    Attributes
+    ----------
+    findings : tuple of Finding
+        All that is wrong, at least one.
     """
 
+    findings: tuple[Finding, ...]
+
     def __init__(
-        self,
-        problem: str,
-        *,
-        where: str = "",
-        path: str = "",
-        hint: str = "",
-        others: Sequence[InputError] = (),
+        self, problem: str, *, where: Where = "", path: str = "", hint: str = "", position: Position | None = None
     ) -> None:
         super().__init__(problem)
-        self.problem = problem
-        self.where = where
-        self.path = path
-        self.hint = hint
-        self.others = tuple(others)
+        place, about = subject_of(where)
+        self.findings = (Finding(problem, path, hint, place, about, position=position),)
 
     @classmethod
-    def together(cls, problems: Sequence[InputError]) -> Self:
-        """One error of this class that reports all of these problems (at least one), in their order."""
-        first, *others = problems
-        return cls(first.problem, where=first.where, path=first.path, hint=first.hint, others=others)
+    def together(cls, findings: Iterable[Finding]) -> Self:
+        """One error of this class that reports all of these findings (at least one), in their order."""
+        every = tuple(findings)
+        error = cls(every[0].problem)
+        error.findings = every
+        return error
+
+    @classmethod
+    def raise_any(cls, findings: Iterable[Finding], where: Where = "") -> None:
+        """Raise one error of this class with all of these findings, if there are any.
+
+        Parameters
+        ----------
+        findings : iterable of Finding
+            What was found.
+        where : Subject, Location or str
+            Where those were found that do not tell themselves.
+
+        Raises
+        ------
+        InputError
+            Of this class.
+        """
+        if every := tuple(finding.at(where) for finding in findings):
+            raise cls.together(every)
+
+    def at(self, where: Where) -> Self:
+        """The error with where it is, as far as its findings do not tell themselves."""
+        return self.together(finding.at(where) for finding in self.findings)
 
     def __str__(self) -> str:
-        head = ": ".join(part for part in (self.where, self.path, self.problem) if part)
-        text = f"{head}\n  {self.hint}" if self.hint else head
-        return "\n".join([text, *map(str, self.others)])
+        return "\n".join(map(str, self.findings))
 
 
 class SnapshotError(InputError):
@@ -74,6 +98,15 @@ class ManifestError(InputError):
 
 class ConfigError(InputError):
     """A scheduler configuration is wrong."""
+
+    def __str__(self) -> str:
+        if len(self.findings) == 1:
+            return super().__str__()
+        # They are all of one file, which is named once.
+        count = f"{len(self.findings)} problems"
+        where = str(self.findings[0].where)
+        lines = (": ".join(part for part in (each.field, each.problem) if part) for each in self.findings)
+        return "\n  ".join([f"{where}: {count}" if where else count, *lines])
 
 
 class ClusterError(KschedctlError):

@@ -15,6 +15,7 @@ from kschedctl.api.workload import DaemonSet
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.pods import Pods
+from kschedctl.findings.finding import Where
 from kschedctl.framework.config.load import SchedulerConfiguration
 from kschedctl.framework.registry import Registry
 from kschedctl.plugins.registry import full_registry
@@ -108,14 +109,14 @@ class SchedulingCluster:
         """
         return self.decide(self.admit(pod).pod)
 
-    def admit(self, pod: Pod | Mapping[str, Any] | str | Path, *, where: str = "") -> Admitted:
+    def admit(self, pod: Pod | Mapping[str, Any] | str | Path, *, where: Where = "") -> Admitted:
         """The pod that is meant as the scheduler sees it, and what admission did to it; as for ``explain``.
 
         Parameters
         ----------
         pod : Pod, mapping, str or Path
             As for ``explain``.
-        where : str
+        where : Subject, Location or str
             Where the pod was read, for errors.
         """
         written, where = given_pod(self.pods, pod, where)
@@ -136,7 +137,7 @@ class SchedulingCluster:
             scheduler = Scheduler(others, self.release_choice.release, self.configuration, self.registry)
         return scheduler.explain(pod)
 
-    def pods_of(self, workload: ApiObject, *, where: str = "") -> tuple[MadePod, ...]:
+    def pods_of(self, workload: ApiObject, *, where: Where = "") -> tuple[MadePod, ...]:
         """The pods that a controller would make of a workload, to be explained with ``with_made``.
 
         The controller of a DaemonSet deletes the pod of a node before it makes another one there: the new pod has its
@@ -194,14 +195,14 @@ class SchedulingCluster:
         index = self._index(pod)
         return "" if index is None else self.pods.records[index].node_name
 
-    def find(self, pod: Pod | Mapping[str, Any] | str | Path, *, where: str = "") -> Pod:
+    def find(self, pod: Pod | Mapping[str, Any] | str | Path, *, where: Where = "") -> Pod:
         """The pod that is meant, with the defaults of an API server; as for ``explain``.
 
         Parameters
         ----------
         pod : Pod, mapping, str or Path
             As for ``explain``.
-        where : str
+        where : Subject, Location or str
             Where the pod was read, for errors.
         """
         return defaulted(*given_pod(self.pods, pod, where))[0]

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from kschedctl.api.meta import ApiObject
 from kschedctl.errors import ConfigError
 from kschedctl.face import SchedulingCluster
+from kschedctl.findings.location import Location
 from kschedctl.framework.config.load import load_configuration
 from kschedctl.plugins.registry import full_registry
 from kschedctl.releases.choice import choose_release
 from kschedctl.snapshot.load import Snapshot, load_snapshot
-from kschedctl.text.location import Location
 from kschedctl.whatif.apply import edited
 from kschedctl.whatif.edits import Edit
 

@@ -13,11 +13,11 @@ from typing import Final
 from kschedctl.admission.changes import Change, changes_between
 from kschedctl.admission.default_toleration_seconds import admit_tolerations
 from kschedctl.admission.label_keys import merge_label_keys
-from kschedctl.admission.limit_ranger import check_limits, default_limits
-from kschedctl.admission.pod_validation import check_pod
+from kschedctl.admission.limit_ranger import default_limits, limit_findings
+from kschedctl.admission.pod_validation import pod_findings
 from kschedctl.admission.priority import admit_priority
 from kschedctl.admission.resource_quota import QuotaRefusal, quota_refusals
-from kschedctl.admission.resource_validation import check_resources
+from kschedctl.admission.resource_validation import resource_findings
 from kschedctl.admission.runtime_class import admit_runtime_class
 from kschedctl.api.defaults import default_pod
 from kschedctl.api.pod import Pod
@@ -25,6 +25,7 @@ from kschedctl.api.quantity import QUANTITY_HINT, QuantityError
 from kschedctl.api.resources import RequestRules
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import ManifestError
+from kschedctl.findings.finding import Where
 from kschedctl.releases.release import Release
 
 #: What the defaults of the API, which are set before any plugin runs, are called in changes.
@@ -57,7 +58,7 @@ class Admitted:
     quota_refusals: tuple[QuotaRefusal, ...]
 
 
-def admit(pod: Pod, cluster: Cluster, *, release: Release, where: str = "") -> Admitted:
+def admit(pod: Pod, cluster: Cluster, *, release: Release, where: Where = "") -> Admitted:
     """Do with a pod what an API server does.
 
     Parameters
@@ -68,7 +69,7 @@ def admit(pod: Pod, cluster: Cluster, *, release: Release, where: str = "") -> A
         Its classes, limits and quotas.
     release : Release
         The release whose API server it is.
-    where : str
+    where : Subject, Location or str
         Where the pod was read, for errors.
 
     Raises
@@ -103,9 +104,12 @@ def admit(pod: Pod, cluster: Cluster, *, release: Release, where: str = "") -> A
             changes += changes_between(plugin, pod, admitted)
             warnings += warned
             pod = admitted
-        check_pod(pod, where=where)
-        check_resources(pod, pod_level=rules.pod_level, where=where)
-        check_limits(pod, cluster, pod_level=rules.pod_level, where=where)
+        for findings in (
+            pod_findings(pod),
+            resource_findings(pod, pod_level=rules.pod_level),
+            limit_findings(pod, cluster, pod_level=rules.pod_level),
+        ):
+            ManifestError.raise_any(findings, where)
         refusals = quota_refusals(pod, cluster, rules)
     except QuantityError as error:
         raise ManifestError(str(error), where=where, path=error.path, hint=QUANTITY_HINT) from None

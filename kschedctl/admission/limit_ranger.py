@@ -19,7 +19,8 @@ from kschedctl.api.pod import Container, Pod
 from kschedctl.api.quantity import QUANTITY_HINT, QuantityError
 from kschedctl.api.resources import CPU, MEMORY
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.errors import ManifestError, SnapshotError
+from kschedctl.errors import SnapshotError
+from kschedctl.findings.finding import Finding, ObjectRef
 
 _CONTAINER: Final = "Container"
 _POD: Final = "Pod"
@@ -42,8 +43,8 @@ def default_limits(pod: Pod, cluster: Cluster) -> Pod:
     return pod
 
 
-def check_limits(pod: Pod, cluster: Cluster, *, pod_level: bool = True, where: str = "") -> None:
-    """Check a pod against the bounds of its namespace.
+def limit_findings(pod: Pod, cluster: Cluster, *, pod_level: bool = True) -> Iterator[Finding]:
+    """Every bound of its namespace that a pod breaks.
 
     Parameters
     ----------
@@ -53,23 +54,23 @@ def check_limits(pod: Pod, cluster: Cluster, *, pod_level: bool = True, where: s
         The cluster with its LimitRanges.
     pod_level : bool
         Whether ``spec.resources`` counts (PodLevelResources).
-    where : str
-        Where the pod was read, for errors.
+
+    Yields
+    ------
+    Finding
+        In the API server's words.
 
     Raises
     ------
-    ManifestError
-        With every bound that the pod breaks.
+    SnapshotError
+        Where a bound is not a quantity.
     QuantityError
         Where a resource of the pod is not a quantity.
     """
-    problems = [
-        ManifestError(problem, where=where, path=path, hint=f"LimitRange {limit_range.name} of {pod.namespace} says so")
-        for limit_range in _limit_ranges(pod, cluster)
-        for path, problem in _problems(pod, limit_range, pod_level)
-    ]
-    if problems:
-        raise ManifestError.together(problems)
+    for limit_range in _limit_ranges(pod, cluster):
+        hint = f"LimitRange {limit_range.name} of {pod.namespace} says so"
+        for path, problem in _problems(pod, limit_range, pod_level):
+            yield Finding(problem, path, hint, rule="LimitRanger")
 
 
 def _limit_ranges(pod: Pod, cluster: Cluster) -> list[LimitRange]:
@@ -106,7 +107,7 @@ def _with_defaults(pod: Pod, limit_range: LimitRange) -> Pod:
 def _problems(pod: Pod, limit_range: LimitRange, pod_level: bool) -> Iterator[tuple[str, str]]:
     """Every bound that the pod breaks: the field and the API server's words."""
     for i, item in enumerate(limit_range.spec.limits):
-        bounds = _bounds(item, f"LimitRange {limit_range.namespace}/{limit_range.name}", f"spec.limits[{i}]")
+        bounds = _bounds(item, limit_range.ref, f"spec.limits[{i}]")
         if item.type == _CONTAINER:
             for path, container in containers_of(pod):
                 for problem in broken_bounds(_CONTAINER, bounds, *amounts_of(container.resources, path)):
@@ -129,7 +130,7 @@ def _pod_level(resources: ResourceList, path: str) -> Amounts:
     return {name: amount for name, amount in parse_amounts(resources, path).items() if name in _POD_LEVEL_RESOURCES}
 
 
-def _bounds(item: LimitRangeItem, where: str, path: str) -> tuple[Amounts, Amounts, Amounts]:
+def _bounds(item: LimitRangeItem, where: ObjectRef, path: str) -> tuple[Amounts, Amounts, Amounts]:
     """Minimum, maximum and the largest ratio of limit to request."""
     try:
         return (

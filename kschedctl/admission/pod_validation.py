@@ -14,10 +14,9 @@ from kschedctl.api.node_selector import NodeAffinity, NodeSelectorTerm
 from kschedctl.api.pod import Container, Pod, PodAffinity, PodAffinityTerm, Toleration, TopologySpreadConstraint
 from kschedctl.api.selectors import DOES_NOT_EXIST, EXISTS, GT, IN, LT, NOT_IN
 from kschedctl.api.tolerations import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE
-from kschedctl.errors import ManifestError
+from kschedctl.findings.finding import Finding
 
-#: A field and what is wrong with it.
-_Found = Iterator[tuple[str, str]]
+_Found = Iterator[Finding]
 
 _DO_NOT_SCHEDULE: Final = "DoNotSchedule"
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -26,41 +25,36 @@ _WEIGHTS: Final = range(1, 101)
 _PORTS: Final = range(1, 65536)
 
 
-def check_pod(pod: Pod, *, where: str = "") -> None:
-    """Check a new pod as the plugins left it, but for what ``check_resources`` does.
+def pod_findings(pod: Pod) -> _Found:
+    """What is wrong with a new pod as the plugins left it, but for what ``resource_findings`` finds.
 
     Parameters
     ----------
     pod : Pod
         The pod.
-    where : str
-        Where the pod was read, for errors.
+
+    Yields
+    ------
+    Finding
+        In the API server's words.
 
     Raises
     ------
-    ManifestError
-        With everything that is wrong.
     QuantityError
         Where a resource of the pod is not a quantity.
     """
-    problems = [ManifestError(problem, where=where, path=path) for path, problem in _of_pod(pod)]
-    if problems:
-        raise ManifestError.together(problems)
-
-
-def _of_pod(pod: Pod) -> _Found:
     spec = pod.spec
     if pod.name:
         for problem in subdomain_problems(pod.name):
-            yield "metadata.name", field_errors.invalid(pod.name, problem)
+            yield field_errors.invalid("metadata.name", pod.name, problem)
     yield from _of_labels(pod.metadata.labels, "metadata.labels")
     if not spec.containers:
-        yield "spec.containers", field_errors.required()
+        yield field_errors.required("spec.containers")
     names: set[str] = set()
     for path, container in containers_of(pod):
         yield from _of_container(container, path)
         if container.name and container.name in names:
-            yield f"{path}.name", field_errors.duplicate(container.name)
+            yield field_errors.duplicate(f"{path}.name", container.name)
         names.add(container.name)
     if spec.preemption_policy:
         yield from _one_of(spec.preemption_policy, (PREEMPT_LOWER_PRIORITY, "Never"), "spec.preemptionPolicy")
@@ -83,40 +77,40 @@ def _of_container(container: Container, path: str) -> _Found:
     for i, port in enumerate(container.ports):
         at = f"{path}.ports[{i}]"
         if not port.container_port:
-            yield f"{at}.containerPort", field_errors.required()
+            yield field_errors.required(f"{at}.containerPort")
         for name, number in (("containerPort", port.container_port), ("hostPort", port.host_port)):
             if number and number not in _PORTS:
-                yield f"{at}.{name}", field_errors.invalid(number, "must be between 1 and 65535, inclusive")
+                yield field_errors.invalid(f"{at}.{name}", number, "must be between 1 and 65535, inclusive")
         yield from _one_of(port.protocol, ("SCTP", "TCP", "UDP"), f"{at}.protocol")
     if container.restart_policy:
         yield from _one_of(container.restart_policy, ("Always", "Never", "OnFailure"), f"{path}.restartPolicy")
     for name, amounts in zip(("requests", "limits"), amounts_of(container.resources, path), strict=True):
         for resource, amount in amounts.items():
             if amount.nanos < 0:
-                problem = field_errors.invalid(str(amount), "must be greater than or equal to 0")
-                yield f"{path}.resources.{name}[{resource}]", problem
+                field = f"{path}.resources.{name}[{resource}]"
+                yield field_errors.invalid(field, str(amount), "must be greater than or equal to 0")
 
 
 def _of_toleration(toleration: Toleration, path: str) -> _Found:
     operator = toleration.operator
     if toleration.key:
         for problem in qualified_name_problems(toleration.key):
-            yield f"{path}.key", field_errors.invalid(toleration.key, problem)
+            yield field_errors.invalid(f"{path}.key", toleration.key, problem)
     elif operator != EXISTS:
         problem = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
-        yield f"{path}.operator", field_errors.invalid(operator, problem)
+        yield field_errors.invalid(f"{path}.operator", operator, problem)
     if toleration.toleration_seconds is not None and toleration.effect != NO_EXECUTE:
         problem = "effect must be 'NoExecute' when `tolerationSeconds` is set"
-        yield f"{path}.effect", field_errors.invalid(toleration.effect, problem)
+        yield field_errors.invalid(f"{path}.effect", toleration.effect, problem)
     if operator in ("", "Equal"):
         problems = label_value_problems(toleration.value)
         if problems:
-            yield f"{path}.operator", field_errors.invalid(toleration.value, ";".join(problems))
+            yield field_errors.invalid(f"{path}.operator", toleration.value, ";".join(problems))
     elif operator != EXISTS:
         yield from _one_of(operator, ("Equal", EXISTS), f"{path}.operator")
     elif toleration.value:
         problem = "value must be empty when `operator` is 'Exists'"
-        yield f"{path}.operator", field_errors.invalid(toleration.value, problem)
+        yield field_errors.invalid(f"{path}.operator", toleration.value, problem)
     if toleration.effect:
         yield from _one_of(toleration.effect, (NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE), f"{path}.effect")
 
@@ -126,20 +120,20 @@ def _of_spread(constraints: Sequence[TopologySpreadConstraint]) -> _Found:
         path = f"spec.topologySpreadConstraints[{i}]"
         action = constraint.when_unsatisfiable
         if constraint.max_skew < 1:
-            yield f"{path}.maxSkew", field_errors.invalid(constraint.max_skew, "must be greater than zero")
+            yield field_errors.invalid(f"{path}.maxSkew", constraint.max_skew, "must be greater than zero")
         if not constraint.topology_key:
-            yield f"{path}.topologyKey", field_errors.required("can not be empty")
+            yield field_errors.required(f"{path}.topologyKey", "can not be empty")
         yield from _one_of(action, (_DO_NOT_SCHEDULE, "ScheduleAnyway"), f"{path}.whenUnsatisfiable")
         kind = (constraint.topology_key, action)
         if any((other.topology_key, other.when_unsatisfiable) == kind for other in constraints[i + 1 :]):
             pair = f"{{{constraint.topology_key}, {action}}}"
-            yield f"{path}.{{topologyKey, whenUnsatisfiable}}", field_errors.duplicate(pair)
+            yield field_errors.duplicate(f"{path}.{{topologyKey, whenUnsatisfiable}}", pair)
         domains = constraint.min_domains
         if domains is not None and domains < 1:
-            yield f"{path}.minDomains", field_errors.invalid(domains, "must be greater than zero")
+            yield field_errors.invalid(f"{path}.minDomains", domains, "must be greater than zero")
         if domains is not None and action != _DO_NOT_SCHEDULE:
             problem = f"can only use minDomains if whenUnsatisfiable={_DO_NOT_SCHEDULE}, not {action}"
-            yield f"{path}.minDomains", field_errors.invalid(domains, problem)
+            yield field_errors.invalid(f"{path}.minDomains", domains, problem)
         for name, policy in (
             ("nodeAffinityPolicy", constraint.node_affinity_policy),
             ("nodeTaintsPolicy", constraint.node_taints_policy),
@@ -153,7 +147,7 @@ def _of_node_affinity(affinity: NodeAffinity, path: str) -> _Found:
     if required is not None:
         terms = f"{path}.{_REQUIRED}.nodeSelectorTerms"
         if not required.node_selector_terms:
-            yield terms, field_errors.required("must have at least one node selector term")
+            yield field_errors.required(terms, "must have at least one node selector term")
         for i, term in enumerate(required.node_selector_terms):
             yield from _of_node_term(term, f"{terms}[{i}]")
     for i, preferred in enumerate(affinity.preferred_during_scheduling_ignored_during_execution):
@@ -169,8 +163,8 @@ def _of_node_term(term: NodeSelectorTerm, path: str) -> _Found:
     ):
         for i, requirement in enumerate(requirements):
             if requirement.operator not in operators:
-                problem = field_errors.invalid(requirement.operator, "not a valid selector operator")
-                yield f"{path}.{name}[{i}].operator", problem
+                field = f"{path}.{name}[{i}].operator"
+                yield field_errors.invalid(field, requirement.operator, "not a valid selector operator")
 
 
 def _of_pod_affinity(affinity: PodAffinity, path: str) -> _Found:
@@ -184,24 +178,24 @@ def _of_pod_affinity(affinity: PodAffinity, path: str) -> _Found:
 
 def _of_topology_key(term: PodAffinityTerm, path: str) -> _Found:
     if not term.topology_key:
-        yield f"{path}.topologyKey", field_errors.required("can not be empty")
+        yield field_errors.required(f"{path}.topologyKey", "can not be empty")
     for problem in qualified_name_problems(term.topology_key):
-        yield f"{path}.topologyKey", field_errors.invalid(term.topology_key, problem)
+        yield field_errors.invalid(f"{path}.topologyKey", term.topology_key, problem)
 
 
 def _of_weight(weight: int, path: str) -> _Found:
     if weight not in _WEIGHTS:
-        yield f"{path}.weight", field_errors.invalid(weight, "must be in the range 1-100")
+        yield field_errors.invalid(f"{path}.weight", weight, "must be in the range 1-100")
 
 
 def _of_labels(labels: Labels, path: str) -> _Found:
     for key, value in labels.items():
         for problem in qualified_name_problems(key):
-            yield path, field_errors.invalid(key, problem)
+            yield field_errors.invalid(path, key, problem)
         for problem in label_value_problems(value):
-            yield path, field_errors.invalid(value, problem)
+            yield field_errors.invalid(path, value, problem)
 
 
 def _one_of(value: str, supported: tuple[str, ...], path: str) -> _Found:
     if value not in supported:
-        yield path, field_errors.unsupported(value, supported)
+        yield field_errors.unsupported(path, value, supported)

@@ -11,6 +11,7 @@ from kschedctl.api.meta import ObjectMeta
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import ManifestError
+from kschedctl.findings.finding import Where
 
 PREEMPT_LOWER_PRIORITY: Final = "PreemptLowerPriority"
 #: The classes that every API server has.
@@ -32,7 +33,7 @@ def default_priority_class(cluster: Cluster) -> PriorityClass | None:
     return min(marked, key=lambda candidate: candidate.value, default=None)
 
 
-def admit_priority(pod: Pod, cluster: Cluster, *, where: str = "") -> tuple[Pod, tuple[str, ...]]:
+def admit_priority(pod: Pod, cluster: Cluster, *, where: Where = "") -> tuple[Pod, tuple[str, ...]]:
     """Set priority and preemption policy of a new pod.
 
     Parameters
@@ -41,7 +42,7 @@ def admit_priority(pod: Pod, cluster: Cluster, *, where: str = "") -> tuple[Pod,
         The pod.
     cluster : Cluster
         The cluster with its PriorityClasses.
-    where : str
+    where : Subject, Location or str
         Where the pod was read, for errors.
 
     Returns

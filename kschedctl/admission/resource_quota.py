@@ -136,8 +136,7 @@ def _amounts(quota: ResourceQuota, resources: ResourceList, path: str) -> Amount
     try:
         return parse_amounts(resources, path)
     except QuantityError as error:
-        where = f"ResourceQuota {quota.namespace}/{quota.name}"
-        raise SnapshotError(str(error), where=where, path=error.path, hint=QUANTITY_HINT) from None
+        raise SnapshotError(str(error), where=quota.ref, path=error.path, hint=QUANTITY_HINT) from None
 
 
 def _listed(amounts: Mapping[str, Amount]) -> str:

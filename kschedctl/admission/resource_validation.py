@@ -6,6 +6,7 @@ A LimitRange's default limit can be below a container's own request, or above th
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from kschedctl.api import field_errors
 from kschedctl.api.canonical import Amount, Amounts, forms, parse_amounts
@@ -17,13 +18,13 @@ from kschedctl.api.resources import (
     container_requests,
     is_extended_resource,
 )
-from kschedctl.errors import ManifestError
+from kschedctl.findings.finding import Finding
 
 _BY_SPEC = RequestRules(pod_level=False, status=False, pod_level_status=False)
 
 
-def check_resources(pod: Pod, *, pod_level: bool = True, where: str = "") -> None:
-    """Check that requests are within limits, and those of containers within those of the pod as a whole.
+def resource_findings(pod: Pod, *, pod_level: bool = True) -> Iterator[Finding]:
+    """Requests that are not within limits, or those of containers not within those of the pod as a whole.
 
     Parameters
     ----------
@@ -31,28 +32,19 @@ def check_resources(pod: Pod, *, pod_level: bool = True, where: str = "") -> Non
         The pod, as the plugins left it.
     pod_level : bool
         Whether ``spec.resources`` counts (PodLevelResources).
-    where : str
-        Where the pod was read, for errors.
+
+    Yields
+    ------
+    Finding
+        In the API server's words.
 
     Raises
     ------
-    ManifestError
-        With everything that is wrong.
     QuantityError
         Where a resource of the pod is not a quantity.
     """
-    found = [*_of_containers(pod), *(_of_pod(pod) if pod_level else ())]
-    problems = [
-        ManifestError(
-            problem,
-            where=where,
-            path=path,
-            hint="where a container gives no request or limit, defaults and LimitRanges may set one",
-        )
-        for path, problem in found
-    ]
-    if problems:
-        raise ManifestError.together(problems)
+    for finding in (*_of_containers(pod), *(_of_pod(pod) if pod_level else ())):
+        yield replace(finding, hint="where a container gives no request or limit, defaults and LimitRanges may set one")
 
 
 def containers_of(pod: Pod) -> Iterator[tuple[str, Container]]:
@@ -85,40 +77,38 @@ def summed(pod: Pod) -> tuple[Amounts, Amounts]:
     return requests, limits
 
 
-def _of_containers(pod: Pod) -> Iterator[tuple[str, str]]:
+def _of_containers(pod: Pod) -> Iterator[Finding]:
     for path, container in containers_of(pod):
-        for problem in requests_beyond_limits(*amounts_of(container.resources, path)):
-            yield f"{path}.resources.requests", problem
+        yield from requests_beyond_limits(*amounts_of(container.resources, path), f"{path}.resources.requests")
 
 
-def _of_pod(pod: Pod) -> Iterator[tuple[str, str]]:
+def _of_pod(pod: Pod) -> Iterator[Finding]:
     requests, limits = amounts_of(pod.spec.resources, "spec")
-    for problem in requests_beyond_limits(requests, limits):
-        yield "spec.resources.requests", problem
+    yield from requests_beyond_limits(requests, limits, "spec.resources.requests")
     container_requests, container_limits = summed(pod)
     for name, total in container_requests.items():
         if name in requests and total.nanos > requests[name].nanos:
             problem = f"must be greater than or equal to aggregate container requests of {total}"
-            yield f"spec.resources.requests[{name}]", field_errors.invalid(str(requests[name]), problem)
+            yield field_errors.invalid(f"spec.resources.requests[{name}]", str(requests[name]), problem)
     for name, total in container_limits.items():
         # Of other resources, containers may together have more than the pod.
         if name.startswith(HUGEPAGES_PREFIX) and name in limits and total.nanos > limits[name].nanos:
             problem = f"must be greater than or equal to aggregate container limits of {total}"
-            yield f"spec.resources.limits[{name}]", field_errors.invalid(str(limits[name]), problem)
+            yield field_errors.invalid(f"spec.resources.limits[{name}]", str(limits[name]), problem)
     for i, container in enumerate(pod.spec.containers):
         for name, limit in amounts_of(container.resources, f"spec.containers[{i}]")[1].items():
             if name in limits and limit.nanos > limits[name].nanos:
                 problem = f"must be less than or equal to pod limits of {limits[name]}"
-                yield f"spec.containers[{i}].resources.limits[{name}]", field_errors.invalid(str(limit), problem)
+                yield field_errors.invalid(f"spec.containers[{i}].resources.limits[{name}]", str(limit), problem)
 
 
-def requests_beyond_limits(requests: Amounts, limits: Amounts) -> Iterator[str]:
+def requests_beyond_limits(requests: Amounts, limits: Amounts, field: str) -> Iterator[Finding]:
     """Every request that its limit does not allow, in the API server's words (ValidateContainerResourceRequirements).
 
     Examples
     --------
-    >>> list(requests_beyond_limits({"cpu": Amount.parse("2")}, {"cpu": Amount.parse("500m")}))
-    ['Invalid value: "2": must be less than or equal to cpu limit of 500m']
+    >>> print(*requests_beyond_limits({"cpu": Amount.parse("2")}, {"cpu": Amount.parse("500m")}, "requests"))
+    requests: Invalid value: "2": must be less than or equal to cpu limit of 500m
     """
     for name, request in requests.items():
         limit = limits.get(name)
@@ -126,6 +116,6 @@ def requests_beyond_limits(requests: Amounts, limits: Amounts) -> Iterator[str]:
             continue
         # Extended resources and huge pages are handed out whole.
         if request.nanos != limit.nanos and (is_extended_resource(name) or name.startswith(HUGEPAGES_PREFIX)):
-            yield field_errors.invalid(str(request), f"must be equal to {name} limit of {limit}")
+            yield field_errors.invalid(field, str(request), f"must be equal to {name} limit of {limit}")
         elif request.nanos > limit.nanos:
-            yield field_errors.invalid(str(request), f"must be less than or equal to {name} limit of {limit}")
+            yield field_errors.invalid(field, str(request), f"must be less than or equal to {name} limit of {limit}")

@@ -12,9 +12,10 @@ from kschedctl.api.resources import parse_resources
 from kschedctl.api.tolerations import NO_EXECUTE
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import ManifestError
+from kschedctl.findings.finding import Where
 
 
-def admit_runtime_class(pod: Pod, cluster: Cluster, *, where: str = "") -> tuple[Pod, tuple[str, ...]]:
+def admit_runtime_class(pod: Pod, cluster: Cluster, *, where: Where = "") -> tuple[Pod, tuple[str, ...]]:
     """Set what a pod gets from its RuntimeClass.
 
     Parameters
@@ -23,7 +24,7 @@ def admit_runtime_class(pod: Pod, cluster: Cluster, *, where: str = "") -> tuple
         The pod.
     cluster : Cluster
         The cluster with its RuntimeClasses.
-    where : str
+    where : Subject, Location or str
         Where the pod was read, for errors.
 
     Returns
@@ -59,7 +60,7 @@ def admit_runtime_class(pod: Pod, cluster: Cluster, *, where: str = "") -> tuple
     return replace(pod, spec=spec), ()
 
 
-def _with_overhead(spec: PodSpec, runtime_class: RuntimeClass | None, where: str) -> PodSpec:
+def _with_overhead(spec: PodSpec, runtime_class: RuntimeClass | None, where: Where) -> PodSpec:
     overhead = runtime_class.overhead if runtime_class is not None else None
     if overhead is None:
         if spec.overhead:
@@ -82,7 +83,7 @@ def _with_overhead(spec: PodSpec, runtime_class: RuntimeClass | None, where: str
     return spec
 
 
-def _with_scheduling(spec: PodSpec, scheduling: RuntimeClassScheduling, where: str) -> PodSpec:
+def _with_scheduling(spec: PodSpec, scheduling: RuntimeClassScheduling, where: Where) -> PodSpec:
     for key, value in sorted(scheduling.node_selector.items()):
         own = spec.node_selector.get(key, value)
         if own != value:

@@ -1,11 +1,14 @@
-"""What an API server or the scheduler says of a field that it refuses (apimachinery's ``field.Error``)."""
+"""What an API server or the scheduler says of a field that it refuses (apimachinery's ``field.Error``), as findings.
+
+Their rule is the ``ErrorType`` there.
+"""
 
 from __future__ import annotations
 
 import json
-from typing import Any, Final
+from typing import Any
 
-_REQUIRED: Final = "Required value"
+from kschedctl.findings.finding import Finding
 
 
 def go_json(value: Any) -> str:
@@ -13,33 +16,43 @@ def go_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def required(detail: str = "") -> str:
+def required(field: str, detail: str = "") -> Finding:
     """A value is missing."""
-    return f"{_REQUIRED}: {detail}" if detail else _REQUIRED
+    return _finding("FieldValueRequired", field, "Required value", detail)
 
 
-def invalid(value: Any, detail: str) -> str:
+def invalid(field: str, value: Any, detail: str) -> Finding:
     """A value is not allowed.
 
     Examples
     --------
-    >>> invalid(0, "must be greater than zero")
-    'Invalid value: 0: must be greater than zero'
+    >>> print(invalid("weight", 0, "must be greater than zero"))
+    weight: Invalid value: 0: must be greater than zero
     """
-    return f"Invalid value: {go_json(value)}: {detail}"
+    return _finding("FieldValueInvalid", field, f"Invalid value: {go_json(value)}", detail)
 
 
-def duplicate(value: Any) -> str:
+def forbidden(field: str, detail: str) -> Finding:
+    """A value may not be given here."""
+    return _finding("FieldValueForbidden", field, "Forbidden", detail)
+
+
+def duplicate(field: str, value: Any) -> Finding:
     """A value repeats another one."""
-    return f"Duplicate value: {go_json(value)}"
+    return _finding("FieldValueDuplicate", field, f"Duplicate value: {go_json(value)}")
 
 
-def unsupported(value: str, supported: tuple[str, ...]) -> str:
+def unsupported(field: str, value: str, supported: tuple[str, ...]) -> Finding:
     """A value is none of those that there are.
 
     Examples
     --------
-    >>> unsupported("No", ("Always", "Never"))
-    'Unsupported value: "No": supported values: "Always", "Never"'
+    >>> print(unsupported("policy", "No", ("Always", "Never")))
+    policy: Unsupported value: "No": supported values: "Always", "Never"
     """
-    return f"Unsupported value: {go_json(value)}: supported values: {', '.join(map(go_json, supported))}"
+    detail = f"supported values: {', '.join(map(go_json, supported))}"
+    return _finding("FieldValueNotSupported", field, f"Unsupported value: {go_json(value)}", detail)
+
+
+def _finding(rule: str, field: str, problem: str, detail: str = "") -> Finding:
+    return Finding(f"{problem}: {detail}" if detail else problem, field, rule=rule)

@@ -11,6 +11,8 @@ from typing import Annotated
 
 import msgspec
 
+from kschedctl.findings.finding import ObjectRef
+
 Labels = dict[str, str]
 #: meta/v1 Time: RFC 3339, always with a zone.
 Time = Annotated[datetime, msgspec.Meta(tz=True)]
@@ -75,3 +77,8 @@ class ApiObject(ApiStruct, frozen=True, kw_only=True):
     def namespace(self) -> str:
         """The object's namespace, empty for kinds that have none."""
         return self.metadata.namespace
+
+    @property
+    def ref(self) -> ObjectRef:
+        """Which object it is, for findings; of which version of its kind is not kept."""
+        return ObjectRef(type(self).__name__, self.name, self.namespace)

@@ -18,10 +18,11 @@ from kschedctl.api.wording import listed
 from kschedctl.cli.streams import stdin
 from kschedctl.errors import ManifestError
 from kschedctl.face import SchedulingCluster
+from kschedctl.findings.finding import Subject, Where
+from kschedctl.findings.location import Location
 from kschedctl.report.explain.data import WorkloadData
 from kschedctl.snapshot.pod_choice import STDIN
 from kschedctl.snapshot.reading import read_manifest
-from kschedctl.text.location import Location
 from kschedctl.workloads.made import MadePod
 from kschedctl.workloads.pods import WORKLOADS
 
@@ -38,7 +39,7 @@ class Asked:
         The pod.
     arguments : tuple of str
         The arguments that ask for it alone.
-    where : str
+    where : Subject, Location or str
         Where it was read, where that is a manifest.
     workload : WorkloadData or None
         What makes it, where a manifest has that instead.
@@ -48,7 +49,7 @@ class Asked:
 
     pod: Pod
     arguments: tuple[str, ...]
-    where: str = ""
+    where: Where = ""
     workload: WorkloadData | None = None
     node: str = ""
 
@@ -62,14 +63,14 @@ class Given:
     place: Location
 
     @property
-    def where(self) -> str:
+    def where(self) -> Where:
         """Its place and, for a workload, its name, for errors."""
-        return str(self.place) if isinstance(self.obj, Pod) else f"{self.place} ({self.shown})"
+        return self.place if isinstance(self.obj, Pod) else Subject(self.place, self.obj.ref)
 
     @property
     def shown(self) -> str:
         """Its kind and name."""
-        return f"{type(self.obj).__name__} {self.obj.namespace}/{self.obj.name}"
+        return str(self.obj.ref)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from kschedctl.cluster.interning import PodInterner
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.pods import PodRecord, Pods
 from kschedctl.errors import SnapshotError
+from kschedctl.findings.finding import Place, Subject
 
 _FINISHED = frozenset({"Succeeded", "Failed"})
 
@@ -32,17 +33,17 @@ class ClusterBuilder:
         self._nodes: dict[str, Node] = {}
         self._pods: dict[tuple[str, str], PodRecord] = {}
         self._objects: dict[type[ApiObject], dict[tuple[str, str], ApiObject]] = {}
-        self._places: dict[tuple[type[ApiObject], str, str], object] = {}
+        self._places: dict[tuple[type[ApiObject], str, str], Place] = {}
         self._interner = PodInterner()
 
-    def add(self, obj: ApiObject, place: object = "") -> None:
+    def add(self, obj: ApiObject, place: Place = "") -> None:
         """Take one object.
 
         Parameters
         ----------
         obj : ApiObject
             Of any kind that scheduling reads.
-        place : object
+        place : Location or str
             Where it was read; its text is used in warnings and errors.
 
         Raises
@@ -73,7 +74,7 @@ class ClusterBuilder:
             nodes, pods, self._objects, server_version=server_version, taken_at=taken_at, warnings=self.warnings
         )
 
-    def _note(self, obj: ApiObject, place: object) -> None:
+    def _note(self, obj: ApiObject, place: Place) -> None:
         key = (type(obj), obj.namespace, obj.name)
         earlier = self._places.get(key)
         if earlier is not None and place != "":
@@ -89,10 +90,9 @@ class ClusterBuilder:
             try:
                 parse_label_selector(selector)
             except SelectorError as error:
-                name = f"{type(obj).__name__} {obj.namespace}/{obj.name}"
-                self.warnings.append(f"{name} is ignored: spec.selector.{error.path}: {error}")
+                self.warnings.append(f"{obj.ref} is ignored: spec.selector.{error.path}: {error}")
 
-    def _add_pod(self, pod: Pod, place: object) -> None:
+    def _add_pod(self, pod: Pod, place: Place) -> None:
         if not pod.namespace:
             pod = replace(pod, metadata=replace(pod.metadata, namespace=DEFAULT_NAMESPACE))
         self._note(pod, place)
@@ -103,16 +103,14 @@ class ClusterBuilder:
 
 
 @contextmanager
-def _errors_at(place: object, obj: ApiObject) -> Iterator[None]:
+def _errors_at(place: Place, obj: ApiObject) -> Iterator[None]:
     """Say where an object with a wrong quantity or selector was read."""
     try:
         yield
     except (QuantityError, SelectorError) as error:
-        name = f"{obj.namespace}/{obj.name}" if obj.namespace else obj.name
-        what = f"{type(obj).__name__} {name}"
         raise SnapshotError(
             str(error),
-            where=f"{place} ({what})" if place != "" else what,
+            where=Subject(place, obj.ref),
             path=error.path,
             hint=QUANTITY_HINT if isinstance(error, QuantityError) else "",
         ) from None

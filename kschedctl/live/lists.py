@@ -9,10 +9,10 @@ import msgspec
 
 from kschedctl.api.meta import ApiObject
 from kschedctl.errors import ClusterError, InputError, SnapshotError
+from kschedctl.findings.location import Location
 from kschedctl.live.connection import Connection, GoneError
 from kschedctl.live.discovery import Served
 from kschedctl.snapshot.conform import decode
-from kschedctl.text.location import Location
 
 #: kube-scheduler does not watch pods that have finished (``scheduler.NewInformerFactory``).
 _FIELD_SELECTORS: Final = {"Pod": "status.phase!=Succeeded,status.phase!=Failed"}
@@ -92,7 +92,7 @@ def _read_pages(connection: Connection, served: Served, page_size: int, listed: 
             try:
                 out.append((decode(item, served.type_), place))
             except InputError as error:
-                raise SnapshotError(error.problem, where=str(place), path=error.path, hint=error.hint) from None
+                raise SnapshotError.together(error.findings).at(place) from None
         listed(len(out), page.metadata.remaining_item_count or 0)
         next_page = page.metadata.next_page
         if not next_page:

@@ -12,6 +12,7 @@ import msgspec
 
 from kschedctl.api.meta import ApiObject
 from kschedctl.errors import ClusterError
+from kschedctl.findings.location import Location
 from kschedctl.live.connection import CONNECTIONS, Connection, ForbiddenError, NotServedError
 from kschedctl.live.context import LiveContext
 from kschedctl.live.discovery import Served, served_kinds
@@ -19,7 +20,6 @@ from kschedctl.live.lists import Objects, list_objects
 from kschedctl.live.refused import refusal_warning
 from kschedctl.snapshot.load import Snapshot, build_snapshot
 from kschedctl.snapshot.summary import ReadSummary
-from kschedctl.text.location import Location
 
 _NODE: Final = "Node"
 

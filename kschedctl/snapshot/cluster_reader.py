@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from kschedctl.api.meta import ApiObject
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.findings.location import Location
 from kschedctl.snapshot.summary import ReadSummary
-from kschedctl.text.location import Location
 
 
 class ClusterReader:

@@ -17,6 +17,7 @@ import msgspec
 from kschedctl.api.core import QuantityText
 from kschedctl.api.meta import Int32, Int64, Time
 from kschedctl.errors import InputError
+from kschedctl.findings.finding import Finding
 
 T = TypeVar("T", bound=msgspec.Struct)
 _MAX_SHOWN: Final = 60
@@ -57,10 +58,10 @@ def decode(text: msgspec.Raw | memoryview | bytes, type_: type[T]) -> T:
     try:
         return cast("T", _decoder(type_).decode(text))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        problems: list[InputError] = []
-        conformed = _conform(plain(text), type_, "", problems)
-        if problems:
-            raise InputError.together(problems) from None
+        findings: list[Finding] = []
+        conformed = _conform(plain(text), type_, "", findings)
+        if findings:
+            raise InputError.together(findings) from None
         return msgspec.convert(conformed, type_)
 
 
@@ -99,45 +100,45 @@ def _decoded(text: msgspec.Raw | memoryview | bytes, type_: Any) -> Any:
         raise InputError("is nested too deeply") from None
 
 
-def _conform(value: Any, type_: Any, path: str, problems: list[InputError]) -> Any:
-    """The value with nulls replaced as Go reads them; what does not fit the type goes to ``problems``."""
+def _conform(value: Any, type_: Any, path: str, findings: list[Finding]) -> Any:
+    """The value with nulls replaced as Go reads them; what does not fit the type goes to ``findings``."""
     type_ = _without_none(type_)
     if value is None:
         return _zero(type_)
     origin, args = get_origin(type_), get_args(type_)
     if origin is dict:
         if not isinstance(value, dict):
-            return _wrong(value, "an object", path, problems)
-        return {key: _conform(item, args[1], _joined(path, key), problems) for key, item in value.items()}
+            return _wrong(value, "an object", path, findings)
+        return {key: _conform(item, args[1], _joined(path, key), findings) for key, item in value.items()}
     if origin is tuple:
         if not isinstance(value, list):
-            return _wrong(value, "a list", path, problems)
-        return [_conform(item, args[0], f"{path}[{index}]", problems) for index, item in enumerate(value)]
+            return _wrong(value, "a list", path, findings)
+        return [_conform(item, args[0], f"{path}[{index}]", findings) for index, item in enumerate(value)]
     if isinstance(type_, type) and issubclass(type_, msgspec.Struct):
         if not isinstance(value, dict):
-            return _wrong(value, "an object", path, problems)
-        return _conform_fields(value, type_, path, problems)
-    return _conform_leaf(value, type_, path, problems)
+            return _wrong(value, "an object", path, findings)
+        return _conform_fields(value, type_, path, findings)
+    return _conform_leaf(value, type_, path, findings)
 
 
 def _conform_fields(
-    value: dict[str, Any], type_: type[msgspec.Struct], path: str, problems: list[InputError]
+    value: dict[str, Any], type_: type[msgspec.Struct], path: str, findings: list[Finding]
 ) -> dict[str, Any]:
     fields = {}
     for field in msgspec.structs.fields(type_):
         name = field.encode_name
         if value.get(name) is not None:
-            fields[name] = _conform(value[name], field.type, _joined(path, name), problems)
+            fields[name] = _conform(value[name], field.type, _joined(path, name), findings)
         elif field.required:
             fields[name] = _zero(field.type)
     return fields
 
 
-def _conform_leaf(value: Any, type_: Any, path: str, problems: list[InputError]) -> Any:
+def _conform_leaf(value: Any, type_: Any, path: str, findings: list[Finding]) -> Any:
     try:
         msgspec.convert(value, type_)
     except msgspec.ValidationError:
-        return _wrong(value, _EXPECTED[type_], path, problems, _hint(value, type_))
+        return _wrong(value, _EXPECTED[type_], path, findings, _hint(value, type_))
     return value
 
 
@@ -159,8 +160,8 @@ def _zero(type_: Any) -> Any:
     return _ZERO_TIME if type_ is Time else type_() if isinstance(type_, type) else 0
 
 
-def _wrong(value: Any, expected: str, path: str, problems: list[InputError], hint: str = "") -> None:
-    problems.append(InputError(f"{shown(value)} is {_kind(value)}, {expected} is expected", path=path, hint=hint))
+def _wrong(value: Any, expected: str, path: str, findings: list[Finding], hint: str = "") -> None:
+    findings.append(Finding(f"{shown(value)} is {_kind(value)}, {expected} is expected", path, hint))
 
 
 def _hint(value: Any, type_: Any) -> str:

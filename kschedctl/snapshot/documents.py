@@ -8,10 +8,10 @@ from typing import Final, NamedTuple
 import msgspec
 
 from kschedctl.errors import InputError
+from kschedctl.findings.location import Location
 from kschedctl.snapshot.conform import plain, shown
 from kschedctl.text.encoding import utf8_text
 from kschedctl.text.json_text import NotJsonError, json_documents, skip_blanks
-from kschedctl.text.location import Location
 from kschedctl.text.yaml import yaml_documents
 
 _JSON_SUFFIXES: Final = (".json", ".jsonl", ".ndjson")
@@ -109,8 +109,7 @@ def _document(location: Location, text: memoryview, envelope: Envelope | None) -
     try:
         return Document(location, text, envelope if envelope is not None else read_envelope(text))
     except InputError as error:
-        error.where = str(location)
-        return error
+        return error.at(location)
 
 
 def read_envelope(text: memoryview | msgspec.Raw) -> Envelope:

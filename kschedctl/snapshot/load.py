@@ -11,9 +11,9 @@ from typing import Any, BinaryIO, Protocol
 from kschedctl.api.meta import ApiObject
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.findings.location import Location
 from kschedctl.snapshot.reading import SnapshotReader
 from kschedctl.snapshot.summary import ReadSummary
-from kschedctl.text.location import Location
 
 
 class ObjectReader(Protocol):

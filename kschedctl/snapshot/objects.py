@@ -18,13 +18,14 @@ import msgspec
 from kschedctl.api.kinds import kind_type
 from kschedctl.api.meta import ApiObject
 from kschedctl.errors import InputError
+from kschedctl.findings.finding import Finding, ObjectRef, Severity, Subject, Where
+from kschedctl.findings.location import Location
 from kschedctl.snapshot.conform import decode, plain, shown, top_level
 from kschedctl.snapshot.documents import Document, Envelope, documents, read_envelope
 from kschedctl.snapshot.header import HEADER_FIELD, SnapshotHeader
 from kschedctl.snapshot.list_stream import NotStreamableError, stream_list
 from kschedctl.snapshot.sources import Source, read_sources
 from kschedctl.snapshot.summary import ReadSummary
-from kschedctl.text.location import Location
 
 MAX_PROBLEMS: Final = 10
 NO_OBJECTS: Final = "holds no Kubernetes objects"
@@ -87,7 +88,7 @@ class Reading:
         self._error = error
         self._other_kinds_are_errors = other_kinds_are_errors
         self._may_hold_others_alone = may_hold_others_alone
-        self._problems: list[InputError] = []
+        self._findings: list[Finding] = []
 
     def objects(self) -> Iterator[tuple[ApiObject, Location]]:
         """Read the objects, each with its place.
@@ -105,29 +106,28 @@ class Reading:
                 for read in self._large_file(source) if source.path else self._file(source):
                     self._summary.n_objects += 1
                     # After a problem the rest is only looked through for more of them.
-                    if not self._problems:
+                    if not self._findings:
                         yield read
                 # Not to hold this text while the next one is read.
                 del source
         except _EnoughError:
-            more = InputError(f"only the first {MAX_PROBLEMS} errors are shown")
-            raise self._error.together([*self._problems, more]) from None
-        if self._problems:
-            raise self._error.together(self._problems)
+            more = Finding(f"only the first {MAX_PROBLEMS} errors are shown", severity=Severity.INFO)
+            raise self._error.together([*self._findings, more]) from None
+        self._error.raise_any(self._findings)
         others_alone = self._may_hold_others_alone and self._summary.left_out
         if not self._summary.n_objects and not others_alone:
             raise self._nothing_found()
 
-    def _note(self, problem: InputError, where: str = "") -> None:
-        for each in (problem, *problem.others):
-            if len(self._problems) == MAX_PROBLEMS:
+    def _note(self, error: InputError, where: Where = "") -> None:
+        for finding in error.findings:
+            if len(self._findings) == MAX_PROBLEMS:
                 raise _EnoughError
-            self._problems.append(InputError(each.problem, where=each.where or where, path=each.path, hint=each.hint))
+            self._findings.append(finding.at(where))
 
     def _large_file(self, source: Source) -> Iterator[tuple[ApiObject, Location]]:
         """Read a list piece by piece, and what is no such list as a whole."""
         summary = self._summary
-        left_out, problems = summary.left_out.copy(), list(self._problems)
+        left_out, findings = summary.left_out.copy(), list(self._findings)
         n_read = n_items = 0
         try:
             with open(source.path, "rb") as stream:
@@ -138,7 +138,7 @@ class Reading:
                         yield read
                     n_items += len(piece.items)
         except NotStreamableError:
-            summary.left_out, self._problems = left_out, problems
+            summary.left_out, self._findings = left_out, findings
             whole = Source(source.name, Path(source.path).read_bytes(), source.named, source.modified)
             yield from islice(self._file(whole), n_read, None)
         else:
@@ -192,7 +192,7 @@ class Reading:
                 self._take_version(plain(document.text))
                 return ()
         except InputError as error:
-            self._note(error, str(location))
+            self._note(error, location)
             return ()
         if "nodes" in fields or "pods" in fields:
             return self._simulator_export(fields, location)
@@ -217,13 +217,13 @@ class Reading:
             self._summary.scheduler_config = config
         elif config is not None:
             problem = f"{shown(config)} is not an object"
-            self._note(InputError(problem, where=str(location), path=_SIMULATOR_CONFIG))
+            self._note(InputError(problem, where=location, path=_SIMULATOR_CONFIG))
         for key, (api_version, kind) in _SIMULATOR_LISTS.items():
             try:
                 items = msgspec.json.decode(fields.get(key, b"null"), type=list[msgspec.Raw] | None)
             except msgspec.ValidationError:
                 problem = f"{shown(plain(fields[key]))} is not a list"
-                self._note(InputError(problem, where=str(location), path=key))
+                self._note(InputError(problem, where=location, path=key))
                 continue
             # Items are numbered in each list.
             place = location._replace(file=f"{location.file}:{key}")
@@ -273,7 +273,7 @@ class Reading:
             try:
                 envelope = read_envelope(item)
             except InputError as error:
-                self._note(error, str(place))
+                self._note(error, place)
                 continue
             if envelope.kind and envelope.api_version:
                 yield from self._by_kind(item, envelope, place)
@@ -289,11 +289,11 @@ class Reading:
         try:
             read = decode(text, type_)
         except InputError as error:
-            self._note(error, _described(location, kind, text))
+            self._note(error, _described(location, api_version, kind, text))
             return None
         if read.metadata.name:
             return read, location
-        where = _described(location, kind, text)
+        where = _described(location, api_version, kind, text)
         self._note(InputError("is missing", where=where, path="metadata.name", hint="every object needs a name"))
         return None
 
@@ -301,7 +301,7 @@ class Reading:
         group = api_version.rpartition("/")[0]
         if self._other_kinds_are_errors:
             problem = f"kind {kind} ({api_version}) is not one that kschedctl reads"
-            where = _described(location, kind, text)
+            where = _described(location, api_version, kind, text)
             self._note(InputError(problem, where=where, hint="give a Pod, or remove this object"))
             return
         if kind == _VERSION_KIND:
@@ -322,16 +322,16 @@ class Reading:
 
 def _not_an_object(location: Location, envelope: Envelope) -> InputError:
     missing = "kind" if not envelope.kind else "apiVersion"
-    return InputError("is missing", where=str(location), path=missing, hint="every object needs apiVersion and kind")
+    return InputError("is missing", where=location, path=missing, hint="every object needs apiVersion and kind")
 
 
-def _described(location: Location, kind: str, text: memoryview | msgspec.Raw) -> str:
-    """The place with kind and name of the object, as far as it tells its name."""
+def _described(location: Location, api_version: str, kind: str, text: memoryview | msgspec.Raw) -> Subject:
+    """The place with the object, as far as it tells its name."""
     try:
         value = plain(text)
     except InputError:
         value = None
     metadata = value.get("metadata") if isinstance(value, dict) else None
-    names = [metadata.get(key) for key in ("namespace", "name")] if isinstance(metadata, dict) else []
-    name = "/".join(name for name in names if isinstance(name, str) and name)
-    return f"{location} ({kind} {name})" if name else f"{location} ({kind})"
+    names = [metadata.get(key) for key in ("name", "namespace")] if isinstance(metadata, dict) else []
+    name, namespace = (name if isinstance(name, str) else "" for name in names or ("", ""))
+    return Subject(location, ObjectRef(kind, name, namespace, api_version))

@@ -18,9 +18,10 @@ from kschedctl.api.wording import similar
 from kschedctl.cluster.interning import PodInterner
 from kschedctl.cluster.pods import Pods
 from kschedctl.errors import InputError, ManifestError
+from kschedctl.findings.finding import ObjectRef, Subject, Where, found_at
+from kschedctl.findings.location import Location
 from kschedctl.snapshot.conform import decode
 from kschedctl.snapshot.reading import read_manifest
-from kschedctl.text.location import Location
 
 STDIN: Final = "-"
 _MANIFEST_SUFFIXES: Final = (".yaml", ".yml", ".json", ".yaml.gz", ".yml.gz", ".json.gz")
@@ -91,12 +92,12 @@ def pod_of(data: Mapping[str, Any]) -> Pod:
     try:
         return decode(msgspec.json.encode(data), Pod)
     except InputError as error:
-        raise ManifestError(error.problem, where="the pod", path=error.path, hint=error.hint) from None
+        raise ManifestError.together(error.findings).at("the pod") from None
     except TypeError as error:
         raise ManifestError(f"holds what JSON cannot: {error}", where="the pod") from None
 
 
-def given_pod(pods: Pods, pod: Pod | Mapping[str, Any] | str | Path, where: str = "") -> tuple[Pod, str]:
+def given_pod(pods: Pods, pod: Pod | Mapping[str, Any] | str | Path, where: Where = "") -> tuple[Pod, Where]:
     """The pod that is meant, as it was written, and where that is.
 
     Parameters
@@ -106,7 +107,7 @@ def given_pod(pods: Pods, pod: Pod | Mapping[str, Any] | str | Path, where: str 
     pod : Pod, mapping, str or Path
         The pod: an object, its manifest as data, ``namespace/name`` of a pod of the cluster, or the path of a
         manifest with one pod.
-    where : str
+    where : Subject, Location or str
         Where the pod was read; by default what the reading tells.
 
     Raises
@@ -119,11 +120,11 @@ def given_pod(pods: Pods, pod: Pod | Mapping[str, Any] | str | Path, where: str 
         return find_pod(pods, name, namespace or DEFAULT_NAMESPACE), where
     if isinstance(pod, str | Path):
         found, place = only_pod(read_manifest(pod), str(pod))
-        return found, where or str(place)
+        return found, where or place
     return (pod_of(pod) if isinstance(pod, Mapping) else pod), where
 
 
-def defaulted(pod: Pod, where: str) -> tuple[Pod, str]:
+def defaulted(pod: Pod, where: Where) -> tuple[Pod, Subject]:
     """A pod with the defaults of an API server, and where it was read with its name.
 
     Raises
@@ -131,16 +132,15 @@ def defaulted(pod: Pod, where: str) -> tuple[Pod, str]:
     ManifestError
         Where a quantity or a selector of it is none.
     """
-    name = f"Pod {pod.namespace or DEFAULT_NAMESPACE}/{pod.name}"
-    where = f"{where} ({name})" if where else name
+    subject = found_at(ObjectRef("Pod", pod.name, pod.namespace or DEFAULT_NAMESPACE, "v1"), where)
     try:
         pod = default_pod(pod)
         # To read every quantity and selector once, where a wrong one can still be told.
         PodInterner().record(pod)
     except (QuantityError, SelectorError) as error:
         hint = QUANTITY_HINT if isinstance(error, QuantityError) else ""
-        raise ManifestError(str(error), where=where, path=error.path, hint=hint) from None
-    return pod, where
+        raise ManifestError(str(error), where=subject, path=error.path, hint=hint) from None
+    return pod, subject
 
 
 def _hint(pods: Pods, name: str) -> str:

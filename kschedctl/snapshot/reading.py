@@ -9,9 +9,9 @@ from typing import BinaryIO
 
 from kschedctl.api.meta import ApiObject
 from kschedctl.errors import ManifestError, SnapshotError
+from kschedctl.findings.location import Location
 from kschedctl.snapshot.objects import Reading
 from kschedctl.snapshot.summary import ReadSummary
-from kschedctl.text.location import Location
 
 
 class SnapshotReader:

@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from kschedctl.errors import InputError
-from kschedctl.text.location import Location
+from kschedctl.findings.location import Location, Position
 
 T = TypeVar("T", bound=msgspec.Struct)
 _BLANKS: Final = re.compile(rb"[ \t\r\n]*")
@@ -47,8 +47,8 @@ class NotJsonError(Exception):
         line, column = before.count(b"\n") + 1, self.at - before.rfind(b"\n")
         return InputError(
             f"is not valid JSON: {self.problem}",
-            where=str(Location(file, self.number)),
-            path=f"line {line}, column {column}",
+            where=Location(file, self.number),
+            position=Position(line, column),
         )
 
 

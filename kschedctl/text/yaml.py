@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from kschedctl.errors import InputError
-from kschedctl.text.location import Location
+from kschedctl.findings.location import Location, Position
 from kschedctl.text.yaml_scalars import (
     FIRST_OF_OTHERS,
     NotFiniteError,
@@ -107,7 +107,7 @@ def yaml_documents(text: bytes | memoryview, file: str, first: int = 1) -> Itera
     except yaml.reader.ReaderError as error:
         raise InputError(
             f"is not readable as YAML: {error.reason} at byte {error.position}",
-            where=str(Location(file, number)),
+            where=Location(file, number),
             hint="UTF-8 text without control characters is expected",
         ) from None
     except _BadNodeError as error:
@@ -115,8 +115,8 @@ def yaml_documents(text: bytes | memoryview, file: str, first: int = 1) -> Itera
 
 
 def _error(problem: str, location: Location, mark: Any, hint: str = "") -> InputError:
-    place = f"line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
-    return InputError(problem, where=str(location), path=place, hint=hint)
+    position = Position(mark.line + 1, mark.column + 1) if mark is not None else None
+    return InputError(problem, where=location, hint=hint, position=position)
 
 
 class _BadNodeError(Exception):

@@ -97,8 +97,7 @@ def requested_storage(claim: PersistentVolumeClaim) -> int | None:
     try:
         return parse_quantity(text)
     except QuantityError as error:
-        where = f"PersistentVolumeClaim {claim_key(claim)}"
-        raise SnapshotError(str(error), where=where, path="spec.resources.requests.storage") from None
+        raise SnapshotError(str(error), where=claim.ref, path="spec.resources.requests.storage") from None
 
 
 def storage_capacity(volume: PersistentVolume) -> int:
@@ -115,8 +114,7 @@ def storage_capacity(volume: PersistentVolume) -> int:
     try:
         return parse_quantity(text)
     except QuantityError as error:
-        where = f"PersistentVolume {volume.name}"
-        raise SnapshotError(str(error), where=where, path="spec.capacity.storage") from None
+        raise SnapshotError(str(error), where=volume.ref, path="spec.capacity.storage") from None
 
 
 def is_fully_bound(claim: PersistentVolumeClaim) -> bool:

@@ -92,5 +92,4 @@ def volume_limit(capacity: CSIStorageCapacity) -> int | None:
     try:
         return value(parse_quantity(text))
     except QuantityError as error:
-        where = f"CSIStorageCapacity {capacity.namespace}/{capacity.name}"
-        raise SnapshotError(str(error), where=where, path=field) from None
+        raise SnapshotError(str(error), where=capacity.ref, path=field) from None

@@ -75,9 +75,7 @@ def edited(cluster: Cluster, edits: Sequence[Edit], *, release: Release) -> Edit
         try:
             cluster, made = made_by[type(edit)](cluster, edit)
         except InputError as error:
-            if error.where:
-                raise
-            raise type(error)(error.problem, where=str(edit), path=error.path, hint=error.hint) from None
+            raise error.at(str(edit)) from None
         changes += made
     return Edited(cluster, tuple(changes))
 

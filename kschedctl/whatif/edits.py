@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from kschedctl.api.core import Taint
 from kschedctl.api.meta import ApiObject
+from kschedctl.findings.finding import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,7 @@ class Apply:
         What they were read from.
     """
 
-    objects: tuple[tuple[ApiObject, object], ...]
+    objects: tuple[tuple[ApiObject, Place], ...]
     copies: int | None = None
     source: str = ""
 

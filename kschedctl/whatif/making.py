@@ -9,13 +9,14 @@ from kschedctl.admission.chain import admit
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.findings.finding import Where
 from kschedctl.releases.release import Release
 from kschedctl.workloads.claims import renamed
 from kschedctl.workloads.pods import pods_of
 from kschedctl.workloads.template import generated_name
 
 
-def with_pods_of(cluster: Cluster, workload: ApiObject, *, release: Release, where: str = "") -> tuple[Cluster, int]:
+def with_pods_of(cluster: Cluster, workload: ApiObject, *, release: Release, where: Where = "") -> tuple[Cluster, int]:
     """Add the pods that a workload wants and that are not there; they wait for a node.
 
     Parameters
@@ -26,7 +27,7 @@ def with_pods_of(cluster: Cluster, workload: ApiObject, *, release: Release, whe
         The workload.
     release : Release
         The release whose API server takes the pods.
-    where : str
+    where : Subject, Location or str
         Where it was read, for errors.
 
     Returns
@@ -42,7 +43,7 @@ def with_pods_of(cluster: Cluster, workload: ApiObject, *, release: Release, whe
     for made in pods_of(workload, cluster, where=where):
         for name in fresh_names(made.pod, made.replicas, taken):
             one = renamed(made, name, cluster)
-            pod = admit(one.pod, cluster, release=release, where=where or f"Pod {one.pod.key}").pod
+            pod = admit(one.pod, cluster, release=release, where=where or one.pod.ref).pod
             objects += one.objects
             taken.add((pod.namespace, name))
             added.append(pod)

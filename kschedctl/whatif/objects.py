@@ -18,6 +18,7 @@ from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import InputError
+from kschedctl.findings.finding import Place, Subject
 from kschedctl.releases.release import Release
 from kschedctl.whatif.edits import Apply
 from kschedctl.whatif.making import with_pods_of
@@ -98,7 +99,7 @@ def _copied(cluster: Cluster, laid: Cluster, edit: Apply, copies: int, release: 
             continue
         else:
             hint = "only nodes and pods can be; give it in a file of its own"
-            raise InputError(f"{type(obj).__name__} {obj.name} cannot be copied", where=str(place), hint=hint)
+            raise InputError(f"{type(obj).__name__} {obj.name} cannot be copied", where=place, hint=hint)
         changes.append(f"{type(obj).__name__} {listed(names)} added, like {obj.name}")
     return cluster, tuple(changes)
 
@@ -120,11 +121,12 @@ def _copy_of_node(node: Node, name: str) -> Node:
     )
 
 
-def _stored(pod: Pod, cluster: Cluster, place: object, release: Release) -> Pod:
+def _stored(pod: Pod, cluster: Cluster, place: Place, release: Release) -> Pod:
     """The pod as an API server stores it; one with a priority has been through it."""
     pod = default_pod(pod)
-    where = f"{place} (Pod {pod.key})" if place != "" else f"Pod {pod.key}"
-    return pod if pod.spec.priority is not None else admit(pod, cluster, release=release, where=where).pod
+    if pod.spec.priority is not None:
+        return pod
+    return admit(pod, cluster, release=release, where=Subject(place, pod.ref)).pod
 
 
 def _key(obj: ApiObject) -> str:

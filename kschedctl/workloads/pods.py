@@ -22,6 +22,7 @@ from kschedctl.api.workload import (
 )
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import ManifestError
+from kschedctl.findings.finding import Where
 from kschedctl.workloads.claims import with_ephemeral_claims
 from kschedctl.workloads.daemon_set import pods_of_daemon_set
 from kschedctl.workloads.job import job_of_cron_job, pods_of_job
@@ -45,7 +46,7 @@ WORKLOADS: Final[tuple[type[ApiObject], ...]] = (
 _SELECTED: Final = (Deployment, StatefulSet, DaemonSet, ReplicaSet)
 
 
-def pods_of(obj: ApiObject, cluster: Cluster, *, where: str = "") -> tuple[MadePod, ...]:
+def pods_of(obj: ApiObject, cluster: Cluster, *, where: Where = "") -> tuple[MadePod, ...]:
     """The pods that come from an object, as its controller makes them.
 
     Parameters
@@ -54,7 +55,7 @@ def pods_of(obj: ApiObject, cluster: Cluster, *, where: str = "") -> tuple[MadeP
         A workload, or a pod, which is taken as it is.
     cluster : Cluster
         The cluster, with its nodes and with what the controller made before.
-    where : str
+    where : Subject, Location or str
         Where the object was read, for errors.
 
     Returns
@@ -119,7 +120,7 @@ def _template_path(obj: ApiObject) -> str:
     return "spec.jobTemplate.spec.template" if isinstance(obj, CronJob) else "spec.template"
 
 
-def _check_selector(selector: LabelSelector | None, template: PodTemplateSpec, where: str) -> None:
+def _check_selector(selector: LabelSelector | None, template: PodTemplateSpec, where: Where) -> None:
     if selector is None or not (selector.match_labels or selector.match_expressions):
         hint = "give matchLabels that are among the labels of the template"
         raise ManifestError("is missing or empty", where=where, path="spec.selector", hint=hint)

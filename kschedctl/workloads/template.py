@@ -188,8 +188,9 @@ def has_template(stored: ReplicaSet | StatefulSet, template: PodTemplateSpec) ->
     try:
         return comparable(stored.spec.template) == comparable(template)
     except QuantityError as error:
-        where = f"{type(stored).__name__} {stored.namespace}/{stored.name}"
-        raise SnapshotError(str(error), where=where, path=f"spec.template.{error.path}", hint=QUANTITY_HINT) from None
+        raise SnapshotError(
+            str(error), where=stored.ref, path=f"spec.template.{error.path}", hint=QUANTITY_HINT
+        ) from None
 
 
 def unless_known(cluster: Cluster, owner: ReplicaSet | StatefulSet | ReplicationController) -> tuple[ApiObject, ...]:

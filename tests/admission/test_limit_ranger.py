@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from kschedctl.admission.limit_ranger import check_limits, default_limits
+from kschedctl.admission.limit_ranger import default_limits, limit_findings
 from kschedctl.api.defaults import default_pod
 from kschedctl.api.limits import LimitRange
 from kschedctl.api.pod import Pod
 from kschedctl.api.quantity import QUANTITY_HINT
-from kschedctl.errors import ManifestError, SnapshotError
+from kschedctl.errors import SnapshotError
 from tests.builders import make_cluster, make_object
 
 
@@ -207,22 +207,20 @@ CONTAINER = "pod.yaml: spec.containers[0].resources: "
     ],
 )
 def test_refused(bounds: LimitRange, given: Pod, text: str) -> None:
-    with pytest.raises(ManifestError) as refused:
-        check_limits(given, make_cluster([], [], bounds), where="pod.yaml")
-    assert str(refused.value) == text
+    found = limit_findings(given, make_cluster([], [], bounds))
+    assert "\n".join(str(finding.at("pod.yaml")) for finding in found) == text
 
 
 def test_resources_of_the_pod_as_a_whole_do_not_count_where_the_gate_is_off() -> None:
     given = pod({"cpu": "1"}, {"cpu": "1"}, resources={"limits": {"cpu": "2"}})
     cluster = make_cluster([], [], pod_limits(max={"cpu": "1500m"}))
-    check_limits(given, cluster, pod_level=False)
-    with pytest.raises(ManifestError):
-        check_limits(given, cluster)
+    assert not list(limit_findings(given, cluster, pod_level=False))
+    assert list(limit_findings(given, cluster))
 
 
 def test_a_bound_that_is_no_quantity_is_an_error_of_the_snapshot() -> None:
     with pytest.raises(SnapshotError) as error:
-        check_limits(pod(), make_cluster([], [], pod_limits(min={"cpu": "lots"})))
+        list(limit_findings(pod(), make_cluster([], [], pod_limits(min={"cpu": "lots"}))))
     assert (
         str(error.value)
         == 'LimitRange shop/limits: spec.limits[0].min.cpu: "lots" is not a quantity\n  ' + QUANTITY_HINT

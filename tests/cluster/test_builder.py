@@ -13,10 +13,11 @@ from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pods import LOST, PENDING
 from kschedctl.errors import SnapshotError
+from kschedctl.findings.finding import Place
 from tests.builders import make_cluster, make_container, make_node, make_object, make_pod
 
 
-def built(*objects: tuple[ApiObject, object]) -> Cluster:
+def built(*objects: tuple[ApiObject, Place]) -> Cluster:
     builder = ClusterBuilder()
     for obj, place in objects:
         builder.add(obj, place)
@@ -190,7 +191,8 @@ def term_of(**fields: Any) -> dict[str, Any]:
 def test_errors_name_place_object_and_field(obj: ApiObject, where: str, path: str, problem: str) -> None:
     with pytest.raises(SnapshotError) as caught:
         ClusterBuilder().add(obj, "x.yaml")
-    assert (caught.value.where, caught.value.path, caught.value.problem) == (where, path, problem)
+    (finding,) = caught.value.findings
+    assert (str(finding.where), finding.field, finding.problem) == (where, path, problem)
 
 
 def test_a_wrong_quantity_comes_with_a_hint() -> None:

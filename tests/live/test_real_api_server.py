@@ -315,7 +315,7 @@ def test_a_refused_pod(plane: ControlPlane, given: dict[str, Any]) -> None:
         admitted = admit(msgspec.convert(given, Pod), cluster_of(plane), release=LATEST)
         ours = [refusal.message for refusal in admitted.quota_refusals]
     except ManifestError as error:
-        ours = [problem.problem for problem in (error, *error.others)]
+        ours = [finding.problem for finding in error.findings]
     assert ours
     assert all(problem in theirs for problem in ours), theirs
 

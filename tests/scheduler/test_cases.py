@@ -51,7 +51,7 @@ def test_a_configuration() -> None:
 def test_what_is_no_object_is_named(objects: list[Any], pod: Any, path: str) -> None:
     with pytest.raises(InputError) as caught:
         decided(*objects, pod=pod)
-    assert caught.value.path == path
+    assert [finding.field for finding in caught.value.findings] == [path]
 
 
 def test_a_wrong_quantity_is_named() -> None:

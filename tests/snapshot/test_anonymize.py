@@ -18,6 +18,7 @@ from kschedctl.api.meta import ApiObject, LabelSelectorRequirement
 from kschedctl.api.node_selector import NodeSelectorRequirement
 from kschedctl.api.pod import Pod, Toleration
 from kschedctl.cluster.builder import ClusterBuilder
+from kschedctl.findings.location import Location
 from kschedctl.scheduler.cases import Case
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
@@ -26,7 +27,6 @@ from kschedctl.snapshot.capture import Capture, capture
 from kschedctl.snapshot.capture_files import write_capture
 from kschedctl.snapshot.rewriting import structs_in
 from kschedctl.snapshot.summary import ReadSummary
-from kschedctl.text.location import Location
 from tests.builders import make_node, make_object, make_pod
 from tests.conformance.recordings import cases, themes
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from kschedctl.api.meta import ApiObject
 from kschedctl.errors import SnapshotError
+from kschedctl.findings.location import Location
 from kschedctl.snapshot.list_stream import NotStreamableError, stream_list
 from kschedctl.snapshot.reading import SnapshotReader
 from kschedctl.snapshot.sources import LARGE
-from kschedctl.text.location import Location
 
 #: Shorter than the text that is looked at for the beginning, so that every list below has several pieces.
 SMALL = 1000

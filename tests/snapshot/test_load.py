@@ -14,8 +14,8 @@ from kschedctl.api.classes import PriorityClass
 from kschedctl.api.core import Node
 from kschedctl.api.meta import ObjectMeta
 from kschedctl.errors import SnapshotError
+from kschedctl.findings.location import Location
 from kschedctl.snapshot.load import load_snapshot
-from kschedctl.text.location import Location
 
 NODE = '{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}}'
 SERVICE_ACCOUNT = '{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "a"}}'

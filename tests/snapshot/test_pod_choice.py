@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from kschedctl.errors import ManifestError
+from kschedctl.findings.location import Location
 from kschedctl.snapshot.pod_choice import find_pod, is_manifest, only_pod
-from kschedctl.text.location import Location
 from tests.builders import make_cluster, make_node, make_pod
 
 PODS = make_cluster(
@@ -34,7 +34,8 @@ def test_finds_by_namespace_and_name() -> None:
 def test_tells_what_there_is_instead(name: str, namespace: str | None, problem: str, hint: str) -> None:
     with pytest.raises(ManifestError) as raised:
         find_pod(PODS, name, namespace)
-    assert (raised.value.problem, raised.value.hint) == (problem, hint)
+    (finding,) = raised.value.findings
+    assert (finding.problem, finding.hint) == (problem, hint)
 
 
 def test_manifests_are_told_by_suffix_or_by_being_there(tmp_path: Path) -> None:

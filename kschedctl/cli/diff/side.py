@@ -9,6 +9,7 @@ from kschedctl.api.pod import Pod
 from kschedctl.cli.manifests import Asked
 from kschedctl.cli.provenance import provenance
 from kschedctl.face import SchedulingCluster
+from kschedctl.findings.finding import Where
 from kschedctl.report.diff.answer import Answered
 from kschedctl.report.diff.data import SideData
 from kschedctl.report.envelope import envelope, together
@@ -58,13 +59,13 @@ class Side:
         alike = record.class_id, id(record.spec), record.node_name, record.metadata.owner_references
         return self._answer((*alike, record.status.nominated_node_name), pods.pod(index))
 
-    def _answer(self, kind: object, pod: Pod, where: str = "") -> tuple[object, Answered]:
+    def _answer(self, kind: object, pod: Pod, where: Where = "") -> tuple[object, Answered]:
         found = self.answers.get(kind)
         if found is None:
             found = self.answers[kind] = self._decide(pod, where)
         return kind, found
 
-    def _decide(self, pod: Pod, where: str) -> Answered:
+    def _decide(self, pod: Pod, where: Where) -> Answered:
         cluster = self.cluster
         admitted = cluster.admit(pod, where=where)
         node_name = cluster.node_name(admitted.pod)

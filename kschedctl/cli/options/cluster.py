@@ -16,8 +16,8 @@ from kschedctl.cli.whatif_options import NO_WHAT_IFS, WhatIfOptions
 if TYPE_CHECKING:
     from kschedctl.api.meta import ApiObject
     from kschedctl.face import SchedulingCluster
+    from kschedctl.findings.location import Location
     from kschedctl.snapshot.load import Snapshot
-    from kschedctl.text.location import Location
 
 SNAPSHOT_VARIABLE: Final = "KSCHEDCTL_SNAPSHOT"
 STDIN: Final = "-"

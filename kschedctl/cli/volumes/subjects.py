@@ -14,6 +14,7 @@ from kschedctl.cli.options.pods import ScopeOptions
 from kschedctl.cli.selection import POD_PREFIXES, Scope, in_scope, named_pod
 from kschedctl.errors import InputError
 from kschedctl.face import SchedulingCluster
+from kschedctl.findings.finding import Where
 from kschedctl.snapshot.pod_choice import is_manifest
 
 _CLAIM_PREFIXES: Final = ("pvc/", "persistentvolumeclaim/", "persistentvolumeclaims/")
@@ -26,7 +27,7 @@ class Subject:
 
     subject: Pod | PersistentVolumeClaim
     arguments: tuple[str, ...] = ()
-    where: str = ""
+    where: Where = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,7 +148,7 @@ def _parse(text: bytes, where: str) -> Any:
         _refuse_repeated_keys(text, where)
         return json.loads(document)
     except InputError as error:
-        raise ConfigError(error.problem, where=error.where, path=error.path, hint=error.hint) from None
+        raise ConfigError.together(error.findings) from None
     except ValueError as error:
         raise ConfigError(f"is no JSON: {error}", where=where) from None
     except RecursionError:

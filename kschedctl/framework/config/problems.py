@@ -6,6 +6,7 @@ from typing import Any
 
 from kschedctl.api import field_errors
 from kschedctl.errors import ConfigError
+from kschedctl.findings.finding import Finding
 
 
 def child(path: str, name: str) -> str:
@@ -14,34 +15,38 @@ def child(path: str, name: str) -> str:
 
 
 class Problems:
-    """What is wrong with a configuration so far, in the order of finding."""
+    """What is wrong with a configuration so far, in the order of finding; the same twice counts once."""
 
     def __init__(self) -> None:
-        self._found: dict[tuple[str, str], None] = {}
+        self._found: dict[Finding, None] = {}
 
     def add(self, path: str, text: str) -> None:
-        """Note a problem; the same one again counts once."""
-        self._found[path, text] = None
+        """Note a problem in words of its own."""
+        self.note(Finding(text, path))
+
+    def note(self, finding: Finding) -> None:
+        """Note a problem."""
+        self._found[finding] = None
 
     def invalid(self, path: str, value: Any, detail: str) -> None:
         """A value that is not allowed."""
-        self.add(path, field_errors.invalid(value, detail))
+        self.note(field_errors.invalid(path, value, detail))
 
     def required(self, path: str, detail: str = "") -> None:
         """A value that is missing."""
-        self.add(path, field_errors.required(detail))
+        self.note(field_errors.required(path, detail))
 
     def forbidden(self, path: str, detail: str) -> None:
         """A value that may not be given here."""
-        self.add(path, f"Forbidden: {detail}")
+        self.note(field_errors.forbidden(path, detail))
 
     def duplicate(self, path: str, value: Any) -> None:
         """A value that another one repeats."""
-        self.add(path, field_errors.duplicate(value))
+        self.note(field_errors.duplicate(path, value))
 
     def unsupported(self, path: str, value: str, supported: tuple[str, ...]) -> None:
         """A value that is none of those that there are."""
-        self.add(path, field_errors.unsupported(value, supported))
+        self.note(field_errors.unsupported(path, value, supported))
 
     def raise_if_any(self, where: str) -> None:
         """End with one error that has all problems.
@@ -56,11 +61,4 @@ class Problems:
         ConfigError
             Where a problem was noted.
         """
-        match list(self._found):
-            case []:
-                return
-            case [(path, text)]:
-                raise ConfigError(text, where=where, path=path)
-            case several:
-                lines = "".join(f"\n  {path}: {text}" if path else f"\n  {text}" for path, text in several)
-                raise ConfigError(f"{len(several)} problems{lines}", where=where)
+        ConfigError.raise_any(self._found, where)

@@ -1,4 +1,4 @@
-"""Where in the input an object stands."""
+"""Where in the input an object stands, and where in its text a field does."""
 
 from __future__ import annotations
 
@@ -25,3 +25,21 @@ class Location(NamedTuple):
     def __str__(self) -> str:
         item = "" if self.item is None else f", item {self.item}"
         return f"{self.file}, document {self.document}{item}"
+
+
+class Position(NamedTuple):
+    """A character of a text.
+
+    Parameters
+    ----------
+    line : int
+        From 1; lines end with line feeds.
+    column : int
+        From 1, in characters.
+    """
+
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"line {self.line}, column {self.column}"

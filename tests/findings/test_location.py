@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kschedctl.text.location import Location
+from kschedctl.findings.location import Location
 
 
 @pytest.mark.parametrize(
