@@ -14,6 +14,7 @@ from kschedctl.api.storage import StorageClass
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.api.workload import ReplicaSet, ReplicationController, StatefulSet
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.findings.finding import Finding, ObjectRef, Severity
 
 _CONTROLLERS: dict[str, type[ApiObject]] = {
     "ReplicaSet": ReplicaSet,
@@ -23,25 +24,33 @@ _CONTROLLERS: dict[str, type[ApiObject]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
-    """A kind or object that is missing.
+class Missing(Finding):
+    """A kind or object that is missing: ``object`` is what is missing, ``problem`` why the pod needs it.
 
     Attributes
     ----------
-    kind : str
-        Its kind.
-    needed_for : str
-        Why the pod needs it.
     effect : str
         What that means for the answer.
     """
 
-    kind: str
-    needed_for: str
-    effect: str
+    effect: str = ""
+
+    @property
+    def kind(self) -> str:
+        """The kind of what is missing."""
+        return self.object.kind if self.object is not None else ""
+
+    @property
+    def needed_for(self) -> str:
+        """Why the pod needs it."""
+        return self.problem
 
     def __str__(self) -> str:
-        return f"{self.needed_for}: {self.effect}"
+        return f"{self.problem}: {self.effect}"
+
+
+def _missing(kind: str, needed_for: str, effect: str) -> Missing:
+    return Missing(needed_for, object=ObjectRef(kind), rule="Missing", severity=Severity.WARNING, effect=effect)
 
 
 def find_missing(cluster: Cluster, pod: Pod) -> tuple[Missing, ...]:
@@ -63,9 +72,9 @@ def _has(cluster: Cluster, kind: type[ApiObject]) -> bool:
 
 def _counted(cluster: Cluster) -> Iterator[Missing]:
     if not len(cluster.nodes):
-        yield Missing("Node", "the snapshot has no nodes", "no pod fits anywhere")
+        yield _missing("Node", "the snapshot has no nodes", "no pod fits anywhere")
     elif not len(cluster.pods):
-        yield Missing("Pod", "the snapshot has no pods", "all nodes count as empty")
+        yield _missing("Pod", "the snapshot has no pods", "all nodes count as empty")
 
 
 def _classes(cluster: Cluster, pod: Pod) -> Iterator[Missing]:
@@ -73,10 +82,10 @@ def _classes(cluster: Cluster, pod: Pod) -> Iterator[Missing]:
     name = spec.priority_class_name
     if name and spec.priority is None and priority_class(cluster, name) is None:
         needed = f"the pod names PriorityClass {name} and the snapshot has no priority classes"
-        yield Missing("PriorityClass", needed, "its priority counts as 0")
+        yield _missing("PriorityClass", needed, "its priority counts as 0")
     runtime = spec.runtime_class_name
     if runtime and cluster.get(RuntimeClass, runtime) is None and not spec.overhead:
-        yield Missing(
+        yield _missing(
             "RuntimeClass",
             f"the pod names RuntimeClass {runtime}, which the snapshot does not have",
             "its overhead, node selector and tolerations are not counted",
@@ -88,7 +97,7 @@ def _claims(cluster: Cluster, pod: Pod) -> Iterator[Missing]:
     if not names:
         return
     if not _has(cluster, PersistentVolumeClaim):
-        yield Missing(
+        yield _missing(
             "PersistentVolumeClaim",
             f"the pod uses PersistentVolumeClaim {', '.join(names)} and the snapshot has no claims",
             "they count as not found",
@@ -110,14 +119,14 @@ def missing_for_claims(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]
     """
     bound = [claim.name for claim in claims if claim.spec.volume_name]
     if bound and not _has(cluster, PersistentVolume):
-        yield Missing(
+        yield _missing(
             "PersistentVolume",
             f"PersistentVolumeClaim {', '.join(bound)} is bound and the snapshot has no volumes",
             "where they can be reached is not known",
         )
     waiting = [claim.name for claim in claims if not claim.spec.volume_name]
     if waiting and not _has(cluster, StorageClass):
-        yield Missing(
+        yield _missing(
             "StorageClass",
             f"PersistentVolumeClaim {', '.join(waiting)} is not bound and the snapshot has no storage classes",
             "whether a volume can be made for it is not known",
@@ -128,14 +137,14 @@ def _groups(cluster: Cluster, pod: Pod) -> Iterator[Missing]:
     """What groups pods: namespaces by their labels, and the controllers that default spreading goes by."""
     if not _has(cluster, Namespace):
         if any(_by_namespace_labels(term) for term in _terms(pod.spec)):
-            yield Missing(
+            yield _missing(
                 "Namespace",
                 "the pod's affinity selects namespaces by label and the snapshot has no namespaces",
                 "such terms find no pods",
             )
         others = (term for pod_class in cluster.pods.classes for term in _terms(pod_class.pod.spec))
         if pod.metadata.namespace and any(_by_namespace_labels(term) for term in others):
-            yield Missing(
+            yield _missing(
                 "Namespace",
                 "pods select namespaces by label in their affinity and the snapshot has no namespaces",
                 "whether they mean this pod is not known",
@@ -143,7 +152,7 @@ def _groups(cluster: Cluster, pod: Pod) -> Iterator[Missing]:
     owner = pod.metadata.controller
     kind = _CONTROLLERS.get(owner.kind) if owner is not None else None
     if owner is not None and kind is not None and not pod.spec.topology_spread_constraints and not _has(cluster, kind):
-        yield Missing(
+        yield _missing(
             owner.kind,
             f"the pod belongs to {owner.kind} {owner.name} and the snapshot has no {owner.kind}s",
             "default spreading goes by its Services alone, so scores can differ",

@@ -46,6 +46,33 @@ class Document(NamedTuple):
     envelope: Envelope
 
 
+class Written(NamedTuple):
+    """A document as it stands in its file.
+
+    Parameters
+    ----------
+    number : int
+        The document in the file, from 1.
+    json : memoryview
+        Its JSON, whatever it was written in.
+    envelope : Envelope or None
+        Its first look; ``None`` where it has none.
+    text : bytes
+        The text that it stands in, with the lines of the whole file.
+    start : int or None
+        Where its JSON begins in the text; ``None`` where it is YAML.
+    nth : int
+        Which document of the text it is where it is YAML, from 1.
+    """
+
+    number: int
+    json: memoryview
+    envelope: Envelope | None
+    text: bytes
+    start: int | None = None
+    nth: int = 1
+
+
 def documents(content: bytes, file: str) -> Iterator[Document | InputError]:
     """The documents of a file.
 
@@ -66,15 +93,23 @@ def documents(content: bytes, file: str) -> Iterator[Document | InputError]:
     InputError
         Where the text is broken; what follows cannot be read.
     """
+    for written in written_documents(content, file):
+        yield _document(Location(file, written.number), written.json, written.envelope)
+
+
+def written_documents(content: bytes, file: str) -> Iterator[Written]:
+    """The documents of a file, objects or not, and where they stand; as for ``documents``."""
     text = utf8_text(content, file)
     begin = skip_blanks(text, 0)
     if text[begin : begin + 1] not in (b"{", b"["):
         yield from _yaml(text, file)
         return
-    number = 0
+    number = end = 0
     try:
         for number, document, envelope in json_documents(text, _ENVELOPES):
-            yield _document(Location(file, number), document, envelope)
+            start = skip_blanks(text, end)
+            end = start + len(document)
+            yield Written(number, document, envelope, text, start)
     except NotJsonError as broken:
         if number and not text[broken.start :].startswith(b"---"):
             raise broken.error(text, file) from None
@@ -89,16 +124,14 @@ def documents(content: bytes, file: str) -> Iterator[Document | InputError]:
             yield from _yaml(rest, file, first=number + 1)
 
 
-def _yaml(
-    text: bytes, file: str, first: int = 1, broken: NotJsonError | None = None
-) -> Iterator[Document | InputError]:
+def _yaml(text: bytes, file: str, first: int = 1, broken: NotJsonError | None = None) -> Iterator[Written]:
     try:
         for number, document in yaml_documents(text, file, first):
             try:
                 envelope = _ENVELOPES.decode(document)
             except msgspec.ValidationError:
                 envelope = None
-            yield _document(Location(file, number), memoryview(document), envelope)
+            yield Written(number, memoryview(document), envelope, text, nth=number - first + 1)
     except InputError:
         if broken is None:
             raise

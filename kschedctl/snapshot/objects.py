@@ -32,7 +32,7 @@ NO_OBJECTS: Final = "holds no Kubernetes objects"
 
 _LIST: Final = "List"
 #: The lists in an export of kube-scheduler-simulator.
-_SIMULATOR_LISTS: Final = {
+SIMULATOR_LISTS: Final = {
     "namespaces": ("v1", "Namespace"),
     "priorityClasses": ("scheduling.k8s.io/v1", "PriorityClass"),
     "storageClasses": ("storage.k8s.io/v1", "StorageClass"),
@@ -218,7 +218,7 @@ class Reading:
         elif config is not None:
             problem = f"{shown(config)} is not an object"
             self._note(InputError(problem, where=location, path=_SIMULATOR_CONFIG))
-        for key, (api_version, kind) in _SIMULATOR_LISTS.items():
+        for key, (api_version, kind) in SIMULATOR_LISTS.items():
             try:
                 items = msgspec.json.decode(fields.get(key, b"null"), type=list[msgspec.Raw] | None)
             except msgspec.ValidationError:

@@ -13,6 +13,8 @@ import msgspec
 from kschedctl.api.defaults import DEFAULT_SCHEDULER_NAME
 from kschedctl.api.field_errors import go_json
 from kschedctl.errors import ConfigError, InputError
+from kschedctl.findings.finding import Finding
+from kschedctl.findings.location import Position
 from kschedctl.framework.config.args import (
     ARGS,
     NodeResourcesFitArgs,
@@ -176,7 +178,10 @@ def _refuse_repeated_keys(text: bytes, where: str) -> None:
             keys = set()
             for key, value in node.value:
                 if key.value in keys and isinstance(key, yaml.ScalarNode):
-                    problems.add(f"line {key.start_mark.line + 1}", f'key "{key.value}" already set in map')
+                    # No path tells two keys of one name apart.
+                    position = Position(key.start_mark.line + 1, key.start_mark.column + 1)
+                    problem = f'key "{key.value}" already set in map'
+                    problems.note(Finding(problem, f"line {position.line}", position=position))
                 keys.add(key.value if isinstance(key, yaml.ScalarNode) else id(key))
                 pending.append(value)
     problems.raise_if_any(where)

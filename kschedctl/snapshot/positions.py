@@ -1,0 +1,70 @@
+"""From a finding to the line and column of its field: the file is read again, and counted as the readers count."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from kschedctl.errors import InputError
+from kschedctl.findings.finding import Finding
+from kschedctl.findings.location import Location, Position
+from kschedctl.snapshot.documents import written_documents
+from kschedctl.snapshot.objects import SIMULATOR_LISTS
+from kschedctl.snapshot.sources import read_sources
+from kschedctl.text.positions import Step, json_position, yaml_position
+
+
+def position_of(finding: Finding) -> Position | None:
+    """Where in its file a finding's field stands.
+
+    Parameters
+    ----------
+    finding : Finding
+        The finding.
+
+    Returns
+    -------
+    Position or None
+        The field's value; where it is absent, its nearest parent (``kschedctl.text.positions``). ``None`` where the
+        object is not from a file that can be read again, as one of an archive, of standard input or of a cluster.
+
+    Notes
+    -----
+    A file that was changed since then may have something else there. An object of a list inside a list is found under
+    the item of the outer one, so the position is that of the inner list.
+    """
+    if finding.position is not None:
+        return finding.position
+    # Of a file that is named in words, as a configuration is, the first document counts.
+    place = finding.place if isinstance(finding.place, Location) else Location(finding.place)
+    file, in_list = _file_and_list(place.file)
+    inside: tuple[Step, ...] = () if place.item is None else (in_list, place.item - 1)
+    content = _content(file)
+    if content is None:
+        return None
+    try:
+        found = next((each for each in written_documents(content, file) if each.number == place.document), None)
+    except InputError:
+        return None
+    if found is None:
+        return None
+    if found.start is not None:
+        return json_position(found.text, finding.field, start=found.start, inside=inside)
+    return yaml_position(found.text, finding.field, document=found.nth, inside=inside)
+
+
+def _file_and_list(name: str) -> tuple[str, str]:
+    """The file, and the field that holds the list whose items are counted."""
+    file, _, key = name.rpartition(":")
+    return (file, key) if key in SIMULATOR_LISTS else (name, "items")
+
+
+def _content(file: str) -> bytes | None:
+    """What a file holds, decompressed; ``None`` where it is no file, or an archive."""
+    if not Path(file).is_file():
+        return None
+    for source in read_sources([file], None, Counter()):
+        if isinstance(source, InputError) or source.name != file:
+            return None
+        return Path(file).read_bytes() if source.path else source.content
+    return None
