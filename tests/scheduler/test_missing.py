@@ -12,6 +12,7 @@ from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.storage import StorageClass
 from kschedctl.api.workload import ReplicaSet
+from kschedctl.findings.finding import ObjectRef, Severity
 from kschedctl.scheduler.missing import find_missing
 from tests.builders import make_claim, make_cluster, make_namespace, make_node, make_object, make_pod, mount
 
@@ -75,3 +76,14 @@ def test_terms_of_other_pods_need_namespaces_too() -> None:
 def test_cluster_without_nodes_or_pods() -> None:
     assert [missing.kind for missing in find_missing(make_cluster(), make_pod())] == ["Node"]
     assert [missing.kind for missing in find_missing(make_cluster([make_node("a")]), make_pod())] == ["Pod"]
+
+
+def test_what_is_missing_is_a_finding_that_warns() -> None:
+    (missing,) = find_missing(make_cluster(), make_pod())
+    assert (missing.object, missing.severity) == (ObjectRef("Node"), Severity.WARNING)
+    assert (missing.kind, missing.needed_for, missing.effect) == (
+        "Node",
+        "the snapshot has no nodes",
+        "no pod fits anywhere",
+    )
+    assert missing.problem == missing.needed_for

@@ -17,7 +17,9 @@ from kschedctl.snapshot.reading import SnapshotReader
 
 NODE = "apiVersion: v1\nkind: Node\nmetadata: {name: one}\nstatus:\n  allocatable: {cpu: [2]}\n"
 EXPECTED = "status.allocatable.cpu: [2] is a list, a quantity such as 2, 500m or 1.5Gi is expected"
-JSON_NODE = '{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "one"},\n "status": {"allocatable": {"cpu": [2]}}}'
+JSON_NODE = (
+    '{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "one"},\n "status": {"allocatable": {"cpu": [2]}}}'
+)
 GOOD_NODE = '{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "good"}}'
 LIST = f'{{"apiVersion": "v1", "kind": "NodeList", "items": [\n{GOOD_NODE},\n{JSON_NODE}]}}'
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from kschedctl.errors import ConfigError
+from kschedctl.findings.location import Position
 from kschedctl.framework.config import args as api
 from kschedctl.framework.config.duration import Duration
 from kschedctl.framework.config.load import default_configuration
@@ -250,3 +252,10 @@ def test_reads_text() -> None:
 )
 def test_refuses_text(text: bytes, expected: str) -> None:
     assert expected in refusal(text, where="file.yaml")
+
+
+def test_a_key_given_twice_tells_its_position() -> None:
+    with pytest.raises(ConfigError) as refused:
+        load(HEAD + b"leaderElection:\n  leaderElect: true\n  leaderElect: false\n", where="file.yaml")
+    (finding,) = refused.value.findings
+    assert (finding.place, finding.field, finding.position) == ("file.yaml", "line 5", Position(5, 3))
