@@ -5,13 +5,16 @@ Fields are written as in a manifest (``make_pod(hostNetwork=True)``); what the b
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
 from kschedctl.api.core import Namespace, Node
 from kschedctl.api.defaults import default_pod
+from kschedctl.api.kinds import KINDS
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.storage import CSINode, StorageClass
@@ -311,6 +314,20 @@ def make_cluster(nodes: Iterable[Node] = (), pods: Iterable[Pod] = (), *objects:
     for obj in (*nodes, *pods, *objects):
         builder.add(obj)
     return builder.build()
+
+
+def write_snapshot(folder: Path, *objects: Iterable[ApiObject]) -> Path:
+    """Write objects as kubectl prints a list of them; returns the file."""
+    kinds = {type_: names for names, type_ in KINDS.items()}
+    items = [
+        {"apiVersion": f"{group}/v1".lstrip("/"), "kind": kind, **msgspec.to_builtins(obj)}
+        for some in objects
+        for obj in some
+        for group, kind in [kinds[type(obj)]]
+    ]
+    path = folder / "cluster.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    return path
 
 
 def make_args(**args: Mapping[str, Any]) -> dict[str, Any]:

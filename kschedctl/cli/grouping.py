@@ -19,7 +19,7 @@ from kschedctl.scheduler.decision import Decision
 
 
 @dataclass(slots=True)
-class Answered:
+class GroupAnswer:
     """The decision for a pod, and those of its workload that it stands for, itself among them."""
 
     asked: Asked
@@ -33,7 +33,7 @@ class Answered:
         return answer if self.workload is None else standing_for(answer, self.workload)
 
 
-def answers(cluster: SchedulingCluster, asked: Iterable[Asked], seed: int | None) -> Iterator[Answered]:
+def answers(cluster: SchedulingCluster, asked: Iterable[Asked], seed: int | None) -> Iterator[GroupAnswer]:
     """Decide for pods, and bring those of one workload together that get the same answer.
 
     Parameters
@@ -54,15 +54,15 @@ def answers(cluster: SchedulingCluster, asked: Iterable[Asked], seed: int | None
         if workload is None:
             for one in members:
                 decision, explain = _decided(cluster, one, seed)
-                yield Answered(one, decision, explain())
+                yield GroupAnswer(one, decision, explain())
             continue
-        found: dict[object, Answered] = {}
+        found: dict[object, GroupAnswer] = {}
         for one in members:
             decision, explain = _decided(cluster, one, seed)
             told = None if one.node else explain()
             key = _on_its_node(decision, one.node) if told is None else _but_for_name(told, one)
             if key not in found:
-                found[key] = Answered(one, decision, told or explain())
+                found[key] = GroupAnswer(one, decision, told or explain())
             found[key].alike.append(one)
         for answered in found.values():
             names = tuple(one.pod.name for one in answered.alike)

@@ -9,14 +9,8 @@ from typing import Annotated
 
 import typer
 
-from kschedctl.cli.batch.command import batch
-from kschedctl.cli.diff.command import diff
+from kschedctl.cli.commands import COMMANDS
 from kschedctl.cli.exit_code import ExitCode
-from kschedctl.cli.explain.command import explain
-from kschedctl.cli.preempt.command import preempt
-from kschedctl.cli.snapshot.command import app as snapshot_app
-from kschedctl.cli.verify.command import verify
-from kschedctl.cli.volumes.command import volumes
 from kschedctl.errors import ClusterError, KschedctlError
 
 #: Plain help: the decorated one would cost more than all the rest of it.
@@ -30,13 +24,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-app.command()(explain)
-app.command()(preempt)
-app.command()(volumes)
-app.command()(diff)
-app.command()(batch)
-app.command()(verify)
-app.add_typer(snapshot_app, name="snapshot")
+for _name, _command in COMMANDS.items():
+    if isinstance(_command, typer.Typer):
+        app.add_typer(_command, name=_name)
+    else:
+        app.command(name=_name)(_command)
 
 
 def _print_version(wanted: bool) -> None:

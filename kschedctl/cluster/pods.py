@@ -94,7 +94,7 @@ class Pods:
         return len(self.records)
 
     def pod(self, index: int) -> Pod:
-        """The pod at an index, defaulted, with its node's name."""
+        """The pod at an index, defaulted; its node is in the record, as equal pods share their spec."""
         record = self.records[index]
         return Pod(metadata=record.metadata, spec=record.spec, status=record.status)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from kschedctl.api.meta import ApiObject
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.findings.location import Location
@@ -30,8 +32,10 @@ class ClusterReader:
         place = Location("the cluster")
         for node in cluster.nodes.objects:
             yield node, place
-        for index in range(len(cluster.pods)):
-            yield cluster.pods.pod(index), place
+        for index, record in enumerate(cluster.pods.records):
+            # Columns keep a pod's node apart from its spec, which equal pods share.
+            pod = cluster.pods.pod(index)
+            yield replace(pod, spec=replace(pod.spec, node_name=record.node_name)), place
         for kind in cluster.kinds:
             for obj in cluster.list(kind):
                 yield obj, place

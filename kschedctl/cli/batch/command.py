@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kschedctl.cli.exit_code import ExitCode
-from kschedctl.cli.options.shared import GatesOption, feature_gates
+from kschedctl.cli.options.shared import GatesOption, feature_gates, version_option
 
 
 def batch(
@@ -16,12 +16,7 @@ def batch(
     ] = "-",
     kubernetes_version: Annotated[
         str,
-        typer.Option(
-            "--kubernetes-version",
-            metavar="1.34|1.35|1.36",
-            help="Whose rules apply. Default: those of the newest release.",
-            show_default=False,
-        ),
+        version_option("--kubernetes-version", "Whose rules apply. Default: those of the newest release."),
     ] = "",
     gates: GatesOption = None,
     jobs: Annotated[

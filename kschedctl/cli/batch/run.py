@@ -34,7 +34,7 @@ _GZIP_MAGIC: Final = b"\x1f\x8b"
 
 Line = tuple[int, bytes]
 #: The answer to a line, and what is wrong with it where it is no case.
-Answered = tuple[bytes, str]
+LineAnswer = tuple[bytes, str]
 
 
 class _Id(msgspec.Struct):
@@ -61,7 +61,7 @@ class Decider:
         self._release: Release = chosen.release.with_features(feature_gates)
         self._registry: Registry = full_registry()
 
-    def answer(self, line: Line) -> Answered:
+    def answer(self, line: Line) -> LineAnswer:
         """Answer one line."""
         number, text = line
         try:
@@ -74,7 +74,7 @@ class Decider:
             data = {"id": case.id, "error": str(error)}
         return msgspec.json.encode(data), ""
 
-    def _no_case(self, number: int, text: bytes, problem: str) -> Answered:
+    def _no_case(self, number: int, text: bytes, problem: str) -> LineAnswer:
         try:
             return msgspec.json.encode({"id": _decode_id(text).id, "error": problem}), ""
         except (msgspec.DecodeError, UnicodeDecodeError):
@@ -120,7 +120,7 @@ def run_batch(path: str, *, kubernetes_version: str, feature_gates: Mapping[str,
 
 def _answers(
     decider: Decider, settings: tuple[str, dict[str, bool]], lines: Iterator[Line], jobs: int
-) -> Iterator[Answered]:
+) -> Iterator[LineAnswer]:
     jobs = jobs or len(os.sched_getaffinity(0))
     first = list(islice(lines, _PORTION))
     portions = chain([first], iter(lambda: list(islice(lines, _PORTION)), []))
@@ -131,7 +131,7 @@ def _answers(
         return
     # Not forked: NumPy may have started threads.
     pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_start, initargs=settings)
-    waiting: deque[Future[list[Answered]]] = deque()
+    waiting: deque[Future[list[LineAnswer]]] = deque()
     try:
         for portion in portions:
             waiting.append(pool.submit(_answer_portion, portion))
@@ -151,7 +151,7 @@ def _start(kubernetes_version: str, feature_gates: Mapping[str, bool]) -> None:
     _deciders.append(Decider(kubernetes_version, feature_gates))
 
 
-def _answer_portion(lines: Iterable[Line]) -> list[Answered]:
+def _answer_portion(lines: Iterable[Line]) -> list[LineAnswer]:
     return [_deciders[0].answer(line) for line in lines]
 
 

@@ -45,7 +45,7 @@ def diff(
     before = cluster.chosen(admission=not which.no_admission)
     after = against.beside(before, what_ifs)
 
-    from kschedctl.cli.diff.run import Differing
+    from kschedctl.cli.diff.run import DiffReply
     from kschedctl.cli.selection import PodSelection
 
-    return Differing(PodSelection(which, before), after, all_pods=all_pods)
+    return DiffReply(PodSelection(which, before), after, all_pods=all_pods)

@@ -10,7 +10,7 @@ import typer
 
 from kschedctl.cli.options.cluster import ChosenCluster, Source
 from kschedctl.cli.options.group import OptionGroup
-from kschedctl.cli.options.shared import config_file, feature_gates
+from kschedctl.cli.options.shared import config_option, feature_gates, gates_option, version_option
 from kschedctl.cli.whatif_options import WhatIfOptions
 
 
@@ -22,30 +22,10 @@ class AgainstOptions(OptionGroup):
         list[str] | None,
         typer.Option("--against", metavar="PATH", help="The other snapshot. Repeatable.", show_default=False),
     ] = None
-    against_config: Annotated[
-        str,
-        typer.Option(
-            "--against-config",
-            metavar="FILE",
-            help="The other KubeSchedulerConfiguration.",
-            show_default=False,
-            callback=config_file,
-        ),
-    ] = ""
-    against_version: Annotated[
-        str,
-        typer.Option(
-            "--against-version", metavar="1.34|1.35|1.36", help="The release to compare with.", show_default=False
-        ),
-    ] = ""
+    against_config: Annotated[str, config_option("--against-config", "The other KubeSchedulerConfiguration.")] = ""
+    against_version: Annotated[str, version_option("--against-version", "The release to compare with.")] = ""
     against_gates: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--against-feature-gates",
-            metavar="NAME=true,...",
-            help="The other feature gates. Default: the same.",
-            show_default=False,
-        ),
+        list[str] | None, gates_option("--against-feature-gates", "The other feature gates. Default: the same.")
     ] = None
 
     @property

@@ -23,7 +23,7 @@ from kschedctl.report.render.form import Outcome, Reply
 from kschedctl.snapshot.load import Snapshot
 
 
-class Differing(Reply):
+class DiffReply(Reply):
     """One run of ``diff``.
 
     Parameters

@@ -10,7 +10,7 @@ from kschedctl.cli.manifests import Asked
 from kschedctl.cli.provenance import provenance
 from kschedctl.face import SchedulingCluster
 from kschedctl.findings.finding import Where
-from kschedctl.report.diff.answer import Answered
+from kschedctl.report.diff.answer import SideAnswer
 from kschedctl.report.diff.data import SideData
 from kschedctl.report.envelope import envelope, together
 from kschedctl.report.explain.answer import explanation
@@ -37,9 +37,9 @@ class Side:
     cluster: SchedulingCluster
     config: str = ""
     given: Mapping[Key, Asked] = field(default_factory=dict)
-    answers: dict[object, Answered] = field(default_factory=dict)
+    answers: dict[object, SideAnswer] = field(default_factory=dict)
 
-    def answer(self, key: Key) -> tuple[object, Answered]:
+    def answer(self, key: Key) -> tuple[object, SideAnswer]:
         """What the side says of a pod, and what tells the pod apart from others.
 
         Parameters
@@ -53,27 +53,27 @@ class Side:
         pods = self.cluster.pods
         index = pods.index.get(key)
         if index is None:
-            return None, Answered(None, there=False)
+            return None, SideAnswer(None, there=False)
         record = pods.records[index]
         # Pods that have the same spec share it.
         alike = record.class_id, id(record.spec), record.node_name, record.metadata.owner_references
         return self._answer((*alike, record.status.nominated_node_name), pods.pod(index))
 
-    def _answer(self, kind: object, pod: Pod, where: Where = "") -> tuple[object, Answered]:
+    def _answer(self, kind: object, pod: Pod, where: Where = "") -> tuple[object, SideAnswer]:
         found = self.answers.get(kind)
         if found is None:
             found = self.answers[kind] = self._decide(pod, where)
         return kind, found
 
-    def _decide(self, pod: Pod, where: Where) -> Answered:
+    def _decide(self, pod: Pod, where: Where) -> SideAnswer:
         cluster = self.cluster
         admitted = cluster.admit(pod, where=where)
         node_name = cluster.node_name(admitted.pod)
         if admitted.pod.spec.scheduler_name not in cluster.configuration.profiles:
-            return Answered(None, node_name)
+            return SideAnswer(None, node_name)
         rests_on = provenance(cluster, cluster.missing(pod))
         found = explanation(cluster.decide(admitted.pod), rests_on, node_name=node_name, admitted=admitted)
-        return Answered(found, node_name)
+        return SideAnswer(found, node_name)
 
     def data(self) -> SideData:
         """What the side rests on."""

@@ -47,10 +47,10 @@ def explain(
         )
     chosen = cluster.chosen(what_ifs, admission=not which.no_admission)
 
-    from kschedctl.cli.explain.run import Explaining, ExplainOptions
+    from kschedctl.cli.explain.run import ExplainOptions, ExplainReply
     from kschedctl.cli.selection import PodSelection
 
-    return Explaining(
+    return ExplainReply(
         PodSelection(which, chosen),
         ExplainOptions(nodes=tuple(node or ()), every_node=nodes, why=why, admission=show_admission, seed=seed),
     )

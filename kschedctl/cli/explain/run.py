@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import cached_property, partial
 
 from kschedctl.api.wording import counted, similar
-from kschedctl.cli.grouping import Answered
+from kschedctl.cli.grouping import GroupAnswer
 from kschedctl.cli.grouping import answers as grouped
 from kschedctl.cli.manifests import Asked
 from kschedctl.cli.selection import PodSelection
@@ -33,7 +33,7 @@ class ExplainOptions:
     seed: int | None
 
 
-class Explaining(Reply):
+class ExplainReply(Reply):
     """One run of ``explain``.
 
     Parameters
@@ -81,7 +81,7 @@ class Explaining(Reply):
     def _single(self) -> bool:
         return len(self._loaded[1]) == 1 and self._which.named
 
-    def _answers(self) -> Iterator[tuple[Answered, Explanation]]:
+    def _answers(self) -> Iterator[tuple[GroupAnswer, Explanation]]:
         cluster, asked = self._loaded
         for one in grouped(cluster, asked, self._options.seed):
             answer = one.standing(one.explanation)

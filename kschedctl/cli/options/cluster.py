@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from kschedctl.cli.options.group import OptionGroup
-from kschedctl.cli.options.shared import GatesOption, VersionOption, config_file, feature_gates
+from kschedctl.cli.options.shared import ConfigOption, GatesOption, VersionOption, feature_gates
 from kschedctl.cli.whatif_options import NO_WHAT_IFS, WhatIfOptions
 
 if TYPE_CHECKING:
@@ -77,16 +77,7 @@ class SourceOptions(OptionGroup):
 class ClusterOptions(SourceOptions):
     """Which cluster is meant, and whose rules apply to it."""
 
-    config: Annotated[
-        str,
-        typer.Option(
-            "--config",
-            metavar="FILE",
-            help="The scheduler's KubeSchedulerConfiguration.",
-            show_default=False,
-            callback=config_file,
-        ),
-    ] = ""
+    config: ConfigOption = ""
     kubernetes_version: VersionOption = ""
     gates: GatesOption = None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -21,24 +21,29 @@ def config_file(path: str) -> str:
     return path
 
 
+def version_option(flag: str, text: str) -> Any:
+    """The option that names a release."""
+    return typer.Option(flag, metavar="1.34|1.35|1.36", help=text, show_default=False)
+
+
+def gates_option(flag: str, text: str) -> Any:
+    """The option that sets feature gates."""
+    return typer.Option(flag, metavar="NAME=true,...", help=text, show_default=False)
+
+
+def config_option(flag: str, text: str) -> Any:
+    """The option that names a configuration."""
+    return typer.Option(flag, metavar="FILE", help=text, show_default=False, callback=config_file)
+
+
 VersionOption = Annotated[
-    str,
-    typer.Option(
-        "--kubernetes-version",
-        metavar="1.34|1.35|1.36",
-        help="Whose rules apply. Default: those of the cluster's own version.",
-        show_default=False,
-    ),
+    str, version_option("--kubernetes-version", "Whose rules apply. Default: those of the cluster's own version.")
 ]
 GatesOption = Annotated[
     list[str] | None,
-    typer.Option(
-        "--feature-gates",
-        metavar="NAME=true,...",
-        help="The scheduler's feature gates, as kube-scheduler takes them.",
-        show_default=False,
-    ),
+    gates_option("--feature-gates", "The scheduler's feature gates, as kube-scheduler takes them."),
 ]
+ConfigOption = Annotated[str, config_option("--config", "The scheduler's KubeSchedulerConfiguration.")]
 SeedOption = Annotated[
     int | None,
     typer.Option("--seed", metavar="N", help="Pick one of the nodes that chance decides among.", show_default=False),

@@ -67,13 +67,13 @@ def preempt(
 
     selection = PodSelection(which, chosen)
     if victim:
-        from kschedctl.cli.preempt.threat import Threatening
+        from kschedctl.cli.preempt.threat import ThreatReply
 
-        return Threatening(selection, victim, fail_on_violation=fail_on_pdb_violation)
+        return ThreatReply(selection, victim, fail_on_violation=fail_on_pdb_violation)
 
-    from kschedctl.cli.preempt.run import Preempting, PreemptOptions
+    from kschedctl.cli.preempt.run import PreemptOptions, PreemptReply
 
-    return Preempting(
+    return PreemptReply(
         selection,
         PreemptOptions(
             min_candidate_nodes=min_candidate_nodes, offset=offset, seed=seed, fail_on_violation=fail_on_pdb_violation

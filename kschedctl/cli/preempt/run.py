@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 
-from kschedctl.cli.grouping import Answered
+from kschedctl.cli.grouping import GroupAnswer
 from kschedctl.cli.grouping import answers as grouped
 from kschedctl.cli.manifests import Asked
 from kschedctl.cli.selection import PodSelection
@@ -30,7 +30,7 @@ class PreemptOptions:
     fail_on_violation: bool
 
 
-class Preempting(Reply):
+class PreemptReply(Reply):
     """One run of ``preempt``.
 
     Parameters
@@ -91,7 +91,7 @@ class Preempting(Reply):
             asked = sorted(asked, key=lambda one: queue_order(one.pod))
         return [(one.asked, self._answer(cluster, one)) for one in grouped(cluster, asked, self._options.seed)]
 
-    def _answer(self, cluster: SchedulingCluster, answered: Answered) -> Preemption:
+    def _answer(self, cluster: SchedulingCluster, answered: GroupAnswer) -> Preemption:
         decision, base = answered.decision, answered.explanation
         options = self._options
         view = PreemptionView(min_candidate_nodes=options.min_candidate_nodes, offset=options.offset, seed=options.seed)

@@ -16,7 +16,7 @@ from kschedctl.report.preempt.threat import threat_answer, threat_document
 from kschedctl.report.render.form import Outcome, Reply
 
 
-class Threatening(Reply):
+class ThreatReply(Reply):
     """One run of ``preempt --victim``.
 
     Parameters

@@ -67,6 +67,6 @@ def info(
     output: OutputOptions,
 ) -> Reply:
     """Say what is in a snapshot: kinds and numbers, version, age, and whether it is anonymised."""
-    from kschedctl.cli.snapshot.info import Informing
+    from kschedctl.cli.snapshot.info import SnapshotInfoReply
 
-    return Informing(paths)
+    return SnapshotInfoReply(paths)

@@ -18,7 +18,7 @@ from kschedctl.report.snapshot.text import document
 from kschedctl.snapshot.reading import SnapshotReader
 
 
-class Informing(Reply):
+class SnapshotInfoReply(Reply):
     """One run of ``snapshot info``.
 
     Parameters

@@ -20,6 +20,6 @@ def verify(*, cluster: ClusterOptions, what_ifs: WhatIfOptions, output: OutputOp
     """
     chosen = cluster.chosen(what_ifs)
 
-    from kschedctl.cli.verify.run import Verifying
+    from kschedctl.cli.verify.run import VerifyReply
 
-    return Verifying(chosen)
+    return VerifyReply(chosen)

@@ -15,7 +15,7 @@ from kschedctl.report.verify.data import VerificationData
 from kschedctl.report.verify.text import document
 
 
-class Verifying(Reply):
+class VerifyReply(Reply):
     """One run of ``verify``.
 
     Parameters

@@ -39,7 +39,7 @@ def volumes(
     """
     chosen = cluster.chosen(what_ifs)
 
-    from kschedctl.cli.volumes.run import Inspecting
+    from kschedctl.cli.volumes.run import VolumesReply
     from kschedctl.cli.volumes.subjects import SubjectSelection
 
-    return Inspecting(SubjectSelection(tuple(names or ()), scope, chosen))
+    return VolumesReply(SubjectSelection(tuple(names or ()), scope, chosen))

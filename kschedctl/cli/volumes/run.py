@@ -27,7 +27,7 @@ from kschedctl.volumeview.overview import VolumeOverview
 _VOLUME_KINDS: Final = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass")
 
 
-class Inspecting(Reply):
+class VolumesReply(Reply):
     """One run of ``volumes``.
 
     Parameters

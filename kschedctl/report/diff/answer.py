@@ -12,7 +12,7 @@ from kschedctl.report.groups import deciding_reasons
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class SideAnswer:
     """What one side says of a pod.
 
     Attributes
@@ -45,7 +45,7 @@ class Change:
         return PodChangeData(namespace, name, self.summary, self.parts, self.before, self.after, self.nodes)
 
 
-def compare(before: Answered, after: Answered) -> Change | None:
+def compare(before: SideAnswer, after: SideAnswer) -> Change | None:
     """Compare what two sides say of a pod.
 
     A node that is not there counts as one that the pod does not fit on. Of nodes that it does not fit on what
@@ -53,7 +53,7 @@ def compare(before: Answered, after: Answered) -> Change | None:
 
     Parameters
     ----------
-    before, after : Answered
+    before, after : SideAnswer
         The sides.
 
     Returns
@@ -71,7 +71,7 @@ def compare(before: Answered, after: Answered) -> Change | None:
     return Change(describe(old, new, parts, changes), parts, old, new, changes)
 
 
-def _outcome(side: Answered) -> OutcomeData:
+def _outcome(side: SideAnswer) -> OutcomeData:
     explanation = side.explanation
     if explanation is None:
         return OutcomeData(SideOutcome.OTHER_SCHEDULER if side.there else SideOutcome.ABSENT, side.node_name)

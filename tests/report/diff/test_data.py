@@ -17,7 +17,7 @@ import kschedctl.report
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.releases.choice import choose_release
-from kschedctl.report.diff.answer import Answered, compare
+from kschedctl.report.diff.answer import SideAnswer, compare
 from kschedctl.report.diff.data import Diff, Part, PodChangeData, SideData, schema
 from kschedctl.report.diff.text import DiffView, document, group_alike
 from kschedctl.report.envelope import MissingData, Provenance, envelope
@@ -28,8 +28,8 @@ from tests.report.printing import lines
 from tests.strategies import World, worlds
 
 SCHEMA = Path(kschedctl.report.__file__).parent / "schema" / "diff.json"
-ABSENT = Answered(None, there=False)
-OF_NO_PROFILE = Answered(None)
+ABSENT = SideAnswer(None, there=False)
+OF_NO_PROFILE = SideAnswer(None)
 POD = make_pod("asked", requests={"cpu": "2"}, priority=10)
 SMALL, FULL, BIG = make_node("small", cpu="1"), make_node("full", cpu="2"), make_node("big", cpu="8")
 FILLING = make_pod("filling", requests={"cpu": "2"}, node="full")
@@ -40,17 +40,17 @@ def provenance(cluster: Cluster, version: str = "1.36") -> Provenance:
     return Provenance(release_choice=choose_release(version, "", ()), paths=("here",), n_pods=len(cluster.pods))
 
 
-def answered(cluster: Cluster, pod: Pod = POD, *, node_name: str = "", version: str = "1.36") -> Answered:
+def answered(cluster: Cluster, pod: Pod = POD, *, node_name: str = "", version: str = "1.36") -> SideAnswer:
     rests_on = provenance(cluster, version)
     decision = decide(pod, cluster, release=rests_on.release_choice.release)
-    return Answered(explanation(decision, rests_on), node_name)
+    return SideAnswer(explanation(decision, rests_on), node_name)
 
 
-def on(nodes: Iterable[Any], *pods: Pod) -> Answered:
+def on(nodes: Iterable[Any], *pods: Pod) -> SideAnswer:
     return answered(make_cluster(nodes, pods))
 
 
-def gated(*names: str) -> Answered:
+def gated(*names: str) -> SideAnswer:
     return answered(make_cluster([BIG]), make_pod(schedulingGates=[{"name": name} for name in names]))
 
 

@@ -1,0 +1,27 @@
+"""The commands that there are, in the order of the help. A new one is a folder beside this file and a line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import typer
+
+from kschedctl.cli.batch.command import batch
+from kschedctl.cli.diff.command import diff
+from kschedctl.cli.explain.command import explain
+from kschedctl.cli.preempt.command import preempt
+from kschedctl.cli.snapshot.command import app as snapshot
+from kschedctl.cli.verify.command import verify
+from kschedctl.cli.volumes.command import volumes
+
+#: Functions, and apps with commands of their own.
+COMMANDS: Final[Mapping[str, Callable[..., None] | typer.Typer]] = {
+    "explain": explain,
+    "preempt": preempt,
+    "volumes": volumes,
+    "diff": diff,
+    "batch": batch,
+    "verify": verify,
+    "snapshot": snapshot,
+}

@@ -1,0 +1,132 @@
+"""One selection: the same options mean the same pods in every command, and the same what-ifs the same cluster."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from kschedctl.cli.main import app
+from tests.builders import make_node, make_pod, write_snapshot
+from tests.cli.transcript import SHOP
+
+PODS = [
+    make_pod("web-1", namespace="shop", labels={"app": "web"}, node="a"),
+    make_pod("web-2", namespace="shop", labels={"app": "web"}),
+    make_pod("job-1", namespace="shop", labels={"app": "job"}, schedulerName="volcano"),
+    make_pod("api-1", labels={"app": "api"}),
+    make_pod("api-2", labels={"app": "api"}, node="a"),
+    make_pod("web-3", labels={"app": "web"}),
+]
+SELECTIONS = [
+    ([], ["default/api-1", "default/web-3"]),
+    (["-n", "shop"], ["shop/web-2"]),
+    (["-A"], ["shop/web-2", "default/api-1", "default/web-3"]),
+    (["-n", "shop", "-A"], ["shop/web-2", "default/api-1", "default/web-3"]),
+    (["-l", "app=web"], ["default/web-3"]),
+    (["-l", "app=web", "-n", "shop"], ["shop/web-1", "shop/web-2"]),
+    (["-l", "app=web", "-A"], ["shop/web-1", "shop/web-2", "default/web-3"]),
+    (["shop/web-2"], ["shop/web-2"]),
+    (["web-2", "-n", "shop"], ["shop/web-2"]),
+    (["pod/web-2", "shop/web-1", "-n", "shop"], ["shop/web-2", "shop/web-1"]),
+    (["web-2", "-A"], ["shop/web-2"]),
+    (["shop/web-2", "shop/job-1"], ["shop/web-2"]),
+]
+#: Whatever is asked on the second side of diff, every pod is asked about on both.
+COMMANDS = {"explain": [], "preempt": [], "diff": ["--cordon", "a"]}
+
+
+@pytest.fixture(scope="module")
+def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_snapshot(tmp_path_factory.mktemp("snapshot"), [make_node("a"), make_node("b")], PODS)
+
+
+def ask(snapshot: Path, *words: str) -> Any:
+    done = CliRunner().invoke(app, [*words, "--snapshot", str(snapshot), "-o", "json"])
+    assert done.exit_code in (0, 1), done.output
+    return json.loads(done.stdout)
+
+
+def pods(answer: Any) -> list[str]:
+    answers = answer.get("items", [answer])
+    return [f"{one['pod']['namespace']}/{one['pod']['name']}" for one in answers]
+
+
+@pytest.mark.parametrize(("options", "expected"), SELECTIONS, ids=lambda value: " ".join(value) or "nothing")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_same_selection_means_the_same_pods(
+    command: str, options: list[str], expected: list[str], snapshot: Path
+) -> None:
+    answer = ask(snapshot, command, *options, *COMMANDS[command])
+    if command == "diff":
+        assert answer["pods"] == len(expected)
+        assert {f"{pod['namespace']}/{pod['name']}" for pod in answer["changed"]} <= set(expected)
+    else:
+        assert sorted(pods(answer)) == sorted(expected)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_pods_of_another_scheduler_are_said_and_passed_over(command: str, snapshot: Path) -> None:
+    done = CliRunner().invoke(app, [command, "-A", "--snapshot", str(snapshot), *COMMANDS[command]])
+    assert "note: passed over, as another scheduler is responsible: shop/job-1 (volcano)" in done.stderr
+    assert done.exit_code in (0, 1)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_where_only_another_scheduler_is_responsible_that_is_the_answer(command: str, snapshot: Path) -> None:
+    options = ["-l", "app=job", "-A", *COMMANDS[command]]
+    done = CliRunner().invoke(app, [command, *options, "--snapshot", str(snapshot)])
+    assert "shop/job-1 (volcano)" in str(done.exception)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["shop/web-2", "-l", "app=web"], "pods are named and a selector is given"),
+        (["shop/web-2", "-n", "default"], '"shop/web-2" is of another namespace than -n default'),
+        (["-n", "empty"], "no pod in namespace empty is pending"),
+        (["-l", "app=none", "-A"], "no pod in any namespace has the labels app=none"),
+        (["web-2"], "the snapshot has no pod default/web-2"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else " ".join(value),
+)
+def test_what_means_no_pod_is_refused_alike(command: str, options: list[str], problem: str, snapshot: Path) -> None:
+    done = CliRunner().invoke(app, [command, *options, *COMMANDS[command], "--snapshot", str(snapshot)])
+    assert problem in str(done.exception)
+
+
+CHANGED: dict[str, tuple[list[str], Callable[[Any], Any]]] = {
+    "explain": (["shop/web-7"], lambda answer: answer["snapshot"]),
+    "preempt": (["shop/web-7"], lambda answer: answer["snapshot"]),
+    "diff": (["shop/web-7"], lambda answer: answer["after"]["snapshot"]),
+    "verify": ([], lambda answer: answer["snapshot"]),
+    "volumes": (["data/data-postgres-0"], lambda answer: answer["snapshot"]),
+}
+
+
+@pytest.mark.parametrize("command", CHANGED)
+def test_the_same_what_ifs_make_the_same_cluster(command: str) -> None:
+    words, snapshot_of = CHANGED[command]
+    answer = ask(SHOP, command, *words, "--cordon", "node-8", "--fail-zone", "eu-central-1a")
+    found = snapshot_of(answer)
+    assert (found["nodes"], found["pods"]) == (10, 65)
+    assert [change.partition(" with ")[0] for change in found["changes"]] == [
+        "node node-8 is cordoned",
+        "zone eu-central-1a fails",
+    ]
+
+
+def test_a_snapshot_is_written_as_what_ifs_leave_the_cluster(tmp_path: Path) -> None:
+    target = tmp_path / "after.tar.gz"
+    edits = ["--cordon", "node-8", "--fail-zone", "eu-central-1a"]
+    done = CliRunner().invoke(app, ["snapshot", "--snapshot", str(SHOP), *edits, "-o", str(target)])
+    assert done.exit_code == 0, done.output
+    captured = ask(target, "explain", "shop/web-7")
+    changed = ask(SHOP, "explain", "shop/web-7", *edits)
+    assert {node["name"]: node for node in captured["nodes"]} == {node["name"]: node for node in changed["nodes"]}
+    assert captured["verdict"] == changed["verdict"]
