@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from kschedctl.api.workload import DaemonSet
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.pods import Pods
+from kschedctl.errors import InputError
 from kschedctl.findings.finding import Where
 from kschedctl.framework.config.load import SchedulerConfiguration
 from kschedctl.framework.registry import Registry
@@ -29,6 +30,8 @@ from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.scheduler.verify import Verification, verify
 from kschedctl.snapshot.load import Snapshot
 from kschedctl.snapshot.pod_choice import defaulted, find_pod, given_pod
+from kschedctl.whatif.edit import PodEdit
+from kschedctl.whatif.editing import edited_pod
 from kschedctl.workloads.claims import renamed
 from kschedctl.workloads.made import MadePod
 from kschedctl.workloads.ownership import pods_made_by
@@ -50,6 +53,9 @@ class SchedulingCluster:
         The plugins that there are; by default the in-tree ones and those of installed packages.
     admission : bool
         Whether new pods go through admission before they are decided for; else they only get their defaults.
+    pod_edits : sequence of PodEdit
+        Changes to try in the pods that are asked about: those of manifests before admission, as if the manifest said
+        so, and those of the cluster as they are stored, without another admission.
     """
 
     def __init__(
@@ -60,9 +66,11 @@ class SchedulingCluster:
         registry: Registry | None = None,
         *,
         admission: bool = True,
+        pod_edits: Sequence[PodEdit] = (),
     ) -> None:
         self.snapshot = snapshot
         self.admission = admission
+        self.pod_edits = tuple(pod_edits)
         self.release_choice = release_choice
         self.registry = registry if registry is not None else full_registry()
         self._scheduler = Scheduler(snapshot.cluster, release_choice.release, configuration, self.registry)
@@ -123,10 +131,16 @@ class SchedulingCluster:
         found, where = defaulted(written, where)
         index = self._index(found)
         # A pod of the snapshot that has a priority was admitted when it was made.
-        is_stored = index is not None and found.spec.priority is not None and found == self.find(self.pods.pod(index))
+        is_stored = (
+            index is not None and found.spec.priority is not None and found == defaulted(self.pods.pod(index), "")[0]
+        )
         if is_stored or not self.admission:
-            return Admitted(found, (), (), ())
-        return admit(written, self.cluster, release=self.release_choice.release, where=where)
+            return Admitted(self._edited(found, where), (), (), ())
+        before = [edit for edit in self.pod_edits if not edit.after_admission]
+        after = [edit for edit in self.pod_edits if edit.after_admission]
+        written = edited_pod(written, before, self.cluster, where=where)
+        admitted = admit(written, self.cluster, release=self.release_choice.release, where=where)
+        return replace(admitted, pod=edited_pod(admitted.pod, after, self.cluster, where=where)) if after else admitted
 
     def decide(self, pod: Pod) -> Decision:
         """Decide for a pod that went through admission; ``explain`` is this for any pod."""
@@ -162,7 +176,12 @@ class SchedulingCluster:
             return self
         snapshot = replace(self.snapshot, cluster=self.cluster.with_added(objects))
         return SchedulingCluster(
-            snapshot, self.release_choice, self.configuration, self.registry, admission=self.admission
+            snapshot,
+            self.release_choice,
+            self.configuration,
+            self.registry,
+            admission=self.admission,
+            pod_edits=self.pod_edits,
         )
 
     def aftermath(self, decision: Decision, candidate: Candidate) -> Aftermath:
@@ -171,7 +190,7 @@ class SchedulingCluster:
         return aftermath(scheduler, decision, candidate)
 
     def threat(self, pod: str) -> Exposure:
-        """Which pending pods would evict a pod, given as ``namespace/name``.
+        """Which pending pods would evict a pod of the cluster, given as ``namespace/name``.
 
         Raises
         ------
@@ -180,10 +199,24 @@ class SchedulingCluster:
         """
         namespace, _, name = pod.rpartition("/")
         victim = find_pod(self.pods, name, namespace or DEFAULT_NAMESPACE)
-        return threat(self._scheduler, self.pods.index[victim.metadata.namespace, victim.metadata.name])
+        key = victim.metadata.namespace, victim.metadata.name
+        if not self.pod_edits:
+            return threat(self._scheduler, self.pods.index[key])
+        changed = self.cluster.with_pods(removed=[self.pods.index[key]], added=[self.find(victim)])
+        scheduler = Scheduler(changed, self.release_choice.release, self.configuration, self.registry)
+        return threat(scheduler, changed.pods.index[key])
 
     def verify(self) -> Verification:
-        """Compare our answers for all pods with what the real scheduler did, as far as the snapshot holds it."""
+        """Compare our answers for all pods with what the real scheduler did, as far as the snapshot holds it.
+
+        Raises
+        ------
+        InputError
+            Where pods are edited: the real scheduler did nothing with pods like those.
+        """
+        if self.pod_edits:
+            problem = f"{self.pod_edits[0]}: pods are compared as they are"
+            raise InputError(problem, hint="leave it out; changes to the cluster can be tried")
         return verify(self._scheduler)
 
     def missing(self, pod: Pod | Mapping[str, Any] | str | Path) -> tuple[Missing, ...]:
@@ -196,7 +229,7 @@ class SchedulingCluster:
         return "" if index is None else self.pods.records[index].node_name
 
     def find(self, pod: Pod | Mapping[str, Any] | str | Path, *, where: Where = "") -> Pod:
-        """The pod that is meant, with the defaults of an API server; as for ``explain``.
+        """The pod that is meant as it is asked about, with the defaults of an API server; as for ``explain``.
 
         Parameters
         ----------
@@ -205,7 +238,15 @@ class SchedulingCluster:
         where : Subject, Location or str
             Where the pod was read, for errors.
         """
-        return defaulted(*given_pod(self.pods, pod, where))[0]
+        return self._edited(*defaulted(*given_pod(self.pods, pod, where)))
+
+    def idle_edits(self, pod: Pod | Mapping[str, Any] | str | Path) -> tuple[PodEdit, ...]:
+        """The edits that change nothing in a pod: it has not what they drop, or has already what they set."""
+        found, where = defaulted(*given_pod(self.pods, pod))
+        return tuple(edit for edit in self.pod_edits if edited_pod(found, [edit], self.cluster, where=where) == found)
+
+    def _edited(self, pod: Pod, where: Where) -> Pod:
+        return edited_pod(pod, self.pod_edits, self.cluster, where=where) if self.pod_edits else pod
 
     def _index(self, pod: Pod) -> int | None:
         return self.pods.index.get((pod.metadata.namespace, pod.metadata.name))

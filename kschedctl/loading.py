@@ -15,8 +15,8 @@ from kschedctl.framework.config.load import load_configuration
 from kschedctl.plugins.registry import full_registry
 from kschedctl.releases.choice import choose_release
 from kschedctl.snapshot.load import Snapshot, load_snapshot
-from kschedctl.whatif.apply import edited
-from kschedctl.whatif.edits import Edit
+from kschedctl.whatif.edit import Edit, PodEdit
+from kschedctl.whatif.editing import edited
 
 if TYPE_CHECKING:
     from kschedctl.live.context import LiveContext
@@ -52,7 +52,8 @@ def load(
     live : LiveContext, optional
         Which cluster to ask where no paths are given; by default that of kubectl's current context.
     edits : sequence of Edit, optional
-        Changes to try (``kschedctl.whatif.edits``), made one after the other.
+        Changes to try (``kschedctl.whatif.edits``), made one after the other: of the cluster, and of the pods that it
+        is asked about.
     admission : bool
         Whether new pods go through admission before they are decided for; else they only get their defaults.
 
@@ -120,10 +121,12 @@ def over(
         configuration = load_configuration(data, release=choice.release, implements=points, where=where)
     if not admission:
         snapshot = replace(snapshot, changes=(*snapshot.changes, "new pods do not go through admission"))
+    pod_edits: tuple[PodEdit, ...] = ()
     if edits:
         made = edited(cluster, edits, release=choice.release)
+        pod_edits = made.pod_edits
         snapshot = replace(snapshot, cluster=made.cluster, changes=(*snapshot.changes, *made.changes))
-    return SchedulingCluster(snapshot, choice, configuration, registry, admission=admission)
+    return SchedulingCluster(snapshot, choice, configuration, registry, admission=admission, pod_edits=pod_edits)
 
 
 def _load_live(live: LiveContext | None, more: Iterable[tuple[ApiObject, Location]]) -> Snapshot:

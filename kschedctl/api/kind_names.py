@@ -1,14 +1,18 @@
-"""The names that kubectl has for kinds: ``pod``, ``pods``, ``po``; ``deployments.apps``."""
+"""The names that kubectl has for kinds, ``pod``, ``pods``, ``po``; ``deployments.apps``; and which have namespaces."""
 
 from __future__ import annotations
 
 from functools import cache
-from typing import Final
+from typing import Final, TypeVar
 
-from kschedctl.api.defaults import NAMESPACED
+from msgspec.structs import replace
+
+from kschedctl.api.defaults import DEFAULT_NAMESPACE, NAMESPACED
 from kschedctl.api.kinds import KINDS
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
+
+T = TypeVar("T", bound=ApiObject)
 
 #: The short names of ``kubectl api-resources``.
 _SHORT: Final = {
@@ -57,6 +61,13 @@ def kind_names() -> tuple[str, ...]:
 def is_namespaced(kind: type[ApiObject]) -> bool:
     """Whether objects of a kind are in namespaces."""
     return kind is Pod or kind in NAMESPACED
+
+
+def placed(obj: T, namespace: str) -> T:
+    """An object in a namespace where it names none itself; empty for the default one."""
+    if obj.namespace or not is_namespaced(type(obj)):
+        return obj
+    return replace(obj, metadata=replace(obj.metadata, namespace=namespace or DEFAULT_NAMESPACE))
 
 
 @cache

@@ -11,6 +11,7 @@ from kschedctl.api.pod import Toleration
 NO_SCHEDULE: Final = "NoSchedule"
 NO_EXECUTE: Final = "NoExecute"
 PREFER_NO_SCHEDULE: Final = "PreferNoSchedule"
+EFFECTS: Final = (NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE)
 
 
 def tolerates(toleration: Toleration, taint: Taint) -> bool:

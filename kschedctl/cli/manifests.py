@@ -8,10 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from msgspec import structs
-
-from kschedctl.api.defaults import DEFAULT_NAMESPACE
-from kschedctl.api.kind_names import is_namespaced
+from kschedctl.api.kind_names import placed
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.wording import listed
@@ -201,10 +198,3 @@ def in_namespace(obj: T, namespace: str) -> T:
             hint="leave -n out, or change the manifest",
         )
     return placed(obj, namespace)
-
-
-def placed(obj: T, namespace: str) -> T:
-    """An object in the namespace of the command where it names none itself."""
-    if obj.namespace or not is_namespaced(type(obj)):
-        return obj
-    return structs.replace(obj, metadata=structs.replace(obj.metadata, namespace=namespace or DEFAULT_NAMESPACE))

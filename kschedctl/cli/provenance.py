@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from kschedctl.api.pod import Pod
 from kschedctl.face import SchedulingCluster
 from kschedctl.report.envelope import Provenance
 from kschedctl.scheduler.missing import Missing
 
 
-def provenance(cluster: SchedulingCluster, missing: tuple[Missing, ...] = ()) -> Provenance:
+def provenance(cluster: SchedulingCluster, missing: tuple[Missing, ...] = (), *, pod: Pod | None = None) -> Provenance:
     """What an answer rests on.
 
     Parameters
@@ -16,12 +17,16 @@ def provenance(cluster: SchedulingCluster, missing: tuple[Missing, ...] = ()) ->
         The cluster.
     missing : tuple of Missing
         What it lacks for the answer.
+    pod : Pod, optional
+        The pod that is asked about: what-ifs that change nothing in it are told.
     """
+    idle = cluster.idle_edits(pod) if pod is not None else ()
+    told = (f"what if: {edit} changes nothing in {pod.key}" for edit in idle if pod is not None)
     return Provenance(
         release_choice=cluster.release_choice,
         paths=cluster.snapshot.paths,
         n_pods=len(cluster.pods),
         missing=missing,
-        warnings=(*cluster.cluster.warnings, *cluster.configuration.warnings),
+        warnings=(*cluster.cluster.warnings, *cluster.configuration.warnings, *told),
         changes=cluster.snapshot.changes,
     )

@@ -1,40 +1,19 @@
-"""The options that change the cluster before a command answers: one group, shared by all commands."""
+"""The options that change the cluster and the pods before a command answers: made from the list of edits."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Final, Self
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar, Final, Self
 
 import typer
 
 from kschedctl.cli.options.group import OptionGroup
-
-if TYPE_CHECKING:
-    from kschedctl.whatif.edits import Apply, Edit
+from kschedctl.whatif.edit import Edit, Option, PodEdit
+from kschedctl.whatif.edits import EDITS
 
 _PANEL: Final = "What if"
-
-
-def _option(name: str, metavar: str, text: str) -> Any:
-    option = typer.Option(name, metavar=metavar, help=text, show_default=False, rich_help_panel=_PANEL)
-    return Annotated[list[str] | None, option]
-
-
-#: In the order in which they take effect.
-_OPTIONS: Final[dict[str, Any]] = {
-    "apply": _option(
-        "--apply", "FILE", "What if these objects were there? The same name replaces; FILE*3 adds 3 copies; - is stdin."
-    ),
-    "delete": _option("--delete", "KIND/NAME", "What if this were gone? Also KIND/NAMESPACE/NAME."),
-    "set_replicas": _option("--set-replicas", "KIND/NAME=N", "What if this workload had N replicas?"),
-    "label": _option("--label", "NODE:KEY=VALUE", "What if this node had this label? NODE:KEY- takes it away."),
-    "taint": _option("--taint", "NODE:KEY=VALUE:EFFECT", "What if this node had this taint? A - behind takes it away."),
-    "cordon": _option("--cordon", "NODE", "What if this node were cordoned?"),
-    "drain": _option("--drain", "NODE", "What if this node were drained? Disruption budgets are not asked."),
-    "fail_zone": _option("--fail-zone", "ZONE", "What if all nodes of this zone were gone?"),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,45 +22,43 @@ class WhatIfOptions(OptionGroup):
 
     Attributes
     ----------
+    texts : mapping of str to tuple of str
+        The values by the option's name.
     namespace : str
-        The namespace of what names none; empty for the default one. The others are the options.
+        The namespace of what names none; empty for the default one.
     """
 
-    apply: tuple[str, ...] = ()
-    delete: tuple[str, ...] = ()
-    set_replicas: tuple[str, ...] = ()
-    label: tuple[str, ...] = ()
-    taint: tuple[str, ...] = ()
-    cordon: tuple[str, ...] = ()
-    drain: tuple[str, ...] = ()
-    fail_zone: tuple[str, ...] = ()
+    #: The edits that there are options for, in the order in which they take effect.
+    offered: ClassVar[tuple[type[Edit], ...]] = EDITS
+
+    texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     namespace: str = ""
 
     @classmethod
     def parameters(cls) -> list[inspect.Parameter]:
         """The options as the parameters of a function."""
         return [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-            for name, annotation in _OPTIONS.items()
+            inspect.Parameter(
+                edit.option.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_annotation(edit.option)
+            )
+            for edit in cls.offered
         ]
 
     @classmethod
     def read(cls, values: Mapping[str, Any]) -> Self:
         """The values that typer gives, with the namespace that another group has."""
-        given = {name: tuple(values[name] or ()) for name in _OPTIONS}
-        return cls(**given, namespace=values.get("namespace", ""))
+        names = (edit.option.name for edit in cls.offered)
+        return cls(texts={name: tuple(values[name] or ()) for name in names}, namespace=values.get("namespace", ""))
 
     @property
     def given(self) -> bool:
         """Whether anything is to be changed."""
-        return any(getattr(self, name) for name in _OPTIONS)
+        return any(self.texts.values())
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """What ``--apply`` reads."""
-        from kschedctl.whatif.parse import parse_source
-
-        return tuple(parse_source(text)[0] for text in self.apply)
+        """What the options read."""
+        return tuple(source for edit, text in self._given() for source in edit.sources(text))
 
     def edits(self) -> tuple[Edit, ...]:
         """The changes, in the order in which they take effect.
@@ -91,42 +68,31 @@ class WhatIfOptions(OptionGroup):
         InputError
             Where a value cannot be read.
         """
-        from kschedctl.whatif import parse
-        from kschedctl.whatif.edits import Cordon, Drain, FailZone
-
-        return (
-            *(self._apply(text) for text in self.apply),
-            *(parse.parse_delete(text, self.namespace) for text in self.delete),
-            *(parse.parse_replicas(text, self.namespace) for text in self.set_replicas),
-            *(parse.parse_label(text) for text in self.label),
-            *(parse.parse_taint(text) for text in self.taint),
-            *map(Cordon, self.cordon),
-            *map(Drain, self.drain),
-            *map(FailZone, self.fail_zone),
-        )
+        return tuple(edit.parse(text, self.namespace) for edit, text in self._given())
 
     def arguments(self) -> Iterator[str]:
         """The same options for another command."""
-        for name in _OPTIONS:
-            for value in getattr(self, name):
-                yield from (_flag(name), value)
+        for edit, text in self._given():
+            yield from (edit.option.flag, text)
 
-    def _apply(self, text: str) -> Apply:
-        from kschedctl.cli.manifests import placed
-        from kschedctl.cli.streams import stdin
-        from kschedctl.snapshot.pod_choice import STDIN
-        from kschedctl.snapshot.reading import read_manifest
-        from kschedctl.whatif.edits import Apply
-        from kschedctl.whatif.parse import parse_source
+    def _given(self) -> Iterator[tuple[type[Edit], str]]:
+        for edit in self.offered:
+            for text in self.texts.get(edit.option.name, ()):
+                yield edit, text
 
-        path, copies = parse_source(text)
-        read = read_manifest(path, stdin=stdin() if path == STDIN else None)
-        objects = tuple((placed(obj, self.namespace), place) for obj, place in read)
-        return Apply(objects, copies, "standard input" if path == STDIN else path)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterWhatIfOptions(WhatIfOptions):
+    """Those of the options that change the cluster, for commands that are asked about no pod."""
+
+    offered: ClassVar[tuple[type[Edit], ...]] = tuple(edit for edit in EDITS if not issubclass(edit, PodEdit))
 
 
 NO_WHAT_IFS: Final = WhatIfOptions()
 
 
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
+def _annotation(option: Option) -> Any:
+    declared = typer.Option(
+        option.flag, metavar=option.metavar, help=option.help, show_default=False, rich_help_panel=_PANEL
+    )
+    return Annotated[list[str] | None, declared]

@@ -1,1 +1,1 @@
-"""What-ifs: changes to a cluster as data, and the cluster that they make; the one they start from stays as it is."""
+"""What-ifs: changes to a cluster and its pods as data, and what these make; what they start from stays as it is."""

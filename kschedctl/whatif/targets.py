@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kschedctl.api.kind_names import kind_by_name, kind_names
+from kschedctl.api.defaults import DEFAULT_NAMESPACE
+from kschedctl.api.kind_names import is_namespaced, kind_by_name, kind_names
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.well_known import ZONE, zone_of
 from kschedctl.api.wording import listed, similar
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import InputError
+from kschedctl.whatif.edit import Thing
 
 
 def find_node(cluster: Cluster, name: str) -> int:
@@ -64,6 +66,41 @@ def find_kind(name: str) -> type[ApiObject]:
 def _full_name(name: str) -> str:
     kind = kind_by_name(name)
     return kind.__name__.lower() if kind is not None else name
+
+
+def not_found(kind: type[ApiObject], key: tuple[str, str], known: set[tuple[str, str]]) -> InputError:
+    """That there is no object of a kind and name, with a hint at those that there are.
+
+    Parameters
+    ----------
+    kind : type
+        The kind.
+    key : (str, str)
+        Namespace, empty for kinds that have none, and name.
+    known : set of (str, str)
+        Those that there are.
+    """
+    shown = "/".join(part for part in key if part)
+    elsewhere = sorted(f"{namespace}/{name}" for namespace, name in known if name == key[1])
+    if elsewhere:
+        hint = f"there is {listed(elsewhere)}"
+    else:
+        hint = near(shown, sorted("/".join(part for part in each if part) for each in known), f"{kind.__name__}s")
+    return InputError(f"the cluster has no {kind.__name__} {shown}", hint=hint)
+
+
+def thing(kind: type[ApiObject] | None, namespace: str, name: str) -> Thing:
+    """An object as what an edit changes; ``None`` is a kind that nobody knows."""
+    if kind is None:
+        return ("unknown", name)
+    if not is_namespaced(kind):
+        return (kind.__name__, name)
+    return (kind.__name__, f"{namespace or DEFAULT_NAMESPACE}/{name}")
+
+
+def written_target(kind: str, namespace: str, name: str) -> str:
+    """An object as it is written on a command line."""
+    return "/".join(part for part in (kind, namespace, name) if part)
 
 
 def near(name: str, names: Iterable[str], what: str) -> str:

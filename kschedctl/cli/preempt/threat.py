@@ -63,6 +63,6 @@ class ThreatReply(Reply):
     def _answer(self) -> Threat:
         cluster, asked = self._cluster, self._asked
         found = cluster.threat(asked.pod.key)
-        return threat_answer(
-            found, asked.pod, provenance(cluster), cluster.cluster, node_name=cluster.node_name(asked.pod)
-        )
+        victim = cluster.find(asked.pod)
+        rests_on = provenance(cluster, pod=asked.pod)
+        return threat_answer(found, victim, rests_on, cluster.cluster, node_name=cluster.node_name(victim))

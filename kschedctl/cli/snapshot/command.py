@@ -10,7 +10,7 @@ from kschedctl.cli.command import command
 from kschedctl.cli.options.cluster import SourceOptions
 from kschedctl.cli.options.group import unfolded
 from kschedctl.cli.options.output import OutputOptions
-from kschedctl.cli.whatif_options import WhatIfOptions
+from kschedctl.cli.whatif_options import ClusterWhatIfOptions
 from kschedctl.report.render.form import Reply
 
 app = typer.Typer(
@@ -34,7 +34,7 @@ def snapshot(
         typer.Option("--anonymize", help="Replace names, labels and images by pseudonyms that keep all decisions."),
     ] = False,
     source: SourceOptions,
-    what_ifs: WhatIfOptions,
+    what_ifs: ClusterWhatIfOptions,
 ) -> None:
     """Write the cluster into files that --snapshot reads.
 

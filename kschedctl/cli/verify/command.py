@@ -5,12 +5,12 @@ from __future__ import annotations
 from kschedctl.cli.command import command
 from kschedctl.cli.options.cluster import ClusterOptions
 from kschedctl.cli.options.output import OutputOptions
-from kschedctl.cli.whatif_options import WhatIfOptions
+from kschedctl.cli.whatif_options import ClusterWhatIfOptions
 from kschedctl.report.render.form import Reply
 
 
 @command
-def verify(*, cluster: ClusterOptions, what_ifs: WhatIfOptions, output: OutputOptions) -> Reply:
+def verify(*, cluster: ClusterOptions, what_ifs: ClusterWhatIfOptions, output: OutputOptions) -> Reply:
     """Compare all answers with what kube-scheduler did, and say why they may differ.
 
     For every pending pod our message is compared with the one in its PodScheduled condition, and for every pod that

@@ -18,7 +18,7 @@ from kschedctl.api.workload import Deployment, PodDisruptionBudget, StatefulSet
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import InputError
 from kschedctl.releases.release import LATEST
-from kschedctl.whatif.apply import Edited, edited
+from kschedctl.whatif.editing import Edited, edited
 from kschedctl.whatif.edits import Apply, Cordon, Delete, Drain, Edit, FailZone, LabelNode, SetReplicas, TaintNode
 from tests.builders import HOSTNAME, decide, make_cluster, make_namespace, make_node, make_object, make_pod
 from tests.strategies import World, worlds

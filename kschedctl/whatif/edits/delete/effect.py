@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from kschedctl.api.core import Namespace, Node
 from kschedctl.api.defaults import DEFAULT_NAMESPACE
 from kschedctl.api.kind_names import is_namespaced
-from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
-from kschedctl.api.wording import counted, listed
+from kschedctl.api.wording import counted
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.errors import InputError
-from kschedctl.whatif.edits import Delete
-from kschedctl.whatif.nodes import Changed, without_nodes
-from kschedctl.whatif.targets import find_kind, find_node, near
+from kschedctl.whatif.edits.delete.edit import Delete
+from kschedctl.whatif.nodes import without_nodes
+from kschedctl.whatif.targets import find_kind, find_node, not_found
 from kschedctl.workloads.ownership import MAKERS, between, pods_made_by, workloads
+
+if TYPE_CHECKING:
+    from kschedctl.whatif.edit import Changed
 
 
 def delete(cluster: Cluster, edit: Delete) -> Changed:
@@ -54,27 +57,6 @@ def delete(cluster: Cluster, edit: Delete) -> Changed:
             cluster = cluster.with_objects(type(through[0]), kept)
     kept = [obj for obj in cluster.list(kind) if (obj.namespace, obj.name) != key]
     return cluster.with_objects(kind, kept), (f"{shown} is deleted{gone}",)
-
-
-def not_found(kind: type[ApiObject], key: tuple[str, str], known: set[tuple[str, str]]) -> InputError:
-    """That there is no object of a kind and name, with a hint at those that there are.
-
-    Parameters
-    ----------
-    kind : type
-        The kind.
-    key : (str, str)
-        Namespace, empty for kinds that have none, and name.
-    known : set of (str, str)
-        Those that there are.
-    """
-    shown = "/".join(part for part in key if part)
-    elsewhere = sorted(f"{namespace}/{name}" for namespace, name in known if name == key[1])
-    if elsewhere:
-        hint = f"there is {listed(elsewhere)}"
-    else:
-        hint = near(shown, sorted("/".join(part for part in each if part) for each in known), f"{kind.__name__}s")
-    return InputError(f"the cluster has no {kind.__name__} {shown}", hint=hint)
 
 
 def _namespace(cluster: Cluster, name: str) -> Changed:

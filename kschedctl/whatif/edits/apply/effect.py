@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from itertools import count, islice
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -20,11 +21,13 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import InputError
 from kschedctl.findings.finding import Place, Subject
 from kschedctl.releases.release import Release
-from kschedctl.whatif.edits import Apply
+from kschedctl.whatif.edits.apply.edit import Apply
 from kschedctl.whatif.making import with_pods_of
-from kschedctl.whatif.nodes import Changed
 from kschedctl.workloads.ownership import MAKERS, pods_made_by
 from kschedctl.workloads.replacement import fresh_pod
+
+if TYPE_CHECKING:
+    from kschedctl.whatif.edit import Changed
 
 
 def apply(cluster: Cluster, edit: Apply, *, release: Release) -> Changed:

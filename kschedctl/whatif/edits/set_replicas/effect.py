@@ -9,7 +9,7 @@ ReplicaSets of a rollout count as one. A StatefulSet has its ordinals exactly.
 from __future__ import annotations
 
 from collections import Counter
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
@@ -22,13 +22,14 @@ from kschedctl.api.workload import Deployment, ReplicaSet, ReplicationController
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import InputError
 from kschedctl.releases.release import Release
-from kschedctl.whatif.deletion import not_found
-from kschedctl.whatif.edits import SetReplicas
+from kschedctl.whatif.edits.set_replicas.edit import SetReplicas
 from kschedctl.whatif.making import fresh_names, with_pods_of
-from kschedctl.whatif.nodes import Changed
-from kschedctl.whatif.targets import find_kind
+from kschedctl.whatif.targets import find_kind, not_found
 from kschedctl.workloads.ownership import pods_made_by, workloads
 from kschedctl.workloads.replacement import fresh_pod
+
+if TYPE_CHECKING:
+    from kschedctl.whatif.edit import Changed
 
 _SCALABLE: Final = (Deployment, ReplicaSet, StatefulSet, ReplicationController)
 _PHASES: Final = {"Pending": 0, "Unknown": 1}

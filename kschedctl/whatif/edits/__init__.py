@@ -1,0 +1,55 @@
+"""The edits, a module each, and the list of them: a new one is added to it, and is there wherever edits are."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kschedctl.whatif.edit import Edit
+from kschedctl.whatif.edits.apply.edit import Apply
+from kschedctl.whatif.edits.cordon import Cordon
+from kschedctl.whatif.edits.delete.edit import Delete
+from kschedctl.whatif.edits.drain import Drain
+from kschedctl.whatif.edits.drop_constraint import DropConstraint
+from kschedctl.whatif.edits.fail_zone import FailZone
+from kschedctl.whatif.edits.label import LabelNode
+from kschedctl.whatif.edits.node_selector import SetNodeSelector
+from kschedctl.whatif.edits.set_priority import SetPriority
+from kschedctl.whatif.edits.set_replicas.edit import SetReplicas
+from kschedctl.whatif.edits.set_request import SetRequest
+from kschedctl.whatif.edits.taint import TaintNode
+from kschedctl.whatif.edits.tolerate import Tolerate
+
+#: In the order in which they take effect.
+EDITS: Final[tuple[type[Edit], ...]] = (
+    Apply,
+    Delete,
+    SetReplicas,
+    LabelNode,
+    TaintNode,
+    Cordon,
+    Drain,
+    FailZone,
+    SetRequest,
+    Tolerate,
+    SetPriority,
+    SetNodeSelector,
+    DropConstraint,
+)
+
+__all__ = [
+    "EDITS",
+    "Apply",
+    "Cordon",
+    "Delete",
+    "Drain",
+    "DropConstraint",
+    "Edit",
+    "FailZone",
+    "LabelNode",
+    "SetNodeSelector",
+    "SetPriority",
+    "SetReplicas",
+    "SetRequest",
+    "TaintNode",
+    "Tolerate",
+]

@@ -1,0 +1,1 @@
+"""``--apply``: the edit in ``edit``, what it makes of a cluster in ``effect``."""

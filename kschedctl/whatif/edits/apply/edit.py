@@ -1,0 +1,115 @@
+"""``--apply FILE``: objects laid over the cluster, or copies of them."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final, Self
+
+from kschedctl.errors import InputError
+from kschedctl.whatif.edit import Edit, Option, Thing
+
+if TYPE_CHECKING:
+    from kschedctl.api.meta import ApiObject
+    from kschedctl.cluster.cluster import Cluster
+    from kschedctl.findings.finding import Place
+    from kschedctl.releases.release import Release
+    from kschedctl.whatif.edit import Changed
+
+_COPIES: Final = re.compile(r"(.+)\*([0-9]+)", re.ASCII)
+_MOST_COPIES: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Apply(Edit):
+    """Objects laid over the cluster: one of the same kind and name gives way, a new name is added.
+
+    Attributes
+    ----------
+    objects : tuple of (object, place)
+        The objects, each with where it was read; the place is used in errors.
+    copies : int or None
+        That many new ones under fresh names instead (``NAME-1``, ``NAME-2``, ...): of nodes, with their CSINodes,
+        and of pods, which wait for a node. ``None`` to apply the objects themselves.
+    source : str
+        What they were read from.
+    """
+
+    option: ClassVar[Option] = Option(
+        "--apply", "FILE", "What if these objects were there? The same name replaces; FILE*3 adds 3 copies; - is stdin."
+    )
+
+    objects: tuple[tuple[ApiObject, Place], ...]
+    copies: int | None = None
+    source: str = ""
+
+    def __str__(self) -> str:
+        copies = "" if self.copies is None else f"*{self.copies}"
+        return f"apply {self.source or 'objects'}{copies}"
+
+    @classmethod
+    def parse(cls, text: str, namespace: str = "") -> Self:
+        """Read ``FILE`` or ``FILE*COPIES``, and the file; ``-`` is standard input.
+
+        Raises
+        ------
+        InputError
+            Where the file cannot be read, or the number of copies is none to make.
+        """
+        from kschedctl.api.kind_names import placed
+        from kschedctl.snapshot.pod_choice import STDIN
+        from kschedctl.snapshot.reading import read_manifest
+
+        path, copies = split_source(text)
+        read = read_manifest(path, stdin=sys.stdin.buffer if path == STDIN else None)
+        objects = tuple((placed(obj, namespace), place) for obj, place in read)
+        return cls(objects, copies, "standard input" if path == STDIN else path)
+
+    @classmethod
+    def sources(cls, text: str) -> tuple[str, ...]:
+        """The file."""
+        return (split_source(text)[0],)
+
+    def apply(self, cluster: Cluster, *, release: Release) -> Changed:
+        """Lay the objects over the cluster, or copies of them.
+
+        Raises
+        ------
+        InputError
+            Where an object is not one that an API server would take, or is to be copied and is neither node nor pod.
+        """
+        from kschedctl.whatif.edits.apply.effect import apply
+
+        return apply(cluster, self, release=release)
+
+    def things(self) -> Iterator[Thing]:
+        """The objects; copies are nobody else's."""
+        from kschedctl.whatif.targets import thing
+
+        if self.copies is None:
+            for obj, _ in self.objects:
+                yield thing(type(obj), obj.namespace, obj.name)
+
+
+def split_source(text: str) -> tuple[str, int | None]:
+    """Read ``FILE`` or ``FILE*COPIES``.
+
+    Raises
+    ------
+    InputError
+        Where the number of copies is none to make.
+
+    Examples
+    --------
+    >>> split_source("node.yaml"), split_source("node.yaml*3")
+    (('node.yaml', None), ('node.yaml', 3))
+    """
+    match = _COPIES.fullmatch(text)
+    if match is None:
+        return text, None
+    copies = int(match[2])
+    if not 1 <= copies <= _MOST_COPIES:
+        raise InputError(f'"{text}": {copies} copies cannot be made', hint=f"give 1 to {_MOST_COPIES}")
+    return match[1], copies

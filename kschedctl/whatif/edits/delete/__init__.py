@@ -1,0 +1,1 @@
+"""``--delete``: the edit in ``edit``, what it makes of a cluster in ``effect``."""

@@ -1,0 +1,45 @@
+"""``--fail-zone ZONE``: all nodes of a zone gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from kschedctl.whatif.edit import Edit, Option, Thing
+
+if TYPE_CHECKING:
+    from kschedctl.cluster.cluster import Cluster
+    from kschedctl.releases.release import Release
+    from kschedctl.whatif.edit import Changed
+
+
+@dataclass(frozen=True, slots=True)
+class FailZone(Edit):
+    """All nodes of a zone gone. Their pods that have a controller wait for a node again, the others are gone."""
+
+    option: ClassVar[Option] = Option("--fail-zone", "ZONE", "What if all nodes of this zone were gone?")
+
+    zone: str
+
+    def __str__(self) -> str:
+        return f"fail zone {self.zone}"
+
+    @classmethod
+    def parse(cls, text: str, namespace: str = "") -> Self:
+        """Read ``ZONE``."""
+        return cls(text)
+
+    def apply(self, cluster: Cluster, *, release: Release) -> Changed:
+        """Take the nodes away."""
+        from kschedctl.api.wording import counted
+        from kschedctl.whatif.nodes import without_nodes
+        from kschedctl.whatif.targets import find_zone
+
+        rows = find_zone(cluster, self.zone)
+        evicted = without_nodes(cluster, rows)
+        return evicted.cluster, (f"zone {self.zone} fails with {counted(len(rows), 'node')}: {evicted}",)
+
+    def things(self) -> Iterator[Thing]:
+        """The zone."""
+        yield "zone", self.zone

@@ -1,0 +1,78 @@
+"""``--node-selector KEY=VALUE``: pods whose nodeSelector wants a label of the node, or no longer wants it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final, Self
+
+from kschedctl.errors import InputError
+from kschedctl.whatif.edit import Option, PodEdit, Thing
+
+if TYPE_CHECKING:
+    from kschedctl.api.pod import Pod
+    from kschedctl.cluster.cluster import Cluster
+
+_FLAG: Final = "--node-selector"
+
+
+@dataclass(frozen=True, slots=True)
+class SetNodeSelector(PodEdit):
+    """Pods whose nodeSelector wants a label of the node, or with the value ``None`` has no such entry.
+
+    The node affinity stays as it is; what a RuntimeClass adds is added to a new pod all the same.
+    """
+
+    option: ClassVar[Option] = Option(
+        _FLAG, "KEY=VALUE", "What if the pod had this nodeSelector entry? KEY- takes it away."
+    )
+
+    key: str
+    value: str | None
+
+    def __str__(self) -> str:
+        change = f"{self.key}-" if self.value is None else f"{self.key}={self.value}"
+        return f"node selector {change}"
+
+    @classmethod
+    def parse(cls, text: str, namespace: str = "") -> Self:
+        """Read ``KEY=VALUE`` or ``KEY-``.
+
+        Raises
+        ------
+        InputError
+            Where it cannot be read.
+
+        Examples
+        --------
+        >>> print(SetNodeSelector.parse("disk=ssd"), SetNodeSelector.parse("disk-"), sep=" | ")
+        node selector disk=ssd | node selector disk-
+        """
+        from kschedctl.whatif.values import check_label
+
+        key, equals, value = text.partition("=")
+        if not equals and not key.endswith("-"):
+            hint = "KEY=VALUE sets an entry, KEY- takes it away, such as disk=ssd"
+            raise InputError(f'"{text}" gives the node selector no value', where=_FLAG, hint=hint)
+        key = key if equals else key.removesuffix("-")
+        check_label(text, key, value, where=_FLAG)
+        return cls(key, value if equals else None)
+
+    def apply_to_pod(self, pod: Pod, cluster: Cluster) -> Pod:
+        """Set the entry or take it away."""
+        from msgspec.structs import replace
+
+        selector = {key: value for key, value in pod.spec.node_selector.items() if key != self.key}
+        if self.value is not None:
+            selector[self.key] = self.value
+        return replace(pod, spec=replace(pod.spec, node_selector=selector))
+
+    def told(self, cluster: Cluster) -> str:
+        """What the nodeSelector wants."""
+        if self.value is None:
+            return f"the pod's nodeSelector does not name {self.key}"
+        return f"the pod's nodeSelector wants {self.key}={self.value}"
+
+    def things(self) -> Iterator[Thing]:
+        """The entry."""
+        yield "nodeSelector", self.key

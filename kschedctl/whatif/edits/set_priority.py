@@ -1,0 +1,121 @@
+"""``--set-priority N|CLASS``: pods of another priority.
+
+A PriorityClass brings its preemptionPolicy along, as it would where a manifest named it. A number is as if the pod's
+class had that value: the pod's preemptionPolicy stays as it is. No manifest can say so, as an API server refuses a
+priority that no class gives; quotas that go by PriorityClass therefore count the pod by the class that it has.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final, Self
+
+from kschedctl.errors import InputError
+from kschedctl.whatif.edit import Option, PodEdit, Thing
+
+if TYPE_CHECKING:
+    from kschedctl.api.classes import PriorityClass
+    from kschedctl.api.pod import Pod
+    from kschedctl.cluster.cluster import Cluster
+
+_FLAG: Final = "--set-priority"
+_EXPECTED: Final = "a whole number, such as 1000, or the name of a PriorityClass"
+_INT32: Final = range(-(2**31), 2**31)
+
+
+@dataclass(frozen=True, slots=True)
+class SetPriority(PodEdit):
+    """Pods of another priority.
+
+    Attributes
+    ----------
+    priority : int or str
+        The priority, or the name of a PriorityClass.
+    """
+
+    option: ClassVar[Option] = Option(_FLAG, "N|CLASS", "What if the pod had this priority, or this PriorityClass?")
+
+    priority: int | str
+
+    def __str__(self) -> str:
+        return f"set priority {self.priority}"
+
+    @classmethod
+    def parse(cls, text: str, namespace: str = "") -> Self:
+        """Read a number or the name of a PriorityClass.
+
+        Raises
+        ------
+        InputError
+            Where it is neither.
+
+        Examples
+        --------
+        >>> SetPriority.parse("1000"), SetPriority.parse("high")
+        (SetPriority(priority=1000), SetPriority(priority='high'))
+        """
+        from kschedctl.api.names import subdomain_problems
+
+        if re.fullmatch(r"-?[0-9]{1,10}", text, re.ASCII) and int(text) in _INT32:
+            return cls(int(text))
+        if re.fullmatch(r"[-+]?[0-9.]+", text, re.ASCII) or subdomain_problems(text):
+            raise InputError(f'"{text}" is not a priority', where=_FLAG, hint=_EXPECTED)
+        return cls(text)
+
+    @property
+    def after_admission(self) -> bool:
+        """A number: an API server refuses a manifest that gives one."""
+        return isinstance(self.priority, int)
+
+    def apply_to_pod(self, pod: Pod, cluster: Cluster) -> Pod:
+        """Set the priority.
+
+        Raises
+        ------
+        InputError
+            Where the cluster has no such PriorityClass.
+        """
+        from msgspec.structs import replace
+
+        from kschedctl.admission.priority import PREEMPT_LOWER_PRIORITY
+
+        if isinstance(self.priority, int):
+            return replace(pod, spec=replace(pod.spec, priority=self.priority, priority_class_name=""))
+        found = _find(cluster, self.priority)
+        spec = replace(
+            pod.spec,
+            priority=found.value,
+            priority_class_name=found.name,
+            preemption_policy=found.preemption_policy or PREEMPT_LOWER_PRIORITY,
+        )
+        return replace(pod, spec=spec)
+
+    def told(self, cluster: Cluster) -> str:
+        """What priority the pod has.
+
+        Raises
+        ------
+        InputError
+            Where the cluster has no such PriorityClass.
+        """
+        if isinstance(self.priority, int):
+            return f"the pod has priority {self.priority}"
+        return f"the pod is of PriorityClass {self.priority} with priority {_find(cluster, self.priority).value}"
+
+    def things(self) -> Iterator[Thing]:
+        """The pod's priority."""
+        yield ("priority",)
+
+
+def _find(cluster: Cluster, name: str) -> PriorityClass:
+    from kschedctl.admission.priority import SYSTEM_CLASSES, priority_class
+    from kschedctl.api.classes import PriorityClass
+    from kschedctl.whatif.targets import near
+
+    found = priority_class(cluster, name)
+    if found is None:
+        known = sorted(each.name for each in (*cluster.list(PriorityClass), *SYSTEM_CLASSES))
+        raise InputError(f"the cluster has no PriorityClass {name}", hint=near(name, known, "PriorityClasses"))
+    return found

@@ -1,0 +1,86 @@
+"""``--set-replicas KIND/NAME=N``: a workload of another size."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from kschedctl.errors import InputError
+from kschedctl.whatif.edit import Edit, Option, Thing
+
+if TYPE_CHECKING:
+    from kschedctl.cluster.cluster import Cluster
+    from kschedctl.releases.release import Release
+    from kschedctl.whatif.edit import Changed
+
+
+@dataclass(frozen=True, slots=True)
+class SetReplicas(Edit):
+    """A workload of another size.
+
+    Attributes
+    ----------
+    kind : str
+        As kubectl names it: a Deployment, ReplicaSet, StatefulSet or ReplicationController.
+    name : str
+        Its name.
+    replicas : int
+        How many pods it shall have.
+    namespace : str
+        Its namespace; empty for the default one.
+    """
+
+    option: ClassVar[Option] = Option("--set-replicas", "KIND/NAME=N", "What if this workload had N replicas?")
+
+    kind: str
+    name: str
+    replicas: int
+    namespace: str = ""
+
+    def __str__(self) -> str:
+        from kschedctl.whatif.targets import written_target
+
+        return f"set replicas {written_target(self.kind, self.namespace, self.name)}={self.replicas}"
+
+    @classmethod
+    def parse(cls, text: str, namespace: str = "") -> Self:
+        """Read ``KIND/NAME=N`` or ``KIND/NAMESPACE/NAME=N``.
+
+        Raises
+        ------
+        InputError
+            Where it cannot be read.
+
+        Examples
+        --------
+        >>> SetReplicas.parse("deploy/web=9", "shop")
+        SetReplicas(kind='deploy', name='web', replicas=9, namespace='shop')
+        """
+        from kschedctl.whatif.values import split_target
+
+        target, equals, number = text.rpartition("=")
+        if not equals or not re.fullmatch("[0-9]{1,6}", number):
+            raise InputError(f'"{text}" does not say how many replicas', hint="KIND/NAME=N, such as deployment/web=5")
+        kind, name, found = split_target(target, namespace)
+        return cls(kind, name, int(number), found)
+
+    def apply(self, cluster: Cluster, *, release: Release) -> Changed:
+        """Give the workload more pods, which wait for a node, or fewer.
+
+        Raises
+        ------
+        InputError
+            Where there is no such workload, it is of a kind without replicas, or it has no pod that could be copied.
+        """
+        from kschedctl.whatif.edits.set_replicas.effect import set_replicas
+
+        return set_replicas(cluster, self, release=release)
+
+    def things(self) -> Iterator[Thing]:
+        """The size of the workload."""
+        from kschedctl.api.kind_names import kind_by_name
+        from kschedctl.whatif.targets import thing
+
+        yield "replicas of", *thing(kind_by_name(self.kind), self.namespace, self.name)

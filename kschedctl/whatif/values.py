@@ -1,0 +1,70 @@
+"""Parts of what is written on a command line for a change."""
+
+from __future__ import annotations
+
+from kschedctl.api.kind_names import is_namespaced
+from kschedctl.api.names import label_value_problems, qualified_name_problems
+from kschedctl.api.tolerations import EFFECTS
+from kschedctl.errors import InputError
+from kschedctl.whatif.targets import find_kind
+
+
+def split_node(text: str, expected: str) -> tuple[str, str]:
+    """The node that a text begins with, and the rest of it.
+
+    Raises
+    ------
+    InputError
+        Where there is none, with what is expected.
+    """
+    node, colon, rest = text.partition(":")
+    if not node or not colon or not rest or "=" in node:
+        raise InputError(f'"{text}" does not say which node and what', hint=expected)
+    return node, rest
+
+
+def check_label(text: str, key: str, value: str, *, where: str = "") -> None:
+    """Check a label's key and value, or a taint's.
+
+    Raises
+    ------
+    InputError
+        Where they are none.
+    """
+    for part, problems in ((key, qualified_name_problems(key)), (value, label_value_problems(value))):
+        if problems:
+            raise InputError(f'"{text}": "{part}" cannot be written there', where=where, hint="; ".join(problems))
+
+
+def check_effect(text: str, effect: str, *, where: str = "") -> None:
+    """Check the effect of a taint.
+
+    Raises
+    ------
+    InputError
+        Where it is none.
+    """
+    if effect not in EFFECTS:
+        hint = f"the effects are {', '.join(EFFECTS)}"
+        raise InputError(f'"{text}": "{effect}" is not an effect', where=where, hint=hint)
+
+
+def split_target(text: str, namespace: str) -> tuple[str, str, str]:
+    """Kind, name and namespace of an object written as ``KIND/NAME`` or ``KIND/NAMESPACE/NAME``.
+
+    Raises
+    ------
+    InputError
+        Where it names none, or one of another namespace than the one that is given.
+    """
+    kind, _, rest = text.partition("/")
+    own, slash, name = rest.rpartition("/")
+    if not kind or not name or "/" in own or (slash and not own):
+        raise InputError(f'"{text}" names no object', hint="KIND/NAME or KIND/NAMESPACE/NAME, such as pod/shop/web-1")
+    if not is_namespaced(find_kind(kind)):
+        if own:
+            raise InputError(f'"{text}": a {find_kind(kind).__name__} is in no namespace', hint=f"give {kind}/{name}")
+        return kind, name, ""
+    if own and namespace and own != namespace:
+        raise InputError(f'"{text}" is of another namespace than -n {namespace}')
+    return kind, name, own or namespace

@@ -1,0 +1,16 @@
+"""``--cordon`` as it is written; what it makes of a cluster is in ``tests/whatif/test_editing.py``."""
+
+from __future__ import annotations
+
+import pytest
+
+from kschedctl.whatif.edits import Cordon
+
+READ = {
+    "node-1": Cordon("node-1"),
+}
+
+
+@pytest.mark.parametrize("text", READ)
+def test_what_is_read(text: str) -> None:
+    assert Cordon.parse(text, "shop") == READ[text]

@@ -1,0 +1,35 @@
+"""``--taint`` as it is written; what it makes of a cluster is in ``tests/whatif/test_editing.py``."""
+
+from __future__ import annotations
+
+import pytest
+
+from kschedctl.api.core import Taint
+from kschedctl.errors import InputError
+from kschedctl.whatif.edits import TaintNode
+
+GPU = Taint(key="gpu", value="true", effect="NoSchedule")
+
+READ = {
+    "n:gpu=true:NoSchedule": TaintNode("n", GPU),
+    "n:gpu:NoExecute": TaintNode("n", Taint(key="gpu", effect="NoExecute")),
+    "n:gpu=true:NoSchedule-": TaintNode("n", GPU, remove=True),
+    "n:gpu-": TaintNode("n", Taint(key="gpu"), remove=True),
+}
+WRONG = {
+    "n:gpu": "gives the taint no effect",
+    "n:gpu=true:Sometimes": '"Sometimes" is not an effect',
+    "n::NoSchedule": "cannot be written there",
+}
+
+
+@pytest.mark.parametrize("text", READ)
+def test_what_is_read(text: str) -> None:
+    assert TaintNode.parse(text, "shop") == READ[text]
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_what_is_refused(text: str) -> None:
+    with pytest.raises(InputError) as caught:
+        TaintNode.parse(text, "shop")
+    assert WRONG[text] in str(caught.value)
