@@ -1,4 +1,4 @@
-"""The six steps of CONTRIBUTING for a plugin are done for every plugin; what fails here names the step."""
+"""The steps of CONTRIBUTING are done for every plugin and for every edit; what fails here names the step."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from kschedctl.framework.operands import Operands
 from kschedctl.plugins.registry import IN_TREE_PLUGINS
 from kschedctl.releases.release import RELEASES
 from kschedctl.testing.operands import undocumented_fields
+from kschedctl.whatif.edit import Edit
+from kschedctl.whatif.edits import EDITS
 
 ROOT = Path(__file__).parents[2]
 NAMES = sorted(IN_TREE_PLUGINS)
@@ -24,7 +26,7 @@ def snake_case(name: str) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
 
 
-def module_of(plugin: type[Plugin]) -> Path:
+def module_of(plugin: type[Plugin] | type[Edit]) -> Path:
     file = sys.modules[plugin.__module__].__file__
     assert file is not None
     return Path(file)
@@ -81,3 +83,42 @@ def test_step_5_a_test_file_mirrors_the_module(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_step_6_the_changelog_names_it(name: str) -> None:
     assert name in (ROOT / "CHANGELOG.md").read_text()
+
+
+EDIT_NAMES = {edit.option.name: edit for edit in EDITS}
+
+
+@pytest.mark.parametrize("name", EDIT_NAMES)
+def test_edit_step_1_a_module_is_named_after_the_option(name: str) -> None:
+    module = EDIT_NAMES[name].__module__.removeprefix("kschedctl.whatif.edits.").removesuffix(".edit")
+    assert module == name
+    first = (sys.modules[EDIT_NAMES[name].__module__].__doc__ or "").splitlines()[0]
+    assert first.startswith(f"``{EDIT_NAMES[name].option.flag}"), "the docstring begins with the option"
+
+
+@pytest.mark.parametrize("name", EDIT_NAMES)
+def test_edit_step_1_the_option_says_what_it_takes_and_asks(name: str) -> None:
+    option = EDIT_NAMES[name].option
+    assert re.fullmatch(r"--[a-z-]+", option.flag)
+    assert option.metavar.isupper()
+    assert option.help.startswith("What if ")
+    assert EDIT_NAMES[name].__doc__
+
+
+def test_edit_step_2_every_module_of_an_edit_is_in_the_list() -> None:
+    folder = module_of(EDITS[0]).parents[1]
+    modules = {path.stem for path in folder.iterdir() if not path.name.startswith("__")}
+    assert modules == set(EDIT_NAMES), "add it to EDITS in kschedctl/whatif/edits/__init__.py"
+
+
+@pytest.mark.parametrize("name", EDIT_NAMES)
+def test_edit_step_3_a_test_file_mirrors_the_module(name: str) -> None:
+    expected = ROOT / "tests" / "whatif" / "edits" / f"test_{name}.py"
+    assert expected.exists(), f"{expected} is missing"
+
+
+@pytest.mark.parametrize("name", EDIT_NAMES)
+def test_edit_step_4_the_changelog_and_the_readme_name_it(name: str) -> None:
+    flag = f"`{EDIT_NAMES[name].option.flag}`"
+    assert flag in (ROOT / "CHANGELOG.md").read_text()
+    assert flag in (ROOT / "README.md").read_text()
