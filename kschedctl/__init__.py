@@ -12,36 +12,144 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from kschedctl.admission.chain import Admitted
+    from kschedctl.api.meta import ApiObject
     from kschedctl.api.pod import Pod
+    from kschedctl.cluster.cluster import Cluster
+    from kschedctl.cluster.nodes import Nodes
+    from kschedctl.cluster.pods import Pods
     from kschedctl.errors import ClusterError, InputError, KschedctlError, UnsupportedError
     from kschedctl.face import SchedulingCluster
+    from kschedctl.findings.finding import Finding, ObjectRef, Severity, Subject
+    from kschedctl.findings.location import Location
+    from kschedctl.framework.config.load import SchedulerConfiguration
+    from kschedctl.framework.cycle_state import NotModelled
+    from kschedctl.live.context import LiveContext
     from kschedctl.loading import load
-    from kschedctl.scheduler.decision import Decision, NodeVerdict
+    from kschedctl.preemption.result import Candidate, PreemptionResult
+    from kschedctl.releases.release import Release
+    from kschedctl.scheduler.aftermath import Aftermath
+    from kschedctl.scheduler.decision import Decision, NodeVerdict, Outcome
+    from kschedctl.scheduler.missing import Missing
+    from kschedctl.scheduler.pending import Exposure
+    from kschedctl.scheduler.verify import Verification
+    from kschedctl.whatif.edit import PodEdit
+    from kschedctl.whatif.edits import (
+        Apply,
+        Cordon,
+        Delete,
+        Drain,
+        DropConstraint,
+        Edit,
+        FailZone,
+        LabelNode,
+        SetNodeSelector,
+        SetPriority,
+        SetReplicas,
+        SetRequest,
+        TaintNode,
+        Tolerate,
+    )
+    from kschedctl.workloads.made import MadePod
 
     __version__: str
 
 __all__ = [
+    "Admitted",
+    "Aftermath",
+    "ApiObject",
+    "Apply",
+    "Candidate",
+    "Cluster",
     "ClusterError",
+    "Cordon",
     "Decision",
+    "Delete",
+    "Drain",
+    "DropConstraint",
+    "Edit",
+    "Exposure",
+    "FailZone",
+    "Finding",
     "InputError",
     "KschedctlError",
+    "LabelNode",
+    "LiveContext",
+    "Location",
+    "MadePod",
+    "Missing",
     "NodeVerdict",
+    "Nodes",
+    "NotModelled",
+    "ObjectRef",
+    "Outcome",
     "Pod",
+    "PodEdit",
+    "Pods",
+    "PreemptionResult",
+    "Release",
+    "SchedulerConfiguration",
     "SchedulingCluster",
+    "SetNodeSelector",
+    "SetPriority",
+    "SetReplicas",
+    "SetRequest",
+    "Severity",
+    "Subject",
+    "TaintNode",
+    "Tolerate",
     "UnsupportedError",
+    "Verification",
     "__version__",
     "load",
 ]
 
 _HOMES = {
+    "Admitted": "kschedctl.admission.chain",
+    "Aftermath": "kschedctl.scheduler.aftermath",
+    "ApiObject": "kschedctl.api.meta",
+    "Apply": "kschedctl.whatif.edits",
+    "Candidate": "kschedctl.preemption.result",
+    "Cluster": "kschedctl.cluster.cluster",
     "ClusterError": "kschedctl.errors",
+    "Cordon": "kschedctl.whatif.edits",
     "Decision": "kschedctl.scheduler.decision",
+    "Delete": "kschedctl.whatif.edits",
+    "Drain": "kschedctl.whatif.edits",
+    "DropConstraint": "kschedctl.whatif.edits",
+    "Edit": "kschedctl.whatif.edits",
+    "Exposure": "kschedctl.scheduler.pending",
+    "FailZone": "kschedctl.whatif.edits",
+    "Finding": "kschedctl.findings.finding",
     "InputError": "kschedctl.errors",
     "KschedctlError": "kschedctl.errors",
+    "LabelNode": "kschedctl.whatif.edits",
+    "LiveContext": "kschedctl.live.context",
+    "Location": "kschedctl.findings.location",
+    "MadePod": "kschedctl.workloads.made",
+    "Missing": "kschedctl.scheduler.missing",
     "NodeVerdict": "kschedctl.scheduler.decision",
+    "Nodes": "kschedctl.cluster.nodes",
+    "NotModelled": "kschedctl.framework.cycle_state",
+    "ObjectRef": "kschedctl.findings.finding",
+    "Outcome": "kschedctl.scheduler.decision",
     "Pod": "kschedctl.api.pod",
+    "PodEdit": "kschedctl.whatif.edit",
+    "Pods": "kschedctl.cluster.pods",
+    "PreemptionResult": "kschedctl.preemption.result",
+    "Release": "kschedctl.releases.release",
+    "SchedulerConfiguration": "kschedctl.framework.config.load",
     "SchedulingCluster": "kschedctl.face",
+    "SetNodeSelector": "kschedctl.whatif.edits",
+    "SetPriority": "kschedctl.whatif.edits",
+    "SetReplicas": "kschedctl.whatif.edits",
+    "SetRequest": "kschedctl.whatif.edits",
+    "Severity": "kschedctl.findings.finding",
+    "Subject": "kschedctl.findings.finding",
+    "TaintNode": "kschedctl.whatif.edits",
+    "Tolerate": "kschedctl.whatif.edits",
     "UnsupportedError": "kschedctl.errors",
+    "Verification": "kschedctl.scheduler.verify",
     "load": "kschedctl.loading",
 }
 

@@ -11,7 +11,7 @@ from kschedctl.cli.diff.options import AgainstOptions
 from kschedctl.cli.options.cluster import ClusterOptions
 from kschedctl.cli.options.output import OutputOptions
 from kschedctl.cli.options.pods import PodOptions
-from kschedctl.cli.whatif_options import WhatIfOptions
+from kschedctl.cli.options.whatif import WhatIfOptions
 from kschedctl.report.render.form import Reply
 
 

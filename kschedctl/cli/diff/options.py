@@ -11,7 +11,7 @@ import typer
 from kschedctl.cli.options.cluster import ChosenCluster, Source
 from kschedctl.cli.options.group import OptionGroup
 from kschedctl.cli.options.shared import config_option, feature_gates, gates_option, version_option
-from kschedctl.cli.whatif_options import WhatIfOptions
+from kschedctl.cli.options.whatif import WhatIfOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ import typer
 
 from kschedctl.cli.options.group import OptionGroup
 from kschedctl.cli.options.shared import ConfigOption, GatesOption, VersionOption, feature_gates
-from kschedctl.cli.whatif_options import NO_WHAT_IFS, WhatIfOptions
+from kschedctl.cli.options.whatif import NO_WHAT_IFS, WhatIfOptions
 
 if TYPE_CHECKING:
     from kschedctl.api.meta import ApiObject

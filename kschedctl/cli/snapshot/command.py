@@ -10,7 +10,7 @@ from kschedctl.cli.command import command
 from kschedctl.cli.options.cluster import SourceOptions
 from kschedctl.cli.options.group import unfolded
 from kschedctl.cli.options.output import OutputOptions
-from kschedctl.cli.whatif_options import ClusterWhatIfOptions
+from kschedctl.cli.options.whatif import ClusterWhatIfOptions
 from kschedctl.report.render.form import Reply
 
 app = typer.Typer(

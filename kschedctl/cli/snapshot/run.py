@@ -7,8 +7,8 @@ import sys
 from kschedctl.api.wording import counted
 from kschedctl.cli.live import live_context
 from kschedctl.cli.options.cluster import STDIN, Source
+from kschedctl.cli.options.whatif import WhatIfOptions
 from kschedctl.cli.streams import stdin, write
-from kschedctl.cli.whatif_options import WhatIfOptions
 from kschedctl.snapshot.anonymize import anonymized
 from kschedctl.snapshot.capture import Capture, capture
 from kschedctl.snapshot.capture_files import check_target, write_capture

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kschedctl.cli.command import command
 from kschedctl.cli.options.cluster import ClusterOptions
 from kschedctl.cli.options.output import OutputOptions
-from kschedctl.cli.whatif_options import ClusterWhatIfOptions
+from kschedctl.cli.options.whatif import ClusterWhatIfOptions
 from kschedctl.report.render.form import Reply
 
 

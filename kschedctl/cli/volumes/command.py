@@ -10,7 +10,7 @@ from kschedctl.cli.command import command
 from kschedctl.cli.options.cluster import ClusterOptions
 from kschedctl.cli.options.output import OutputOptions
 from kschedctl.cli.options.pods import ScopeOptions
-from kschedctl.cli.whatif_options import WhatIfOptions
+from kschedctl.cli.options.whatif import WhatIfOptions
 from kschedctl.report.render.form import Reply
 
 

@@ -1,0 +1,50 @@
+"""What ``import kschedctl`` offers: everything that its functions take or return."""
+
+from __future__ import annotations
+
+import inspect
+import types
+import typing
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import kschedctl
+from kschedctl.face import SchedulingCluster
+from kschedctl.loading import load
+from kschedctl.scheduler.decision import Decision, NodeVerdict
+
+OFFERED = [SchedulingCluster, Decision, NodeVerdict]
+
+
+def mentioned(annotation: Any) -> Iterator[type]:
+    """The classes of this package in an annotation."""
+    for part in typing.get_args(annotation):
+        yield from mentioned(part)
+    if isinstance(annotation, type) and annotation.__module__.startswith("kschedctl."):
+        yield annotation
+
+
+def signatures() -> Iterator[tuple[str, Any]]:
+    yield "load", load
+    for cls in OFFERED:
+        for name, member in inspect.getmembers_static(cls):
+            if name.startswith("_"):
+                continue
+            if isinstance(member, property):
+                yield f"{cls.__name__}.{name}", member.fget
+            elif isinstance(member, types.FunctionType):
+                yield f"{cls.__name__}.{name}", member
+
+
+@pytest.mark.parametrize(("name", "function"), list(signatures()), ids=[name for name, _ in signatures()])
+def test_every_type_that_is_taken_or_returned_can_be_imported(name: str, function: Any) -> None:
+    hints = typing.get_type_hints(function, localns={"LiveContext": kschedctl.LiveContext})
+    for cls in {cls for hint in hints.values() for cls in mentioned(hint)}:
+        assert getattr(kschedctl, cls.__name__, None) is cls, f"{name} has {cls.__module__}.{cls.__name__}"
+
+
+@pytest.mark.parametrize("name", sorted(set(kschedctl.__all__) - {"__version__"}))
+def test_what_is_offered_is_there(name: str) -> None:
+    assert getattr(kschedctl, name).__name__ == name
