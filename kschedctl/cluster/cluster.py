@@ -7,6 +7,8 @@ from datetime import datetime
 from functools import cached_property
 from typing import TypeVar, cast
 
+import numpy as np
+
 from kschedctl.api.core import Namespace, Node
 from kschedctl.api.meta import ApiObject, Labels
 from kschedctl.api.pod import Pod
@@ -59,6 +61,8 @@ class Cluster:
         self.warnings = tuple(warnings)
         self._objects = objects
         self._resources: dict[RequestRules, ResourceColumns] = {}
+        #: The cluster that this one was derived from, the pods of it that are gone, and how many are new.
+        self._before: tuple[Cluster, PodIndices, int] | None = None
 
     def get(self, kind: type[T], name: str, namespace: str = "") -> T | None:
         """The object of a kind and name, or ``None``."""
@@ -87,8 +91,14 @@ class Cluster:
     def resources(self, rules: RequestRules) -> ResourceColumns:
         """What nodes offer and pods request, under a release's rules."""
         columns = self._resources.get(rules)
+        if columns is None and self._before is not None:
+            before, removed, n_added = self._before
+            columns = before.resources(rules).moved(before.pods, self.pods, removed, n_added)
+            # The rules are those of one release: what came before is not asked again.
+            self._before = None
         if columns is None:
-            columns = self._resources[rules] = ResourceColumns(self.nodes, self.pods, rules)
+            columns = ResourceColumns(self.nodes, self.pods, rules)
+        self._resources[rules] = columns
         return columns
 
     def with_pods(self, *, removed: Iterable[int] = (), added: Iterable[Pod] = ()) -> Cluster:
@@ -101,12 +111,19 @@ class Cluster:
         added : iterable of Pod
             Pods that name their node; one with the name of a pod that is there takes its place.
         """
+        before = self.pods
+        new = [self._interner.record(pod) for pod in added]
         gone = set(removed)
-        interner = PodInterner.continuing(self.pods.classes)
-        new = [interner.record(pod) for pod in added]
-        gone |= {self.pods.index.get((r.metadata.namespace, r.metadata.name), -1) for r in new}
-        records = [record for i, record in enumerate(self.pods.records) if i not in gone]
-        return self._with(pods=Pods((*records, *new), interner.classes, self.nodes))
+        if new:
+            gone |= {before.index.get((r.metadata.namespace, r.metadata.name), -1) for r in new} - {-1}
+        indices = np.array(sorted(gone), dtype=np.int64)
+        classes = self._interner.classes if new else before.classes
+        pods = before.moved(indices, new, classes)
+        cluster = self._with(pods=pods)
+        # Classes are only ever added, so that clusters that are derived from one another can share them.
+        cluster.__dict__["_interner"] = self._interner
+        cluster._before = (self, indices, len(new))
+        return cluster
 
     def with_nodes(self, nodes: Iterable[Node]) -> Cluster:
         """The cluster with other nodes; pods on a node that is gone are lost."""
@@ -136,6 +153,10 @@ class Cluster:
             taken_at=self.taken_at,
             warnings=self.warnings,
         )
+
+    @cached_property
+    def _interner(self) -> PodInterner:
+        return PodInterner.continuing(self.pods.classes)
 
     @property
     def kinds(self) -> tuple[type[ApiObject], ...]:

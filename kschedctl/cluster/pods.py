@@ -6,10 +6,11 @@ A cluster of 150,000 pods has a few thousand classes. What a plugin asks of the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 
@@ -24,6 +25,8 @@ PENDING = -1
 LOST = -2
 #: The start time of a pod that has not started, later than any.
 NOT_STARTED = 2**63 - 1
+#: Beyond this many pods that go, records are looked at one by one.
+_MOST_PIECES: Final = 16
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -84,11 +87,37 @@ class Pods:
         self.records = tuple(records)
         self.classes = tuple(classes)
         self.class_id = np.array([record.class_id for record in self.records], dtype=np.int64)
-        self.node_row = np.array(
-            [nodes.row.get(r.node_name, LOST) if r.node_name else PENDING for r in self.records], dtype=np.int64
-        )
+        self.node_row = np.array([_row(record, nodes.row) for record in self.records], dtype=np.int64)
         self._node_rows = nodes.row
         self._n_nodes = len(nodes)
+
+    def moved(self, removed: PodIndices, added: Sequence[PodRecord], classes: Sequence[PodClass]) -> Pods:
+        """The pods with some gone and others there, behind the rest.
+
+        What is kept in columns is carried along, so that it costs what changes and a copy.
+
+        Parameters
+        ----------
+        removed : ndarray of int64
+            Indices of pods, ascending, each once.
+        added : sequence of PodRecord
+            The new pods.
+        classes : sequence of PodClass
+            The classes that both refer to: those of the pods that there are, and maybe more.
+        """
+        new = object.__new__(Pods)
+        new.records = (*_without(self.records, removed), *added)
+        same_classes = len(classes) == len(self.classes)
+        new.classes = self.classes if same_classes else tuple(classes)
+        new._node_rows, new._n_nodes = self._node_rows, self._n_nodes
+        new.class_id = _joined(self.class_id, removed, [record.class_id for record in added])
+        new.node_row = _joined(self.node_row, removed, [_row(record, self._node_rows) for record in added])
+        for name, value in _PER_POD.items():
+            values = [value(record, self._node_rows) for record in added]
+            new.__dict__[name] = _joined(getattr(self, name), removed, values)
+        if same_classes:
+            new.__dict__.update({name: self.__dict__[name] for name in _PER_CLASS if name in self.__dict__})
+        return new
 
     def __len__(self) -> int:
         return len(self.records)
@@ -136,18 +165,12 @@ class Pods:
     @cached_property
     def priority(self) -> Int64Array:
         """``spec.priority``, 0 where there is none: int64, shape (n_pods,)."""
-        return np.array([record.spec.priority or 0 for record in self.records], dtype=np.int64)
+        return np.array([_priority(record, self._node_rows) for record in self.records], dtype=np.int64)
 
     @cached_property
     def nominated_row(self) -> Rows:
         """The row of the node that a pending pod is nominated to, else ``PENDING``: int64, shape (n_pods,)."""
-        return np.array(
-            [
-                self._node_rows.get(record.status.nominated_node_name, PENDING) if not record.node_name else PENDING
-                for record in self.records
-            ],
-            dtype=np.int64,
-        )
+        return np.array([_nominated_row(record, self._node_rows) for record in self.records], dtype=np.int64)
 
     def owner(self, index: int) -> OwnerReference | None:
         """The controller that owns the pod at an index, if any."""
@@ -156,7 +179,7 @@ class Pods:
     @cached_property
     def start_time(self) -> Int64Array:
         """``status.startTime`` in microseconds since 1970, ``NOT_STARTED`` without one: int64, shape (n_pods,)."""
-        return np.array([_microseconds(record.status.start_time) for record in self.records], dtype=np.int64)
+        return np.array([_start_time(record, self._node_rows) for record in self.records], dtype=np.int64)
 
     @cached_property
     def assigned(self) -> PodIndices:
@@ -233,8 +256,44 @@ class Pods:
         return out
 
 
-def _microseconds(time: datetime | None) -> int:
+def _row(record: PodRecord, rows: Mapping[str, int]) -> int:
+    """The row of a pod's node."""
+    return rows.get(record.node_name, LOST) if record.node_name else PENDING
+
+
+def _priority(record: PodRecord, rows: Mapping[str, int]) -> int:
+    return record.spec.priority or 0
+
+
+def _nominated_row(record: PodRecord, rows: Mapping[str, int]) -> int:
+    return rows.get(record.status.nominated_node_name, PENDING) if not record.node_name else PENDING
+
+
+def _start_time(record: PodRecord, rows: Mapping[str, int]) -> int:
+    time = record.status.start_time
     if time is None:
         return NOT_STARTED
     since = time - _EPOCH
     return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+
+
+#: The columns that are made when they are asked for, with what they have of a pod; those of classes.
+_PER_POD: Final = {"priority": _priority, "nominated_row": _nominated_row, "start_time": _start_time}
+_PER_CLASS: Final = ("class_labels", "class_terminating", "class_labelled", "class_namespace")
+
+
+def _without(records: tuple[PodRecord, ...], removed: PodIndices) -> tuple[PodRecord, ...]:
+    """The records but for some: pieces are copied, which is much faster than one by one."""
+    out: tuple[PodRecord, ...] = ()
+    start = 0
+    if len(removed) > _MOST_PIECES:
+        gone = set(removed.tolist())
+        return tuple(record for i, record in enumerate(records) if i not in gone)
+    for index in removed.tolist():
+        out += records[start:index]
+        start = index + 1
+    return out + records[start:]
+
+
+def _joined(column: Int64Array, removed: PodIndices, added: Sequence[int] | Int64Array) -> Int64Array:
+    return np.concatenate((np.delete(column, removed), np.asarray(added, dtype=np.int64)))
