@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from kschedctl.admission.chain import Admitted, admit
 from kschedctl.api.defaults import DEFAULT_NAMESPACE
 from kschedctl.api.meta import ApiObject
@@ -172,11 +174,24 @@ class SchedulingCluster:
     def with_made(self, made: Iterable[MadePod]) -> SchedulingCluster:
         """The cluster with what comes with some pods: their controllers and claims. It has not the pods themselves."""
         objects = [obj for one in made for obj in one.objects]
-        if not objects:
-            return self
-        snapshot = replace(self.snapshot, cluster=self.cluster.with_added(objects))
+        return self._over(self.cluster.with_added(objects)) if objects else self
+
+    def with_bound(self, pod: Pod, node: str) -> SchedulingCluster:
+        """The cluster once a pod runs on a node. What else comes of it, such as volumes that are made, is not in it.
+
+        Parameters
+        ----------
+        pod : Pod
+            A pod that went through admission; it may be in the cluster and wait.
+        node : str
+            The node.
+        """
+        bound = structs.replace(pod, spec=structs.replace(pod.spec, node_name=node))
+        return self._over(self.cluster.with_pods(added=[bound]))
+
+    def _over(self, cluster: Cluster) -> SchedulingCluster:
         return SchedulingCluster(
-            snapshot,
+            replace(self.snapshot, cluster=cluster),
             self.release_choice,
             self.configuration,
             self.registry,

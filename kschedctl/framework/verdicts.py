@@ -62,6 +62,27 @@ class FilterRun:
                 out[at] = self.rejections[plugin].code[at]
         return out
 
+    def distinct(self) -> tuple[Int64Array, tuple[Status, ...]]:
+        """What the deciding filters say, each distinct status once.
+
+        Returns
+        -------
+        number : ndarray of int64, shape (n_worlds,)
+            Index into the statuses.
+        statuses : tuple of Status
+            Success among them where the pod passes anywhere.
+        """
+        most = max((int(r.reason.max(initial=0)) for r in self.rejections.values()), default=0) + 1
+        said = np.full(len(self.rows), -1, dtype=np.int64)
+        for i, plugin in enumerate(self.plugins):
+            at = self.first == i
+            if at.any():
+                # Nodes with one number have one text; the code tells errors apart.
+                rejections = self.rejections[plugin]
+                said[at] = (i * most + rejections.reason[at]) * len(Code) + rejections.code[at]
+        _, example, number = np.unique(said, return_index=True, return_inverse=True)
+        return number.astype(np.int64), tuple(self.status(int(world)) for world in example)
+
     def status(self, world: int) -> Status:
         """What the deciding filter says of one world."""
         first = int(self.first[world])
@@ -157,6 +178,27 @@ class NodeStatuses:
                 if said:
                     out.setdefault(plugin, said)
         return tuple(out.items())
+
+    def distinct(self) -> tuple[Int64Array, tuple[Status, ...]]:
+        """What kube-scheduler says of the nodes, each distinct status once.
+
+        Returns
+        -------
+        number : ndarray of int64, shape (n_nodes,)
+            Index into the statuses.
+        statuses : tuple of Status
+            What is said.
+        """
+        number = np.zeros(self.n_nodes, dtype=np.int64)
+        statuses = [self._absent]
+        # Where the pod does not fit beside nominated pods, that is what counts.
+        for run in (self.snapshot, self.nominated):
+            if run is not None:
+                own, said = run.distinct()
+                at = ~run.passed if run is self.nominated else slice(None)
+                number[run.rows[at]] = own[at] + len(statuses)
+                statuses += said
+        return number, tuple(statuses)
 
     @property
     def feasible(self) -> Rows:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -12,6 +13,13 @@ from kschedctl.cli.options.cluster import ChosenCluster, Source
 from kschedctl.cli.options.group import OptionGroup
 from kschedctl.cli.options.shared import config_option, feature_gates, gates_option, version_option
 from kschedctl.cli.options.whatif import WhatIfOptions
+
+
+class ExitOn(StrEnum):
+    """What makes the exit code 1."""
+
+    ANY = "any"
+    WORSE = "worse"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,21 +6,28 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
+from typing import Final
 
 from kschedctl.api.pod import Pod
-from kschedctl.cli.diff.options import arguments_against
+from kschedctl.cli.diff.options import ExitOn, arguments_against
 from kschedctl.cli.diff.side import Key, Side
 from kschedctl.cli.manifests import Asked, Manifests, read_manifests
 from kschedctl.cli.options.cluster import ChosenCluster
+from kschedctl.cli.progress import tracked
 from kschedctl.cli.selection import PodSelection
+from kschedctl.cluster.pods import PENDING
 from kschedctl.errors import InputError, ManifestError
 from kschedctl.report.diff.answer import Change, compare
-from kschedctl.report.diff.data import Diff, PodChangeData, SideOutcome
-from kschedctl.report.diff.text import DiffView, document
+from kschedctl.report.diff.data import Diff, Part, PodChangeData, SideOutcome
+from kschedctl.report.diff.text import DiffView, document, summary
 from kschedctl.report.document import Document
 from kschedctl.report.envelope import Compound
 from kschedctl.report.render.form import Outcome, Reply
+from kschedctl.scheduler.pending import queue_order
 from kschedctl.snapshot.load import Snapshot
+
+#: Of so many pods the nodes of every change are told; of more only those of the first of each kind.
+_FEW: Final = 50
 
 
 class DiffReply(Reply):
@@ -34,9 +41,12 @@ class DiffReply(Reply):
         The second side.
     all_pods : bool
         Whether running pods are compared as well.
+    exit_on : ExitOn
+        What the exit code tells of.
     """
 
-    def __init__(self, which: PodSelection, after: ChosenCluster, *, all_pods: bool) -> None:
+    def __init__(self, which: PodSelection, after: ChosenCluster, *, all_pods: bool, exit_on: ExitOn) -> None:
+        self._exit_on = exit_on
         self._which = which
         self._after = after
         self._all_pods = all_pods
@@ -51,9 +61,14 @@ class DiffReply(Reply):
         return document(self._diff, view)
 
     def outcome(self) -> Outcome:
-        """Whether nothing changes."""
+        """Whether nothing changes, or nobody loses; that only a score moves is no change."""
         diff = self._diff
-        return Outcome(yes=not diff.changed, complete=diff.before.complete and diff.after.complete)
+        worse = (pod.worse for pod in diff.changed)
+        more = (pod.parts != (Part.SCORES,) for pod in diff.changed)
+        return Outcome(
+            yes=not any(worse if self._exit_on is ExitOn.WORSE else more),
+            complete=diff.before.complete and diff.after.complete,
+        )
 
     @cached_property
     def _sides(self) -> tuple[Side, Side]:
@@ -99,25 +114,62 @@ class DiffReply(Reply):
     @cached_property
     def _diff(self) -> Diff:
         before, after = self._sides
-        changes: dict[tuple[object, object], Change | None] = {}
-        changed: list[PodChangeData] = []
-        for key in self._asked:
-            (old_kind, old), (new_kind, new) = (side.answer(key) for side in self._sides)
-            kinds = old_kind, new_kind
-            if kinds not in changes:
-                changes[kinds] = compare(old, new)
-            change = changes[kinds]
-            if change is not None:
-                changed.append(change.of(*key))
         names = [side.cluster.nodes.row for side in self._sides]
+        changed = tuple(self._changed())
         return Diff(
             before=before.data(),
             after=after.data(),
+            summary=summary(changed, len(self._asked)),
             pods=len(self._asked),
-            changed=tuple(changed),
+            changed=changed,
             nodes_gone=tuple(name for name in names[0] if name not in names[1]),
             nodes_new=tuple(name for name in names[1] if name not in names[0]),
         )
+
+    def _changed(self) -> Iterator[PodChangeData]:
+        """The pods for which something changes; of what is alike each is compared once, and only the change is kept."""
+        before, after = self._sides
+        displaced = self._displaced()
+        keys = [*displaced, *(key for key in self._asked if key not in displaced)]
+        told: set[tuple[str, ...]] = set()
+        few = len(keys) <= _FEW
+
+        def tell(change: tuple[str, ...]) -> bool:
+            if few or change not in told:
+                told.add(change)
+                return True
+            return False
+
+        changes: dict[object, Change | None] = {}
+        found: dict[Key, PodChangeData] = {}
+        still = after.cluster
+        for key in tracked(keys, "comparing pods"):
+            if key in displaced:
+                new = after.answer(key)
+                change = compare(before.answer(key), new, tell=tell)
+                after.place(new)
+            else:
+                after.cluster = still
+                kinds = before.kind(key), after.kind(key)
+                if kinds not in changes:
+                    changes[kinds] = compare(before.answer(key), after.answer(key), tell=tell)
+                change = changes[kinds]
+            if change is not None:
+                found[key] = change.of(*key)
+        return (found[key] for key in self._asked if key in found)
+
+    def _displaced(self) -> dict[Key, None]:
+        """The pods that lose their node: they compete for what is left, in the order in which they are tried."""
+        before, after = (side.cluster for side in self._sides)
+        keys = [
+            key
+            for key in self._asked
+            if (was := before.pods.index.get(key)) is not None
+            and (now := after.pods.index.get(key)) is not None
+            and before.pods.node_row[was] >= 0
+            and after.pods.node_row[now] == PENDING
+        ]
+        return dict.fromkeys(sorted(keys, key=lambda key: queue_order(after.pods.pod(after.pods.index[key]))))
 
     def _questions(self, *, wide: bool) -> Iterator[tuple[str, str]]:
         which, after, diff = self._which, self._after, self._diff

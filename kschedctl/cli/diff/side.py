@@ -5,81 +5,85 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kschedctl.api.pod import Pod
 from kschedctl.cli.manifests import Asked
 from kschedctl.cli.provenance import provenance
 from kschedctl.face import SchedulingCluster
-from kschedctl.findings.finding import Where
+from kschedctl.framework.cycle_state import NotModelled
 from kschedctl.report.diff.answer import SideAnswer
 from kschedctl.report.diff.data import SideData
-from kschedctl.report.envelope import envelope, together
-from kschedctl.report.explain.answer import explanation
+from kschedctl.report.envelope import envelope
+from kschedctl.scheduler.missing import Missing
 
 Key = tuple[str, str]
 
 
 @dataclass(slots=True)
 class Side:
-    """One side, and what it said so far; pods that differ in their name alone are decided for once.
+    """One side.
 
     Attributes
     ----------
     cluster : SchedulingCluster
-        The side.
+        The side. Pods that are placed one after another move it on.
     config : str
         The file with the scheduler's configuration; empty for none.
     given : mapping
         The pods that manifests bring.
-    answers : dict
-        What it said, by what tells pods apart.
+    missing, not_modelled : dict
+        What the answers so far depend on that is not there or not modelled, in the order of finding.
     """
 
     cluster: SchedulingCluster
     config: str = ""
     given: Mapping[Key, Asked] = field(default_factory=dict)
-    answers: dict[object, SideAnswer] = field(default_factory=dict)
+    missing: dict[Missing, None] = field(default_factory=dict)
+    not_modelled: dict[NotModelled, None] = field(default_factory=dict)
 
-    def answer(self, key: Key) -> tuple[object, SideAnswer]:
-        """What the side says of a pod, and what tells the pod apart from others.
+    def kind(self, key: Key) -> object:
+        """What tells a pod apart from others: pods that differ in their name alone are decided for once.
 
         Parameters
         ----------
         key : (str, str)
             Namespace and name.
         """
-        given = self.given.get(key)
-        if given is not None:
-            return self._answer(key, given.pod, given.where)
         pods = self.cluster.pods
+        if key in self.given:
+            return key
         index = pods.index.get(key)
         if index is None:
-            return None, SideAnswer(None, there=False)
+            return None
         record = pods.records[index]
         # Pods that have the same spec share it.
         alike = record.class_id, id(record.spec), record.node_name, record.metadata.owner_references
-        return self._answer((*alike, record.status.nominated_node_name), pods.pod(index))
+        return *alike, record.status.nominated_node_name
 
-    def _answer(self, kind: object, pod: Pod, where: Where = "") -> tuple[object, SideAnswer]:
-        found = self.answers.get(kind)
-        if found is None:
-            found = self.answers[kind] = self._decide(pod, where)
-        return kind, found
-
-    def _decide(self, pod: Pod, where: Where) -> SideAnswer:
-        cluster = self.cluster
+    def answer(self, key: Key) -> SideAnswer:
+        """What the side says of a pod."""
+        given, cluster = self.given.get(key), self.cluster
+        index = cluster.pods.index.get(key)
+        if given is None and index is None:
+            return SideAnswer(None, there=False)
+        pod, where = (given.pod, given.where) if given is not None else (cluster.pods.pod(index or 0), "")
         admitted = cluster.admit(pod, where=where)
         node_name = cluster.node_name(admitted.pod)
         if admitted.pod.spec.scheduler_name not in cluster.configuration.profiles:
             return SideAnswer(None, node_name)
-        rests_on = provenance(cluster, cluster.missing(pod))
-        found = explanation(cluster.decide(admitted.pod), rests_on, node_name=node_name, admitted=admitted)
-        return SideAnswer(found, node_name)
+        decision = cluster.decide(admitted.pod)
+        self.missing |= dict.fromkeys(cluster.missing(pod))
+        self.not_modelled |= dict.fromkeys(decision.not_modelled)
+        return SideAnswer(decision, node_name)
+
+    def place(self, answer: SideAnswer) -> None:
+        """Let a pod have the node that it goes to, so that those after it find it there.
+
+        Of several nodes that chance decides among it is the first by name.
+        """
+        decision = answer.decision
+        if decision is not None and decision.schedulable:
+            self.cluster = self.cluster.with_bound(decision.pod, decision.best[0])
 
     def data(self) -> SideData:
         """What the side rests on."""
-        given = [answer.explanation for answer in self.answers.values() if answer.explanation is not None]
-        shared = envelope(self.cluster.cluster, provenance(self.cluster))
-        if given:
-            cautions = together(given)
-            shared["missing"], shared["not_modelled"] = cautions.missing, cautions.not_modelled
+        shared = envelope(self.cluster.cluster, provenance(self.cluster, tuple(self.missing)), self.not_modelled)
         return SideData(**shared, config=self.config)

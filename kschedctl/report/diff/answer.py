@@ -1,14 +1,14 @@
-"""From two explanations of a pod to what changes between them."""
+"""From what two sides decide for a pod to what changes between them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from kschedctl.report.diff.data import NodeChangeData, NodeOutcomeData, OutcomeData, Part, PodChangeData, SideOutcome
+from kschedctl.report.diff.data import NodeChangeData, OutcomeData, Part, PodChangeData, SideOutcome
+from kschedctl.report.diff.nodes import NodeChanges, NodeColumns
 from kschedctl.report.diff.words import describe
-from kschedctl.report.explain.data import Explanation, NodeScoreData
-from kschedctl.report.groups import deciding_reasons
+from kschedctl.scheduler.decision import Decision
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,15 +17,15 @@ class SideAnswer:
 
     Attributes
     ----------
-    explanation : Explanation or None
-        The answer; ``None`` where the pod is not there or no profile is responsible for it.
+    decision : Decision or None
+        The decision; ``None`` where the pod is not there or no profile is responsible for it.
     node_name : str
         Where the pod runs.
     there : bool
         Whether the side has the pod.
     """
 
-    explanation: Explanation | None
+    decision: Decision | None
     node_name: str = ""
     there: bool = True
 
@@ -36,25 +36,27 @@ class Change:
 
     summary: tuple[str, ...]
     parts: tuple[Part, ...]
+    worse: bool
     before: OutcomeData
     after: OutcomeData
-    nodes: tuple[NodeChangeData, ...]
+    nodes: tuple[NodeChangeData, ...] | None
 
     def of(self, namespace: str, name: str) -> PodChangeData:
         """The same with the name of a pod."""
-        return PodChangeData(namespace, name, self.summary, self.parts, self.before, self.after, self.nodes)
+        return PodChangeData(namespace, name, self.summary, self.parts, self.worse, self.before, self.after, self.nodes)
 
 
-def compare(before: SideAnswer, after: SideAnswer) -> Change | None:
+def compare(
+    before: SideAnswer, after: SideAnswer, *, tell: Callable[[tuple[str, ...]], bool] = lambda summary: True
+) -> Change | None:
     """Compare what two sides say of a pod.
-
-    A node that is not there counts as one that the pod does not fit on. Of nodes that it does not fit on what
-    kube-scheduler stops at is compared, not the numbers behind it, which change from moment to moment.
 
     Parameters
     ----------
     before, after : SideAnswer
         The sides.
+    tell : callable
+        Whether the nodes of a change with some summary are told one by one.
 
     Returns
     -------
@@ -62,67 +64,50 @@ def compare(before: SideAnswer, after: SideAnswer) -> Change | None:
         ``None`` where nothing changes.
     """
     old, new = _outcome(before), _outcome(after)
-    known = [_nodes(side.explanation) for side in (before, after)]
-    both = before.explanation is not None and after.explanation is not None
-    changes = tuple(_node_changes(*known)) if both else ()
-    parts = tuple(_parts(old, new, changes))
+    both = before.decision is not None and after.decision is not None
+    nodes = NodeChanges(*(_columns(side) if both else None for side in (before, after)))
+    parts = tuple(_parts(old, new, nodes))
     if not parts:
         return None
-    return Change(describe(old, new, parts, changes), parts, old, new, changes)
+    summary = describe(old, new, parts, nodes)
+    return Change(summary, parts, is_worse(old, new), old, new, nodes.data() if tell(summary) else None)
+
+
+def is_worse(old: OutcomeData, new: OutcomeData) -> bool:
+    """Whether a pod that had a node, or would have got one, has none on the second side and gets none."""
+    had = bool(old.node_name) or old.outcome is SideOutcome.SCHEDULED
+    has = bool(new.node_name) or new.outcome in (SideOutcome.SCHEDULED, SideOutcome.ABSENT)
+    return had and not has
+
+
+def _columns(side: SideAnswer) -> NodeColumns | None:
+    return NodeColumns.of(side.decision) if side.decision is not None else None
 
 
 def _outcome(side: SideAnswer) -> OutcomeData:
-    explanation = side.explanation
-    if explanation is None:
+    decision = side.decision
+    if decision is None:
         return OutcomeData(SideOutcome.OTHER_SCHEDULER if side.there else SideOutcome.ABSENT, side.node_name)
-    verdict, preemption = explanation.verdict, explanation.preemption
+    preemption, pods = decision.preemption, decision.cluster.pods
     victims = {}
     if preemption is not None:
-        victims = {c.name: tuple(sorted(c.victims)) for c in preemption.candidates if c.name in preemption.nominated}
+        victims = {
+            candidate.node: tuple(sorted(pods.key(victim.pod) for victim in candidate.victims))
+            for candidate in preemption.candidates
+            if candidate.node in preemption.nominated
+        }
     return OutcomeData(
-        outcome=SideOutcome(verdict.result),
+        outcome=SideOutcome(decision.outcome),
         node_name=side.node_name,
-        nodes=verdict.nodes,
-        feasible_nodes=verdict.feasible_nodes,
+        nodes=decision.best,
+        feasible_nodes=len(decision.statuses.feasible) if decision.statuses is not None else 0,
         victims=dict(sorted(victims.items())),
-        message=explanation.message,
-        error=verdict.error,
+        message=decision.message,
+        error=decision.error,
     )
 
 
-def _nodes(explanation: Explanation | None) -> dict[str, NodeOutcomeData]:
-    if explanation is None:
-        return {}
-    scores: dict[str, NodeScoreData] = {}
-    if explanation.scores is not None:
-        scores = {scored.name: scored for scored in explanation.scores.nodes}
-    out = {}
-    for node in explanation.nodes:
-        scored = scores.get(node.name)
-        out[node.name] = NodeOutcomeData(
-            fits=node.fits,
-            plugin=node.plugin,
-            reasons=tuple(reason.text for reason in deciding_reasons(node)),
-            score=scored.total if scored is not None else None,
-            # A plugin that gives nothing is the same as none.
-            scores={p: s.weighted for p, s in scored.plugins.items() if s.weighted} if scored is not None else {},
-        )
-    return out
-
-
-def _node_changes(before: dict[str, NodeOutcomeData], after: dict[str, NodeOutcomeData]) -> Iterator[NodeChangeData]:
-    for name in dict.fromkeys((*before, *after)):
-        old, new = before.get(name), after.get(name)
-        if old != new and ((old is not None and new is not None) or fits(old) or fits(new)):
-            yield NodeChangeData(name, old, new)
-
-
-def fits(node: NodeOutcomeData | None) -> bool:
-    """Whether the pod fits on a node; not on one that is not there."""
-    return node is not None and node.fits
-
-
-def _parts(old: OutcomeData, new: OutcomeData, changes: tuple[NodeChangeData, ...]) -> Iterator[Part]:
+def _parts(old: OutcomeData, new: OutcomeData, nodes: NodeChanges) -> Iterator[Part]:
     if old.node_name != new.node_name:
         yield Part.PLACE
     if old.outcome != new.outcome or old.error != new.error:
@@ -131,9 +116,9 @@ def _parts(old: OutcomeData, new: OutcomeData, changes: tuple[NodeChangeData, ..
         yield Part.WINNER
     if old.victims != new.victims:
         yield Part.VICTIMS
-    if any(fits(c.before) != fits(c.after) or not (fits(c.before) and fits(c.after)) for c in changes):
+    if (nodes.changed & ~nodes.fitting).any():
         yield Part.NODES
-    if any(fits(c.before) and fits(c.after) for c in changes):
+    if nodes.fitting.any():
         yield Part.SCORES
     if old.message != new.message:
         yield Part.MESSAGE

@@ -76,9 +76,16 @@ class PodChangeData(Data, frozen=True):
     name: str
     summary: Annotated[tuple[str, ...], Meta(description="What changes, in words; equal for pods that change alike.")]
     parts: Annotated[tuple[Part, ...], Meta(description="What of the answer changes.")]
+    worse: Annotated[bool, Meta(description="Whether it had a node, or would have got one, and now gets none.")]
     before: OutcomeData
     after: OutcomeData
-    nodes: Annotated[tuple[NodeChangeData, ...], Meta(description="The nodes of which something else is said.")]
+    nodes: Annotated[
+        tuple[NodeChangeData, ...] | None,
+        Meta(
+            description="The nodes of which something else is said; null where so many pods are compared that they "
+            "are left out: ask about this pod alone."
+        ),
+    ]
 
     @property
     def key(self) -> str:
@@ -97,6 +104,7 @@ class Diff(Compound, frozen=True, kw_only=True):
 
     before: SideData
     after: SideData
+    summary: Annotated[str, Meta(description="Who loses and who moves, in one or two sentences.")]
     pods: Annotated[int, Meta(description="How many pods were compared.")]
     changed: tuple[PodChangeData, ...]
     nodes_gone: Annotated[tuple[str, ...], Meta(description="Nodes that only the first side has.")]

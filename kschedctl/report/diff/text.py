@@ -51,7 +51,8 @@ def document(diff: Diff, view: DiffView) -> Document:
     view : DiffView
         How it is shown.
     """
-    yield Paragraph(_verdict(diff), Tone.MIXED if diff.changed else Tone.GOOD)
+    worse = any(pod.worse for pod in diff.changed)
+    yield Paragraph(diff.summary, Tone.BAD if worse else Tone.MIXED if diff.changed else Tone.GOOD)
     before, after = diff.before, diff.after
     yield from _side_section("before", _basis(before, view.now), before)
     yield from _side_section("after", _basis_after(before, after, view.now), after)
@@ -64,13 +65,24 @@ def document(diff: Diff, view: DiffView) -> Document:
         yield GAP
         yield table(("pods", "which", "what changes"), rows, numeric=(0,))
         if diff.pods > 1:
-            yield from each_alone(indent=2)
+            yield from _how_decided(diff)
     if view.wide:
         for group in groups:
             yield from _in_full_section(group)
     both = together((diff.before, diff.after))
     yield from cautions(replace(both, missing=_in_short(both.missing)))
     yield from next_questions(view.commands)
+
+
+def _how_decided(diff: Diff) -> Document:
+    """Whether pods were placed one after another or each by itself."""
+    lose = [pod for pod in diff.changed if pod.before.node_name and not pod.after.node_name]
+    if len(lose) < 2:
+        yield from each_alone(indent=2)
+        return
+    text = "those that lose their node are placed one after another, the most important first"
+    others = "; each other pod is decided for as if the others did not wait" if diff.pods > len(lose) else ""
+    yield Paragraph(text + others, Tone.FAINT, indent=2)
 
 
 def _in_short(missing: Iterable[MissingData]) -> tuple[MissingData, ...]:
@@ -85,26 +97,42 @@ def _in_short(missing: Iterable[MissingData]) -> tuple[MissingData, ...]:
 
 
 def group_alike(changed: Sequence[PodChangeData]) -> list[list[PodChangeData]]:
-    """Pods that change alike, together: first those with the most important changes, then the largest groups."""
+    """Pods that change alike, together: those that lose first, then by how much it matters and how many they are."""
     groups: dict[tuple[str, ...], list[PodChangeData]] = {}
     for pod in changed:
         groups.setdefault(pod.summary, []).append(pod)
-    return sorted(groups.values(), key=lambda group: (_IMPORTANCE.index(group[0].parts[0]), -len(group)))
+
+    def rank(group: list[PodChangeData]) -> tuple[bool, int, int]:
+        return not group[0].worse, _IMPORTANCE.index(group[0].parts[0]), -len(group)
+
+    return sorted(groups.values(), key=rank)
 
 
-def _verdict(diff: Diff) -> str:
-    """How many pods change, and of how many it is only how kube-scheduler gets to the same end."""
-    n_changed, of = len(diff.changed), counted(diff.pods, "pod")
-    if not n_changed:
+def summary(changed: Sequence[PodChangeData], n_pods: int) -> str:
+    """Who loses and who moves, in one or two sentences.
+
+    Parameters
+    ----------
+    changed : sequence of PodChangeData
+        The pods for which something changes.
+    n_pods : int
+        How many were compared.
+    """
+    of = counted(n_pods, "pod")
+    if not changed:
         return f"Nothing changes for {of}."
-    if diff.pods == 1:
-        return f"{diff.changed[0].key} {diff.changed[0].summary[0]}."
-    ends = sum(not _ENDS.isdisjoint(pod.parts) for pod in diff.changed)
-    text = f"{n_changed} of {of} {'changes' if n_changed == 1 else 'change'}"
-    if ends == n_changed:
-        return f"{text}."
-    others = "but each comes to the same end" if n_changed > 1 else "but comes to the same end"
-    return f"{text}: {ends} {'comes' if ends == 1 else 'come'} to another end." if ends else f"{text}, {others}."
+    if n_pods == 1:
+        return f"{changed[0].key} {changed[0].summary[0]}."
+    worse = sum(pod.worse for pod in changed)
+    elsewhere = sum(not pod.worse and not _ENDS.isdisjoint(pod.parts) for pod in changed)
+    alike = len(changed) - worse - elsewhere
+    said = [
+        (worse, "would fit nowhere"),
+        (elsewhere, "comes to another end" if elsewhere == 1 else "come to another end"),
+        (alike, "comes to the same end otherwise" if alike == 1 else "come to the same end otherwise"),
+    ]
+    (first, does), *rest = [(number, words) for number, words in said if number]
+    return ", ".join([f"{first} of {of} {does}", *(f"{number} {words}" for number, words in rest)]) + "."
 
 
 def _basis(side: SideData, now: datetime) -> list[str]:
@@ -136,15 +164,16 @@ def _row(group: Sequence[PodChangeData], *, wide: bool) -> tuple[str, str, str]:
 
 def _in_full_section(group: Sequence[PodChangeData]) -> Document:
     """Print every node and message of a change; of the first pod, as the others change alike."""
-    pod = group[0]
+    pod = next((one for one in group if one.nodes is not None), group[0])
     others = f", and alike {counted(len(group) - 1, 'more pod')}" if len(group) > 1 else ""
     messages = [(side, text) for side, text in (("before", pod.before.message), ("after", pod.after.message)) if text]
-    if not pod.nodes and pod.before.message == pod.after.message:
+    nodes = pod.nodes or ()
+    if not nodes and pod.before.message == pod.after.message:
         return
     yield GAP
     yield Paragraph(f"{pod.key}{others}", Tone.STRONG)
-    if pod.nodes:
-        rows = [(node.name, *_said(node, pod.before.nodes, pod.after.nodes)) for node in pod.nodes]
+    if nodes:
+        rows = [(node.name, *_said(node, pod.before.nodes, pod.after.nodes)) for node in nodes]
         yield table(("node", "before", "after"), rows)
     if pod.before.message != pod.after.message:
         for side, text in messages:

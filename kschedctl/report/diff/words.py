@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from kschedctl.api.wording import counted, listed
-from kschedctl.report.diff.data import NodeChangeData, NodeOutcomeData, OutcomeData, Part, SideOutcome
+from kschedctl.framework.status import Status
+from kschedctl.report.diff.data import OutcomeData, Part, SideOutcome
+from kschedctl.report.diff.nodes import NodeChanges
 
 #: Beyond this many kinds of reasons the others are counted.
 _MOST_REASONS: Final = 3
 _NUMBER: Final = re.compile("[0-9]+")
+_NODES_SAY: Final = re.compile(r"[0-9]+/[0-9]+ nodes are available: (.*?)\.(?: |$)")
 #: What turns a node away that no filter looks at.
 _NO_PLUGIN: Final = "PreFilter"
 
 
-def describe(
-    old: OutcomeData, new: OutcomeData, parts: Sequence[Part], nodes: Sequence[NodeChangeData]
-) -> tuple[str, ...]:
+def describe(old: OutcomeData, new: OutcomeData, parts: Sequence[Part], nodes: NodeChanges) -> tuple[str, ...]:
     """Say what changes, the most important first.
 
     Parameters
@@ -28,15 +29,13 @@ def describe(
         What comes of the pod on both sides.
     parts : sequence of Part
         What changes.
-    nodes : sequence of NodeChangeData
+    nodes : NodeChanges
         The nodes of which something else is said.
     """
     return tuple(_sentences(old, new, parts, nodes))
 
 
-def _sentences(
-    old: OutcomeData, new: OutcomeData, parts: Sequence[Part], nodes: Sequence[NodeChangeData]
-) -> Iterator[str]:
+def _sentences(old: OutcomeData, new: OutcomeData, parts: Sequence[Part], nodes: NodeChanges) -> Iterator[str]:
     if old.outcome is SideOutcome.ABSENT:
         yield f"is new: {_does(new)}"
         return
@@ -45,7 +44,7 @@ def _sentences(
         return
     if Part.PLACE in parts:
         if not new.node_name:
-            yield f"loses {old.node_name}: {_does(new)}"
+            yield f"loses {old.node_name}: {_does(new)}{_because(new)}"
         elif old.node_name:
             yield f"runs on {new.node_name} instead of {old.node_name}"
         else:
@@ -53,7 +52,7 @@ def _sentences(
         return
     anew = "scheduled anew, " if new.node_name else "without its gates, " if new.outcome is SideOutcome.GATED else ""
     if Part.OUTCOME in parts:
-        yield f"{anew}{_does(new)} (before: {_does(old)})"
+        yield f"{anew}{_does(new)}{_because(new)} (before: {_does(old)})"
         return
     if Part.WINNER in parts:
         # Only a pod that is not tried can be left with no node and come to the same end.
@@ -62,7 +61,7 @@ def _sentences(
         elif not old.nodes:
             yield f"{anew}would go to {_nodes(new.nodes)} (before: would fit nowhere)"
         else:
-            by = _scored_by(nodes, among={*old.nodes, *new.nodes})
+            by = nodes.scored_by(among={*old.nodes, *new.nodes})
             because = f" ({', '.join(by)})" if by else ""
             yield f"{anew}goes to {_nodes(new.nodes)} instead of {_nodes(old.nodes)}{because}"
     if Part.VICTIMS in parts:
@@ -70,7 +69,7 @@ def _sentences(
     if Part.NODES in parts:
         yield from _fitting(nodes)
     if Part.SCORES in parts and Part.WINNER not in parts:
-        by = _scored_by(nodes)
+        by = nodes.scored_by()
         yield f"same node, other scores ({', '.join(by)})" if by else "same node, other scores"
     if parts == (Part.MESSAGE,):
         numbers = _NUMBER.sub("#", old.message) == _NUMBER.sub("#", new.message)
@@ -83,9 +82,9 @@ def _does(outcome: OutcomeData) -> str:
         case SideOutcome.SCHEDULED:
             return f"goes to {_nodes(outcome.nodes)}"
         case SideOutcome.UNSCHEDULABLE:
-            if not outcome.victims:
-                return "fits nowhere"
-            return f"fits nowhere, would evict {_evicted(outcome)}"
+            if outcome.victims:
+                return f"fits nowhere, would evict {_evicted(outcome)}"
+            return "fits nowhere"
         case SideOutcome.GATED:
             return "is not tried"
         case SideOutcome.ERROR:
@@ -94,6 +93,12 @@ def _does(outcome: OutcomeData) -> str:
             return "no profile is responsible"
         case SideOutcome.ABSENT:
             return "is not there"
+
+
+def _because(outcome: OutcomeData) -> str:
+    """Why a pod fits nowhere, in the scheduler's words: which nodes say what."""
+    reasons = _NODES_SAY.match(outcome.message)
+    return f" ({reasons[1]})" if reasons and outcome.outcome is SideOutcome.UNSCHEDULABLE else ""
 
 
 def _nodes(names: Sequence[str]) -> str:
@@ -116,18 +121,11 @@ def _victims(old: OutcomeData, new: OutcomeData) -> str:
     return f"would evict {_evicted(new)} instead of {_evicted(old)}"
 
 
-def _fitting(nodes: Sequence[NodeChangeData]) -> Iterator[str]:
-    gained, lost = [], {}
+def _fitting(nodes: NodeChanges) -> Iterator[str]:
+    gained, lost = nodes.gained, nodes.lost
     said: Counter[tuple[str, str]] = Counter()
-    for change in nodes:
-        before, after = change.before, change.after
-        fitted, fits = before is not None and before.fits, after is not None and after.fits
-        if fits and not fitted:
-            gained.append(change.name)
-        elif fitted and not fits:
-            lost[change.name] = after.plugin if after is not None else ""
-        elif before is not None and after is not None and not fits:
-            said[_told_apart(before, after)] += 1
+    for (before, after), number in nodes.said_otherwise.items():
+        said[_told_apart(before, after)] += number
     if gained:
         yield f"also fits {listed(gained)}"
     if lost:
@@ -141,26 +139,9 @@ def _fitting(nodes: Sequence[NodeChangeData]) -> Iterator[str]:
         yield f"{counted(rest, 'node')} more {'says' if rest == 1 else 'say'} something else"
 
 
-def _told_apart(before: NodeOutcomeData, after: NodeOutcomeData) -> tuple[str, str]:
+def _told_apart(before: Status, after: Status) -> tuple[str, str]:
     """What turns a node away on both sides: the plugins, or where that is the same one its words."""
     if before.plugin != after.plugin:
         return before.plugin or _NO_PLUGIN, after.plugin or _NO_PLUGIN
-    was, now = (f'"{", ".join(side.reasons)}"' for side in (before, after))
+    was, now = (f'"{side.message}"' for side in (before, after))
     return was, now
-
-
-def _scored_by(nodes: Sequence[NodeChangeData], among: Collection[str] = ()) -> list[str]:
-    """The plugins that score nodes differently on which the pod fits on both sides.
-
-    Among some nodes only where the pod fits on all of these on both sides: else that is what decides.
-    """
-    found: set[str] = set()
-    for change in nodes:
-        before, after = change.before, change.after
-        if before is None or after is None or not (before.fits and after.fits):
-            if change.name in among:
-                return []
-        else:
-            old, new = before.scores, after.scores
-            found |= {plugin for plugin in (*old, *new) if old.get(plugin, 0) != new.get(plugin, 0)}
-    return sorted(found)

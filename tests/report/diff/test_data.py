@@ -21,7 +21,6 @@ from kschedctl.report.diff.answer import SideAnswer, compare
 from kschedctl.report.diff.data import Diff, Part, PodChangeData, SideData, schema
 from kschedctl.report.diff.text import DiffView, document, group_alike
 from kschedctl.report.envelope import MissingData, Provenance, envelope
-from kschedctl.report.explain.answer import explanation
 from kschedctl.report.render.json import as_json
 from tests.builders import decide, make_cluster, make_node, make_pod
 from tests.report.printing import lines
@@ -36,14 +35,13 @@ FILLING = make_pod("filling", requests={"cpu": "2"}, node="full")
 OTHER = make_pod("other", requests={"cpu": "2"}, node="full")
 
 
-def provenance(cluster: Cluster, version: str = "1.36") -> Provenance:
-    return Provenance(release_choice=choose_release(version, "", ()), paths=("here",), n_pods=len(cluster.pods))
+def provenance(cluster: Cluster) -> Provenance:
+    return Provenance(release_choice=choose_release("1.36", "", ()), paths=("here",), n_pods=len(cluster.pods))
 
 
 def answered(cluster: Cluster, pod: Pod = POD, *, node_name: str = "", version: str = "1.36") -> SideAnswer:
-    rests_on = provenance(cluster, version)
-    decision = decide(pod, cluster, release=rests_on.release_choice.release)
-    return SideAnswer(explanation(decision, rests_on), node_name)
+    release = choose_release(version, "", ()).release
+    return SideAnswer(decide(pod, cluster, release=release), node_name)
 
 
 def on(nodes: Iterable[Any], *pods: Pod) -> SideAnswer:
@@ -72,7 +70,7 @@ CASES = {
         on([BIG]),
         on([SMALL]),
         (P.OUTCOME, P.WINNER, P.NODES, P.MESSAGE),
-        ("fits nowhere (before: goes to big)",),
+        ("fits nowhere (1 Insufficient cpu) (before: goes to big)",),
     ),
     "it fits now": (
         on([SMALL]),
@@ -180,7 +178,7 @@ def test_nothing_changes_between_a_cluster_and_itself(world: World) -> None:
 def _diff(changed: Iterable[PodChangeData]) -> Diff:
     cluster = make_cluster([BIG])
     side = SideData(**envelope(cluster, provenance(cluster)), config="")
-    return Diff(before=side, after=side, pods=9, changed=tuple(changed), nodes_gone=(), nodes_new=("big",))
+    return Diff(before=side, after=side, summary="", pods=9, changed=tuple(changed), nodes_gone=(), nodes_new=("big",))
 
 
 def test_schema_file_is_made_from_the_types(request: pytest.FixtureRequest) -> None:

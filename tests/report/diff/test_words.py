@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kschedctl.report.diff.data import OutcomeData, Part, SideOutcome
+from kschedctl.report.diff.nodes import NodeChanges
 from kschedctl.report.diff.words import describe
 
 
@@ -19,4 +20,4 @@ from kschedctl.report.diff.words import describe
 )
 def test_pod_that_is_not_tried(before: tuple[str, ...], after: tuple[str, ...], said: str) -> None:
     old, new = (OutcomeData(SideOutcome.GATED, nodes=nodes) for nodes in (before, after))
-    assert describe(old, new, (Part.WINNER,), ()) == (said,)
+    assert describe(old, new, (Part.WINNER,), NodeChanges(None, None)) == (said,)

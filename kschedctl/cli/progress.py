@@ -1,0 +1,66 @@
+"""How far a long command is, on a terminal: shown once it has lasted a second, and never in a pipe."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final, TypeVar
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+T = TypeVar("T")
+#: What is over sooner needs no word, in seconds.
+_PATIENCE: Final = 1.0
+
+
+def tracked(items: Collection[T], what: str) -> Iterator[T]:
+    """The items one by one, with a bar on standard error that says how many are done.
+
+    Parameters
+    ----------
+    items : collection
+        What is worked on.
+    what : str
+        What is done, such as ``comparing pods``.
+    """
+    if not sys.stderr.isatty():
+        yield from items
+        return
+    start = time.monotonic()
+    progress: Progress | None = None
+    try:
+        for done, item in enumerate(items):
+            if progress is None and time.monotonic() - start > _PATIENCE:
+                progress = _bar()
+                task = progress.add_task(what, total=len(items), completed=done)
+            if progress is not None:
+                progress.update(task, completed=done)
+            yield item
+    finally:
+        if progress is not None:
+            progress.stop()
+
+
+@contextmanager
+def busy(what: str) -> Iterator[None]:
+    """A word on standard error while something goes on of which nobody knows how long it takes."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(what):
+        yield
+
+
+def _bar() -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    progress = Progress(*columns, console=Console(stderr=True), transient=True)
+    progress.start()
+    return progress

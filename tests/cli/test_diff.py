@@ -1,0 +1,75 @@
+"""``diff``: who loses, pods that compete for the same room, and what the exit code tells of."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from kschedctl.cli.main import app
+from tests.builders import make_node, make_pod, write_snapshot
+
+OWNER = ("apps/v1", "ReplicaSet", "web")
+
+
+@pytest.fixture(scope="module")
+def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    nodes = [make_node("a", cpu="4"), make_node("b", cpu="4")]
+    pods = [
+        *(make_pod(f"web-{i}", requests={"cpu": "1"}, node="a", owner=OWNER, priority=i) for i in range(4)),
+        *(make_pod(f"old-{i}", requests={"cpu": "1"}, node="b") for i in range(2)),
+        make_pod("waits", requests={"cpu": "1"}),
+    ]
+    return write_snapshot(tmp_path_factory.mktemp("snapshot"), nodes, pods)
+
+
+def diff(snapshot: Path, *options: str) -> tuple[Any, int]:
+    done = CliRunner().invoke(app, ["diff", "--snapshot", str(snapshot), "-o", "json", *options])
+    return json.loads(done.stdout), done.exit_code
+
+
+def test_pods_that_lose_their_node_compete_for_what_is_left(snapshot: Path) -> None:
+    answer, code = diff(snapshot, "--drain", "a", "--all-pods")
+    lost = {pod["name"]: pod["after"]["nodes"] for pod in answer["changed"] if pod["parts"][0] == "place"}
+    # Two fit on b beside those that run there, the more important ones.
+    assert lost == {"web-3": ["b"], "web-2": ["b"], "web-1": [], "web-0": []}
+    assert answer["summary"].startswith("2 of 7 pods would fit nowhere, ")
+    assert [pod["name"] for pod in answer["changed"] if pod["worse"]] == ["web-0", "web-1"]
+    assert code == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        (["--cordon", "b"], 1),
+        (["--cordon", "b", "--exit-on", "worse"], 1),
+        (["--label", "b:disk=ssd"], 0),
+        (["--label", "b:disk=ssd", "--exit-on", "worse"], 0),
+        (["--apply", "more.yaml"], 1),
+        (["--apply", "more.yaml", "--exit-on", "worse"], 0),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_exit_code(options: list[str], code: int, snapshot: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(snapshot.parent)
+    offers = "{cpu: '64', memory: 64Gi, pods: 9}"
+    node = f"{{apiVersion: v1, kind: Node, metadata: {{name: more}}, status: {{allocatable: {offers}}}}}"
+    Path("more.yaml").write_text(node)
+    assert diff(snapshot, *options)[1] == code
+
+
+def test_a_score_that_moves_is_no_change_for_the_exit_code(snapshot: Path) -> None:
+    answer, code = diff(snapshot, "--kubernetes-version", "1.34", "--against-version", "1.36")
+    assert [pod["parts"] for pod in answer["changed"]] == [["scores"]]
+    assert code == 0
+
+
+def test_of_many_pods_the_nodes_of_the_first_of_each_kind_are_told(tmp_path: Path) -> None:
+    nodes = [make_node("a"), make_node("b")]
+    pods = [make_pod(f"p{i}", requests={"cpu": f"{i}m"}, labels={"app": str(i)}) for i in range(60)]
+    answer, _ = diff(write_snapshot(tmp_path, nodes, pods), "--cordon", "a")
+    told = [pod["nodes"] is not None for pod in answer["changed"]]
+    assert told == [True] + [False] * 59
