@@ -1,0 +1,84 @@
+"""Fresh cases: small random clusters, each with a pod to place, a module per theme; the same seed gives the same bytes.
+
+A case may use what only newer releases know: an older one ignores the fields, or cannot be asked. Rare states go round
+by the number of the case, so that 150 cases of a theme have each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, NamedTuple
+
+from conformance.generate.config import config
+from conformance.generate.devices import devices
+from conformance.generate.dra import dra
+from conformance.generate.features import features
+from conformance.generate.images import images
+from conformance.generate.interpod import interpod
+from conformance.generate.mixed import mixed
+from conformance.generate.newest import newest
+from conformance.generate.nodeaffinity import nodeaffinity
+from conformance.generate.ports import ports
+from conformance.generate.preemption import preemption
+from conformance.generate.resources import resources
+from conformance.generate.scene import Object, Scene
+from conformance.generate.sequence import sequence
+from conformance.generate.spread import spread
+from conformance.generate.start import start
+from conformance.generate.taints import taints
+from conformance.generate.volumes import volumes
+
+
+class Theme(NamedTuple):
+    """How the cases of a theme are made.
+
+    Attributes
+    ----------
+    make : callable
+        What is added to the cluster that it starts from.
+    pods : int or None
+        The most pods that it starts with; None for up to three on a node.
+    nodes : (int, int) or None
+        How many nodes; None for one to fourteen.
+    """
+
+    make: Callable[[Scene], None]
+    pods: int | None = None
+    nodes: tuple[int, int] | None = None
+
+
+THEMES: Final[Mapping[str, Theme]] = {
+    "resources": Theme(resources, pods=0),
+    "taints": Theme(taints),
+    "nodeaffinity": Theme(nodeaffinity),
+    "ports": Theme(ports, pods=6),
+    "images": Theme(images, pods=10),
+    "config": Theme(config, pods=12),
+    "features": Theme(features, pods=8),
+    "newest": Theme(newest, pods=6, nodes=(3, 9)),
+    "spread": Theme(spread, pods=8),
+    "interpod": Theme(interpod, pods=8),
+    "volumes": Theme(volumes, pods=5),
+    "preemption": Theme(preemption, pods=10),
+    "dra": Theme(dra, pods=6, nodes=(3, 8)),
+    "devices": Theme(devices, pods=6, nodes=(3, 8)),
+    "mixed": Theme(mixed, pods=12),
+    "sequence": Theme(sequence, pods=8, nodes=(3, 8)),
+}
+
+
+def case(theme: str, seed: int, number: int, n_nodes: int = 0) -> Object:
+    """One case of a theme."""
+    scene, how = Scene(theme, seed, number, n_nodes), THEMES[theme]
+    n_pods = None if how.pods is None else scene.between(0, how.pods)
+    start(scene, scene.between(*how.nodes) if how.nodes else None, n_pods)
+    how.make(scene)
+    if theme == "images" and scene.odds(0.25):
+        taints(scene)
+    return scene.case()
+
+
+def cases(theme: str, seed: int, count: int, n_nodes: int = 0) -> Iterator[Object]:
+    """The first cases of a theme and seed."""
+    for number in range(1, count + 1):
+        yield case(theme, seed, number, n_nodes)

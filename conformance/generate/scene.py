@@ -1,0 +1,283 @@
+"""A case while it is being made: the objects so far, and how new ones look when an API server returns them."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from typing import Any, Final
+
+from conformance.generate.chance import GI, MI, Chance
+
+#: A Kubernetes object, or a part of one.
+Object = dict[str, Any]
+
+ZONE: Final = "topology.kubernetes.io/zone"
+REGION: Final = "topology.kubernetes.io/region"
+HOST: Final = "kubernetes.io/hostname"
+GPU, FPGA, NIC = "example.com/gpu", "example.com/fpga", "vendor.io/nic"
+APPS: Final = ("web", "api", "db", "cache")
+NAMESPACES: Final = ("default", "prod", "team-a")
+
+_EPOCH: Final = datetime.datetime(2026, 1, 1)
+
+
+class Scene(Chance):
+    """One case.
+
+    What the scheduler leaves to chance is kept out, so that answers can be compared as a whole: start times differ
+    between the pods of a node, PersistentVolumes differ in size, an image has one size on every node.
+
+    Parameters
+    ----------
+    theme : str
+        The theme.
+    seed, number : int
+        Which case of it.
+    n_nodes : int
+        How many nodes; 0 for a handful.
+    """
+
+    def __init__(self, theme: str, seed: int, number: int, n_nodes: int = 0) -> None:
+        super().__init__(f"{theme}/{seed}/{number}/{n_nodes}")
+        self.id = f"{theme}-{seed}-{number:04d}"
+        self.theme, self.number, self.n_nodes = theme, number, n_nodes
+        self.nodes: list[Object] = []
+        self.pods: list[Object] = []
+        self.others: list[Object] = []
+        self.pod: Object = {}
+        self.sequence: list[Object] | None = None
+        self.profiles: list[Object] = []
+        self.gentle = theme == "mixed"  # themes that are mixed leave each other room
+        self.volume_sizes: set[int] = set()
+        self._clock = self._counter = 0
+
+    # Objects in general
+
+    def time(self, offset: int | None = None) -> str:
+        """A moment later than all before, or that many seconds after the beginning."""
+        if offset is None:
+            self._clock += self.between(1, 90)
+            offset = self._clock
+        return (_EPOCH + datetime.timedelta(seconds=offset)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    def name(self, stem: str) -> str:
+        """A name that no other object has."""
+        self._counter += 1
+        return f"{stem}-{self._counter}"
+
+    def meta(self, name: str, namespace: str | None = None, labels: Mapping[str, str] | None = None) -> Object:
+        """The metadata of an object."""
+        meta: Object = {"name": name, "uid": self.uid(), "creationTimestamp": self.time()}
+        meta["resourceVersion"] = str(1000 + self._clock)
+        if namespace is not None:
+            meta["namespace"] = namespace
+        if labels:
+            meta["labels"] = dict(labels)
+        return meta
+
+    def add(self, api_version: str, kind: str, meta: Object, **fields: Any) -> Object:
+        """Add an object that is neither a node nor a pod."""
+        found = {"apiVersion": api_version, "kind": kind, "metadata": meta, **fields}
+        self.others.append(found)
+        return found
+
+    def find(self, kind: str) -> list[Object]:
+        """The added objects of a kind."""
+        return [found for found in self.others if found["kind"] == kind]
+
+    def namespace(self, name: str, labels: Mapping[str, str] | None = None) -> Object:
+        """A namespace, made where it does not exist."""
+        for found in self.find("Namespace"):
+            if found["metadata"]["name"] == name:
+                return found
+        meta = self.meta(name, labels={"kubernetes.io/metadata.name": name, **(labels or {})})
+        return self.add("v1", "Namespace", meta, spec={"finalizers": ["kubernetes"]}, status={"phase": "Active"})
+
+    # Nodes
+
+    def node(self, name: str, cpu: int = 4000, memory: int = 8 * GI, labels: Mapping[str, str] | None = None) -> Object:
+        """Add a node with that many thousandths of a core and bytes."""
+        architecture = self.weighted((4, "amd64"), (1, "arm64"))
+        meta = self.meta(
+            name, labels={"kubernetes.io/os": "linux", "kubernetes.io/arch": architecture, **(labels or {})}
+        )
+        room = {"pods": "110", "ephemeral-storage": "100Gi"}
+        allocatable = {"cpu": self.cpu(cpu), "memory": self.memory(memory), **room}
+        capacity = {"cpu": str(-(-cpu // 1000)), "memory": self.memory(memory + 256 * MI), **room}
+        beat = {"lastHeartbeatTime": self.time(0), "lastTransitionTime": self.time(0)}
+        ready = {"type": "Ready", "status": "True", "reason": "KubeletReady", **beat}
+        address = {"type": "InternalIP", "address": f"10.0.0.{len(self.nodes) % 250 + 1}"}
+        status = {"capacity": capacity, "allocatable": allocatable, "conditions": [ready], "addresses": [address]}
+        found: Object = {"apiVersion": "v1", "kind": "Node", "metadata": meta, "spec": {}, "status": status}
+        self.nodes.append(found)
+        return found
+
+    def offer(self, node: Object, resource: str, quantity: str) -> None:
+        """Let a node have a resource."""
+        node["status"]["allocatable"][resource] = node["status"]["capacity"][resource] = quantity
+
+    def node_names(self) -> list[str]:
+        """The names of all nodes."""
+        return [node["metadata"]["name"] for node in self.nodes]
+
+    def any_node(self) -> str:
+        """The name of a node."""
+        return self.pick(*self.node_names())
+
+    def taint_some(self, key: str = "dedicated", effect: str = "NoSchedule") -> None:
+        """Put a taint on a few nodes: another reason to refuse them."""
+        for node in self.some(self.nodes, 1, 3):
+            taints = [taint for taint in node["spec"].get("taints", ()) if taint["key"] != key]
+            node["spec"]["taints"] = [*taints, {"key": key, "effect": effect}]
+
+    # Pods
+
+    def container(
+        self, name: str = "c", cpu: int | None = None, memory: int | None = None, image: str | None = None
+    ) -> Object:
+        """A container with requests in thousandths of a core and bytes."""
+        requests = {} if cpu is None else {"cpu": self.cpu(cpu)}
+        if memory is not None:
+            requests["memory"] = self.memory(memory)
+        return {
+            "name": name,
+            "image": image or f"registry.example.com/{name}:v1",
+            "imagePullPolicy": "IfNotPresent",
+            "resources": {"requests": requests} if requests else {},
+            "terminationMessagePath": "/dev/termination-log",
+            "terminationMessagePolicy": "File",
+        }
+
+    def new_pod(
+        self,
+        name: str,
+        namespace: str = "default",
+        labels: Mapping[str, str] | None = None,
+        *,
+        node: str | None = None,
+        priority: int = 0,
+        containers: list[Object] | None = None,
+    ) -> Object:
+        """A pod, running where a node is given."""
+        seconds = {"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
+        spec: Object = {
+            "containers": containers or [self.container()],
+            "restartPolicy": "Always",
+            "terminationGracePeriodSeconds": 30,
+            "dnsPolicy": "ClusterFirst",
+            "serviceAccountName": "default",
+            "schedulerName": "default-scheduler",
+            "enableServiceLinks": True,
+            "securityContext": {},
+            "priority": priority,
+            "preemptionPolicy": "PreemptLowerPriority",
+            "tolerations": [{"key": f"node.kubernetes.io/{key}", **seconds} for key in ("not-ready", "unreachable")],
+        }
+        status: Object = {"phase": "Running" if node else "Pending", "qosClass": "Burstable"}
+        meta = self.meta(name, namespace, labels)
+        if node:
+            spec["nodeName"] = node
+            status["startTime"] = since = self.time()
+            conditions = [
+                (kind, {"lastProbeTime": None, "lastTransitionTime": since}) for kind in ("PodScheduled", "Ready")
+            ]
+            status["conditions"] = [{"type": kind, "status": "True", **times} for kind, times in conditions]
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec, "status": status}
+
+    def add_pod(
+        self,
+        stem: str,
+        namespace: str = "default",
+        labels: Mapping[str, str] | None = None,
+        *,
+        node: str | None = None,
+        priority: int = 0,
+        cpu: int | None = 50,
+        memory: int | None = 32 * MI,
+    ) -> Object:
+        """Add another pod than the one to place."""
+        containers = [self.container(cpu=cpu, memory=memory)]
+        pod = self.new_pod(self.name(stem), namespace, labels, node=node, priority=priority, containers=containers)
+        self.namespace(namespace)
+        self.pods.append(pod)
+        return pod
+
+    def on(self, node: str) -> list[Object]:
+        """The pods of a node."""
+        return [pod for pod in self.pods if pod["spec"].get("nodeName") == node]
+
+    def terminate(self, pod: Object, *, preempted: bool = False) -> None:
+        """Let a pod be on its way out."""
+        pod["metadata"] |= {"deletionTimestamp": self.time(), "deletionGracePeriodSeconds": 30}
+        if preempted:
+            pod["status"].setdefault("conditions", []).append(
+                {
+                    "type": "DisruptionTarget",
+                    "status": "True",
+                    "reason": "PreemptionByScheduler",
+                    "message": "default-scheduler: preempting to accommodate a higher priority pod",
+                    "lastTransitionTime": self.time(),
+                }
+            )
+
+    def finish(self, pod: Object) -> None:
+        """Let a pod have run."""
+        pod["status"]["phase"] = self.pick("Succeeded", "Failed")
+
+    def labels(self) -> dict[str, str]:
+        """Labels of a pod: seldom none."""
+        labels = {"app": self.pick(*APPS)}
+        for chance, key, values in (
+            (0.5, "tier", "front back"),
+            (0.4, "version", "v1 v2"),
+            (0.3, "pod-template-hash", "aaa bbb"),
+        ):
+            if self.odds(chance):
+                labels[key] = self.pick(*values.split())
+        return {} if self.odds(0.03) else labels
+
+    # Configuration
+
+    def profile(self, name: str | None = None) -> Object:
+        """A profile of the configuration, the pod's own without a name; made where there is none."""
+        name = name or self.pod["spec"]["schedulerName"]
+        for profile in self.profiles:
+            if profile["schedulerName"] == name:
+                return profile
+        profile = {"schedulerName": name}
+        self.profiles.append(profile)
+        return profile
+
+    def plugin_args(self, plugin: str, **args: Any) -> None:
+        """Give a plugin arguments."""
+        entries = self.profile().setdefault("pluginConfig", [])
+        for entry in entries:
+            if entry["name"] == plugin:
+                entry["args"].update(args)
+                return
+        entries.append({"name": plugin, "args": args})
+
+    def plugins(self, point: str, which: str) -> list[Object]:
+        """The list of enabled or disabled plugins at an extension point."""
+        found: list[Object] = self.profile().setdefault("plugins", {}).setdefault(point, {}).setdefault(which, [])
+        return found
+
+    def disable(self, point: str, *names: str) -> None:
+        """Take plugins out of an extension point."""
+        disabled = self.plugins(point, "disabled")
+        disabled += [{"name": name} for name in names if {"name": name} not in disabled]
+
+    def case(self) -> Object:
+        """The case."""
+        self.namespace(self.pod["metadata"]["namespace"])
+        if any("runtimeClassName" in pod["spec"] for pod in [*self.pods, self.pod, *(self.sequence or ())]):
+            self.add("node.k8s.io/v1", "RuntimeClass", self.meta("kata"), handler="kata")
+        objects = [*self.nodes, *self.pods, *self.others]
+        # Features that run more than once may make an object of one name again; the last one counts.
+        named = {(o["kind"], o["metadata"].get("namespace"), o["metadata"]["name"]): o for o in objects}
+        case: Object = {"id": self.id, "objects": list(named.values())}
+        case |= {"pod": self.pod} if self.sequence is None else {"pods": self.sequence}
+        if self.profiles:
+            header = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+            case["config"] = {**header, "profiles": self.profiles}
+        return case
