@@ -1,10 +1,10 @@
 JOBS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help check lint types layers test golden gaps decisions bench
+.PHONY: help check lint types layers test golden gaps parity conformance decisions bench
 
 help:  ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 check: lint types layers test  ## Everything that CI runs
 
@@ -22,10 +22,17 @@ test:  ## Tests in parallel, with coverage
 	python -m pytest -n $(JOBS) --cov --cov-report=term:skip-covered
 
 golden:  ## Write what commands print into README and the golden files anew; review the diff
-	python -m pytest --rewrite-golden tests/docs tests/cli
+	python -m pytest --rewrite-golden tests/docs tests/cli tests/conformance/test_parity.py
 
 gaps:  ## Write the list of recorded answers that are not equal anew; review the diff
 	python -m tests.conformance --rewrite-gaps
+
+parity:  ## Write docs/parity.md and the totals in README anew
+	python -m conformance parity
+
+conformance:  ## Ask the real scheduler: RELEASE=1.37 [SEED=1] [THEME=spread] [COUNT=150] [SHRINK=1]; needs Go
+	python -m conformance compare --release $(or $(RELEASE),$(error say which: make conformance RELEASE=1.36)) $(if $(SEED),--seed $(SEED)) $(if $(THEME),--theme $(THEME)) \
+	  $(if $(COUNT),--count $(COUNT)) $(if $(SHRINK),--shrink $(SHRINK))
 
 decisions:  ## Every decision over fixtures/ that differs from the last commit (or REV=...)
 	python -m tools.decisions $(REV)

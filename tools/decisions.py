@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def _compare(revision: str) -> None:
-    from tests.conformance.comparison import differences
+    from conformance.comparison import differences
 
     with tempfile.TemporaryDirectory() as folder:
         command = ["git", "archive", revision, "kschedctl"]

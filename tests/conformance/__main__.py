@@ -6,13 +6,13 @@ import argparse
 import json
 from collections import Counter
 
+from conformance import gaps
+from conformance.comparison import PARTS, differences
+from conformance.recordings import cases, compared, our_answer, our_decision, recorded_answers, themes
 from kschedctl.errors import KschedctlError
 from kschedctl.plugins.registry import IN_TREE_PLUGINS
 from kschedctl.releases.release import RELEASES
 from kschedctl.scheduler.cases import Case
-from tests.conformance import gaps
-from tests.conformance.comparison import PARTS, differences
-from tests.conformance.recordings import cases, compared, our_answer, our_decision, recorded_answers, themes
 
 
 def main() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.comparison import differences
+from conformance.comparison import differences
 
 RECORDED: dict[str, Any] = {
     "id": "x",
@@ -61,3 +61,38 @@ def test_order_of_victims_counts() -> None:
 def test_only_the_error_counts_where_the_scheduler_gave_up() -> None:
     assert differences({"error": "a text"}, {"error": "another", "best": ["a"]}) == {}
     assert differences({"error": "a text", "best": ["a"]}, {}) == {"error": "recorded true, ours false"}
+
+
+ATTEMPTS: list[dict[str, Any]] = [
+    {"pod": "d/a", "message": "0/1", "nominated": "n", "victims": ["d/y", "d/x"]},
+    {"pod": "d/a", "node": "n"},
+]
+SEQUENCE: dict[str, Any] = {"id": "s", "attempts": ATTEMPTS, "pods": {"d/a": "n"}, "gated": ["d/c", "d/b"]}
+
+
+@pytest.mark.parametrize(
+    ("ours", "expected"),
+    [
+        pytest.param({}, {}, id="the same"),
+        pytest.param({"gated": ["d/b", "d/c"]}, {}, id="gated pods in another order"),
+        pytest.param({"nominations": {"d/a": "n"}}, {}, id="nominations are for information"),
+        pytest.param(
+            {"attempts": [{**ATTEMPTS[0], "victims": ["d/x", "d/y"]}, ATTEMPTS[1]]},
+            {},
+            id="victims of one attempt as a set",
+        ),
+        pytest.param(
+            {"attempts": [ATTEMPTS[0], {"pod": "d/a", "node": "m"}]},
+            {"attempts": '[1].node: recorded "n", ours "m"'},
+            id="the first attempt that differs is named",
+        ),
+        pytest.param(
+            {"attempts": ATTEMPTS[:1]},
+            {"attempts": '[1]: recorded {"pod": "d/a", "node": "n"}, ours null'},
+            id="an attempt that is missing",
+        ),
+        pytest.param({"pods": {"d/a": ""}}, {"pods": 'd/a: recorded "n", ours ""'}, id="where a pod is in the end"),
+    ],
+)
+def test_sequences(ours: dict[str, Any], expected: dict[str, str]) -> None:
+    assert differences(SEQUENCE, SEQUENCE | ours) == expected

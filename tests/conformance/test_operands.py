@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from conformance.recordings import cases, our_decision
 from kschedctl.framework.status import Reason
 from kschedctl.plugins.node_affinity import REASON_ENFORCED
 from kschedctl.releases.release import LATEST
 from tests.builders import told
-from tests.conformance.recordings import cases, our_decision
 
 
 def reasons_in(theme: str) -> Iterator[tuple[str, Reason]]:

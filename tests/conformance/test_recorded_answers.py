@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from conformance import gaps
+from conformance.comparison import PARTS, differences
+from conformance.recordings import cases, compared, themes
 from kschedctl.releases.release import RELEASES
-from tests.conformance import gaps
-from tests.conformance.comparison import PARTS, differences
-from tests.conformance.recordings import cases, compared, themes
 
 GAPS = gaps.read()
 SHOWN = 10

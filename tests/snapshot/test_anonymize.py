@@ -11,6 +11,7 @@ from typing import Any, get_args, get_origin
 import msgspec
 import pytest
 
+from conformance.recordings import cases, themes
 from kschedctl.api.core import Condition, Node, QuantityText, Taint
 from kschedctl.api.defaults import default_pod
 from kschedctl.api.kinds import KINDS, kind_type
@@ -28,7 +29,6 @@ from kschedctl.snapshot.capture_files import write_capture
 from kschedctl.snapshot.rewriting import structs_in
 from kschedctl.snapshot.summary import ReadSummary
 from tests.builders import make_node, make_object, make_pod
-from tests.conformance.recordings import cases, themes
 
 #: Every so many of the recorded cases are looked at.
 _STEP = 12

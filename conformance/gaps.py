@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-PATH: Final = Path(__file__).with_name("gaps.toml")
+PATH: Final = Path(__file__).parents[1] / "tests" / "conformance" / "gaps.toml"
 
 _HEADER: Final = """\
 # Recorded answers that are not equal yet. A case that is listed and equal, or differs in other parts, fails the run.

@@ -11,15 +11,15 @@ from typing import Any, Final
 
 import msgspec
 
+from conformance.comparison import Answer
 from kschedctl.errors import KschedctlError
 from kschedctl.plugins.registry import in_tree_registry
 from kschedctl.releases.release import RELEASES, Release
 from kschedctl.report.batch.answer import answer
 from kschedctl.scheduler.cases import Case, decide
 from kschedctl.scheduler.decision import Decision
-from tests.conformance.comparison import Answer
 
-RECORDINGS: Final = Path(__file__).parents[2] / "fixtures" / "conformance"
+RECORDINGS: Final = Path(__file__).parents[1] / "fixtures" / "conformance"
 _decoder = msgspec.json.Decoder(Case)
 
 
@@ -34,9 +34,14 @@ def cases(theme: str) -> tuple[Case, ...]:
     return tuple(map(_decoder.decode, _lines(RECORDINGS / "cases" / f"{theme}.jsonl.gz")))
 
 
+def has_answers(theme: str, version: str) -> bool:
+    """Whether a release has recorded answers to a theme."""
+    return _answers(theme, version).exists()
+
+
 def recorded_answers(theme: str, version: str) -> dict[str, Any]:
     """The recorded answers of a release to a theme, by case."""
-    lines = _lines(RECORDINGS / "answers" / f"v{version}" / f"{theme}.jsonl.gz")
+    lines = _lines(_answers(theme, version))
     return {found["id"]: found for found in map(json.loads, lines)}
 
 
@@ -54,10 +59,15 @@ def our_decision(case: Case, release: Release) -> Decision:
 
 
 def compared(theme: str, version: str) -> Iterator[tuple[Case, Answer, Answer]]:
-    """Every case of a theme with the recorded answer of a release and ours."""
+    """Every case of a theme that a release has a recorded answer to, with that answer and ours."""
     recorded = recorded_answers(theme, version)
     for case in cases(theme):
-        yield case, recorded[case.id], our_answer(case, RELEASES[version])
+        if case.id in recorded:
+            yield case, recorded[case.id], our_answer(case, RELEASES[version])
+
+
+def _answers(theme: str, version: str) -> Path:
+    return RECORDINGS / "answers" / f"v{version}" / f"{theme}.jsonl.gz"
 
 
 def _lines(path: Path) -> list[bytes]:

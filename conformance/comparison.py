@@ -46,14 +46,34 @@ PARTS: Final[Mapping[str, Callable[[Answer], object]]] = {
     "error": lambda answer: bool(answer.get("error")),
 }
 
+_ATTEMPT: Final = ("pod", "node", "message", "nominated", "victims")
+
+
+def _attempts(answer: Answer) -> object:
+    """What each attempt came to, in order; the victims of one are evicted together."""
+    return [
+        {name: sorted(made[name]) if name == "victims" else made[name] for name in _ATTEMPT if made.get(name)}
+        for made in answer.get("attempts", ())
+    ]
+
+
+#: The same for an answer to a sequence of pods.
+SEQUENCE_PARTS: Final[Mapping[str, Callable[[Answer], object]]] = {
+    "attempts": _attempts,
+    "pods": lambda answer: answer.get("pods", {}),
+    "gated": lambda answer: sorted(answer.get("gated", ())),
+    "error": PARTS["error"],
+}
+
 
 def differences(recorded: Answer, ours: Answer, names: tuple[str, str] = ("recorded", "ours")) -> dict[str, str]:
     """The parts that differ, each with its first difference in words; ``names`` are what the two sides are called.
 
     Where the scheduler gave up with an error, the rest of its answer means nothing and only the error is compared.
     """
-    parts = ["error"] if recorded.get("error") else list(PARTS)
-    pairs = {part: (PARTS[part](recorded), PARTS[part](ours)) for part in parts}
+    known = SEQUENCE_PARTS if "attempts" in recorded else PARTS
+    parts = ["error"] if recorded.get("error") else list(known)
+    pairs = {part: (known[part](recorded), known[part](ours)) for part in parts}
     return {part: _first_difference(want, got, names) for part, (want, got) in pairs.items() if want != got}
 
 
@@ -63,6 +83,12 @@ def _first_difference(recorded: object, ours: object, names: tuple[str, str], pa
         for key in sorted({*recorded, *ours}):
             if recorded.get(key) != ours.get(key):
                 return _first_difference(recorded.get(key), ours.get(key), names, f"{path}.{key}" if path else key)
+    if isinstance(recorded, list) and isinstance(ours, list) and isinstance(next(iter(recorded), None), dict):
+        at = next(
+            (i for i, (a, b) in enumerate(zip(recorded, ours, strict=False)) if a != b), min(len(recorded), len(ours))
+        )
+        pair = [side[at] if at < len(side) else None for side in (recorded, ours)]
+        return _first_difference(pair[0], pair[1], names, f"{path}[{at}]")
     where = f"{path}: " if path else ""
     return f"{where}{names[0]} {_short(recorded)}, {names[1]} {_short(ours)}"
 

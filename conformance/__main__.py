@@ -1,0 +1,15 @@
+"""How close we are to the real kube-scheduler, and where not: python -m conformance --help."""
+
+from __future__ import annotations
+
+import sys
+
+from conformance.cli import main
+from kschedctl.errors import KschedctlError
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KschedctlError as error:
+        print(f"conformance: {error}", file=sys.stderr)
+        sys.exit(2)

@@ -1,0 +1,196 @@
+"""The commands: build, generate, record, compare, shrink, coverage and parity."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import yaml
+
+from conformance import coverage, generate, jsonlines, parity, recordings
+from conformance.asking import Judge, Side, ours
+from conformance.builds import build, versions
+from conformance.differing import Difference, compared, difference
+from conformance.jsonlines import Object
+from conformance.recording import record
+from conformance.shrink import shrink
+from kschedctl.errors import InputError
+from kschedctl.releases.release import RELEASES
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; the exit code is 1 where the two sides differ."""
+    args = _parser().parse_args(arguments)
+    status: int = args.run(args)
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m conformance", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def command(name: str, run: object, text: str, *, cases: bool = False) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, help=text, description=text)
+        sub.set_defaults(run=run)
+        if cases:
+            sub.add_argument("--release", required=True, choices=[*versions()])
+            _add_choice_of_cases(sub)
+        return sub
+
+    sub = command("build", _build, "Build the judge for a release and print its path.")
+    sub.add_argument("release", choices=[*versions()])
+    sub = command("generate", _generate, "Write fresh cases.")
+    sub.add_argument("--theme", action="append", choices=[*generate.THEMES], help="repeatable; all without it")
+    sub.add_argument("--seed", type=int, default=1)
+    sub.add_argument("--count", type=int, default=150, help="cases per theme (150)")
+    sub.add_argument("--nodes", type=int, default=0, help="clusters of this many nodes instead of a handful")
+    sub.add_argument("--to", type=Path, required=True, metavar="DIR", help="DIR/THEME.jsonl.gz")
+    sub = command("record", _record, "Write what the judge answers, without what hangs on chance.", cases=True)
+    sub.add_argument("--to", type=Path, metavar="DIR", help="where; for recorded cases their own place without it")
+    sub = command("compare", _compare, "Hold our answers against the judge's.", cases=True)
+    sub.add_argument("--other", choices=[*versions()], help="the judge of this release instead of ours: what changed")
+    sub.add_argument("--show", type=int, default=5, metavar="N", help="print N differing cases of each theme (5)")
+    sub.add_argument("--shrink", type=int, default=0, metavar="N", help="cut N of them down first (0)")
+    sub.add_argument("--seconds", type=float, default=float("inf"), help="begin no further theme after this time")
+    sub.add_argument("--to", type=Path, metavar="DIR", help="write the cases that differ there, shrunk or not")
+    sub = command("shrink", _shrink, "Cut a case down to what makes the two sides differ.")
+    sub.add_argument("file", type=Path, help="a file of cases (.jsonl, .jsonl.gz)")
+    sub.add_argument("--case", metavar="ID", help="which; the first without it")
+    sub.add_argument("--release", required=True, choices=[*RELEASES], help="whose rules we answer by")
+    sub.add_argument("--against", choices=[*RELEASES], help="our own rules of another release as the judge, without Go")
+    sub = command("coverage", coverage.run, "Say which of the scheduler's reasons a set of answers has.")
+    sub.add_argument("files", nargs="+", type=Path, help="files of answers")
+    sub.add_argument("--release", required=True, choices=[*versions()])
+    sub.add_argument("--missing", action="store_true", help="only the reasons that no answer has; exit code 1 if any")
+    sub = command("parity", parity.run, "Write docs/parity.md and the line in README anew.")
+    sub.add_argument("--check", action="store_true", help="only say whether they are up to date")
+    return parser
+
+
+def _add_choice_of_cases(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("--theme", action="append", help="only this theme (repeatable)")
+    sub.add_argument("--seed", type=int, help="fresh cases of this seed; the recorded ones without it")
+    sub.add_argument("--count", type=int, default=150, help="fresh cases per theme (150)")
+
+
+def _themes(args: argparse.Namespace) -> Iterator[tuple[str, list[Object]]]:
+    """The chosen cases, by theme."""
+    known = [*generate.THEMES] if args.seed is not None else recordings.themes()
+    for theme in args.theme or known:
+        if theme not in known:
+            raise InputError(f"there is no theme {theme}; there are {', '.join(known)}")
+        if args.seed is None:
+            cases = list(jsonlines.read(recordings.RECORDINGS / "cases" / f"{theme}.jsonl.gz"))
+        else:
+            cases = list(generate.cases(theme, args.seed, args.count))
+        yield theme, cases
+
+
+def _build(args: argparse.Namespace) -> int:
+    print(build(args.release))
+    return 0
+
+
+def _generate(args: argparse.Namespace) -> int:
+    for theme in args.theme or generate.THEMES:
+        path = args.to / f"{theme}.jsonl.gz"
+        n = jsonlines.write(path, generate.cases(theme, args.seed, args.count, args.nodes))
+        print(f"{path}: {n} cases")
+    return 0
+
+
+def _record(args: argparse.Namespace) -> int:
+    if args.seed is not None and args.to is None:
+        raise InputError("answers to fresh cases need a place", hint="add --to DIR")
+    with Judge(build(args.release)) as judge:
+        for theme, cases in _themes(args):
+            found = list(record(cases, judge))
+            folder = args.to or recordings.RECORDINGS
+            if args.to is not None:
+                jsonlines.write(folder / "cases" / f"{theme}.jsonl.gz", (case for case, _ in found))
+            path = folder / "answers" / f"v{args.release}" / f"{theme}.jsonl.gz"
+            jsonlines.write(path, (said for _, said in found))
+            print(f"{path}: {len(found)} answers to {len(cases)} cases")
+    return 0
+
+
+def _compare(args: argparse.Namespace) -> int:
+    with contextlib.ExitStack() as running:
+        judge = running.enter_context(Judge(build(args.release)))
+        if args.other:
+            side: Side = running.enter_context(Judge(build(args.other)))
+        else:
+            _refuse_unknown(args.release)
+            side = ours(args.release)
+        return _compare_themes(args, judge, side)
+
+
+def _refuse_unknown(release: str) -> None:
+    if release not in RELEASES:
+        raise InputError(f"kschedctl has no rules of {release}; it has {', '.join(RELEASES)}")
+
+
+def _compare_themes(args: argparse.Namespace, judge: Judge, side: Side) -> int:
+    n_unexplained, started = 0, time.monotonic()
+    for theme, cases in _themes(args):
+        head = f"{args.release} {theme:12}"
+        if time.monotonic() - started > args.seconds:
+            print(f"{head} not begun: {args.seconds:.0f} seconds have passed")
+            continue
+        if any("pods" in case for case in cases):
+            print(f"{head} not compared: one pod at a time is decided")
+            continue
+        results = [found for _, found in compared(cases, judge, side)]
+        differing = [found for found in results if found is not None]
+        unexplained = [found for found in differing if not found.not_modelled]
+        n_unexplained += len(unexplained)
+        print(f"{head} {_summary(len(results), differing, len(unexplained))}".rstrip(), flush=True)
+        shrunk = [shrink(found, judge, side) for found in unexplained[: args.shrink]]
+        for found in [*shrunk, *unexplained[args.shrink : args.show]]:
+            print(described(found, whole=args.shrink > 0), flush=True)
+        if args.to is not None and unexplained:
+            left = [found.case for found in [*shrunk, *unexplained[args.shrink :]]]
+            jsonlines.write(args.to / f"v{args.release}-{theme}.jsonl", left)
+    return 1 if n_unexplained else 0
+
+
+def _summary(n_cases: int, differing: list[Difference], n_unexplained: int) -> str:
+    """How many of a theme's cases are equal, and in which parts the others differ."""
+    parts = Counter(part for found in differing for part in found.parts)
+    worst = ", ".join(f"{part} {n}" for part, n in parts.most_common())
+    n_said = len(differing) - n_unexplained
+    said = f", {n_said} not modelled" if n_said else ""
+    return f"{n_cases - len(differing):4} of {n_cases} equal{said}  {worst}"
+
+
+def _shrink(args: argparse.Namespace) -> int:
+    case = next((c for c in jsonlines.read(args.file) if args.case in (None, c["id"])), None)
+    if case is None:
+        raise InputError(f"{args.file} has no case {args.case}")
+    side = ours(args.release)
+    if args.against:
+        return _print_shrunk(case, ours(args.against), side)
+    with Judge(build(args.release)) as judge:
+        return _print_shrunk(case, judge, side)
+
+
+def _print_shrunk(case: Object, judge: Side, side: Side) -> int:
+    found = difference(case, judge(case), side(case))
+    if found is None:
+        print(f"{case['id']}: equal")
+        return 0
+    print(described(shrink(found, judge, side), whole=True))
+    return 1
+
+
+def described(found: Difference, *, whole: bool) -> str:
+    """A difference to read: what differs and, on request, the case itself."""
+    lines = [f"{found.case['id']} {part}: {text}" for part, text in found.parts.items()]
+    if whole:
+        case = {name: value for name, value in found.case.items() if name != "id"}
+        lines.append(yaml.safe_dump(case, sort_keys=False, default_flow_style=None, width=120).rstrip())
+    return "\n".join(lines)

@@ -1,0 +1,33 @@
+"""Files of cases and answers: one JSON object a line, compressed where the name ends in ``.gz``."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+#: A case or an answer, as it is written.
+Object = dict[str, Any]
+
+
+def read(path: Path) -> Iterator[Object]:
+    """The objects of a file in their order."""
+    data = path.read_bytes()
+    text = gzip.decompress(data) if path.suffix == ".gz" else data
+    yield from (json.loads(line) for line in text.splitlines() if line.strip())
+
+
+def write(path: Path, objects: Iterable[Object]) -> int:
+    """Write objects to a file, the same bytes for the same objects; the number of lines is returned."""
+    lines = [line(found) for found in objects]
+    text = "".join(lines).encode()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(gzip.compress(text, mtime=0) if path.suffix == ".gz" else text)
+    return len(lines)
+
+
+def line(found: Object) -> str:
+    """One object as a line."""
+    return json.dumps(found, separators=(",", ":"), ensure_ascii=False) + "\n"

@@ -1,0 +1,129 @@
+"""The parity page: for every release and theme how many recorded answers ours equal, from the recordings and the gaps.
+
+That the list of gaps is true is what ``tests/conformance/test_recorded_answers.py`` checks; this page only counts it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from conformance import gaps, recordings
+from conformance.builds import versions
+from kschedctl.releases.release import RELEASES
+
+ROOT: Final = Path(__file__).parents[1]
+PAGE: Final = ROOT / "docs" / "parity.md"
+README: Final = ROOT / "README.md"
+_LINE: Final = re.compile(r"(<!-- parity -->\n).*?(<!-- /parity -->)", re.DOTALL)
+
+
+class Count(NamedTuple):
+    """The cases of a release and theme: how many have an answer, and how many of these are not equal yet."""
+
+    release: str
+    theme: str
+    cases: int
+    gaps: int
+
+
+def counts() -> list[Count]:
+    """What is recorded for the releases that we have rules of."""
+    listed = Counter((gap.release, gap.theme) for gap in gaps.read() for _ in gap.cases)
+    return [
+        Count(release, theme, len(recordings.recorded_answers(theme, release)), listed[release, theme])
+        for release in RELEASES
+        for theme in recordings.themes()
+        if recordings.has_answers(theme, release)
+    ]
+
+
+def line(found: Iterable[Count]) -> str:
+    """The totals in one sentence."""
+    found = list(found)
+    total, differing = sum(one.cases for one in found), sum(one.gaps for one in found)
+    releases = ", ".join(dict.fromkeys(one.release for one in found))
+    return (
+        f"{total - differing:,} of {total:,} recorded answers of the real kube-scheduler ({releases}) are equal, to "
+        "the last score and the last word: [parity](docs/parity.md)."
+    )
+
+
+def page(found: Sequence[Count]) -> str:
+    """The whole page."""
+    releases = list(dict.fromkeys(one.release for one in found))
+    cells = {(one.release, one.theme): _cell(one) for one in found}
+    rows = [
+        [theme, *(cells.get((release, theme), "") for release in releases)]
+        for theme in dict.fromkeys(one.theme for one in found)
+    ]
+    totals = [_cell(_total([one for one in found if one.release == release])) for release in releases]
+    known = versions()
+    heads = ["theme", *(f"{release} ({known[release]})" if release in known else release for release in releases)]
+    return "\n".join(
+        [
+            "# Parity with kube-scheduler",
+            "",
+            "How many answers of the real scheduler, recorded from its own framework, ours equal: the verdict of every",
+            "plugin on every node, every score, the nodes that it can choose, the victims, and the text of the event.",
+            "A theme is a set of random clusters about one matter. `python -m conformance parity` writes this page.",
+            "",
+            *_table([*heads], [*rows, ["**all**", *(f"**{total}**" for total in totals)]]),
+            "",
+            "## What is not equal yet",
+            "",
+            *_gaps(),
+            "",
+        ]
+    )
+
+
+def _cell(one: Count) -> str:
+    return f"{one.cases - one.gaps} of {one.cases}"
+
+
+def _total(found: Sequence[Count]) -> Count:
+    return Count("", "", sum(one.cases for one in found), sum(one.gaps for one in found))
+
+
+def _table(heads: list[str], rows: Iterable[list[str]], n_texts: int = 1) -> list[str]:
+    """A table whose columns but the first so many are numbers."""
+    lines = [heads, [*["---"] * n_texts, *["---:"] * (len(heads) - n_texts)], *rows]
+    return [f"| {' | '.join(row)} |" for row in lines]
+
+
+def _gaps() -> list[str]:
+    """The listed gaps, by what they wait for."""
+    listed = gaps.read()
+    if not listed:
+        return ["Every recorded answer is equal."]
+    waiting = Counter((gap.needs, gap.release, gap.theme) for gap in listed for _ in gap.cases)
+    rows = [[needs, release, theme, str(n)] for (needs, release, theme), n in sorted(waiting.items())]
+    return [
+        *_table(["waits for", "release", "theme", "cases"], rows, 3),
+        "",
+        "Which cases, and in which parts they differ: [gaps.toml](../tests/conformance/gaps.toml).",
+    ]
+
+
+def with_line(readme: str, text: str) -> str:
+    """README with the totals between its markers, where it has them."""
+    return _LINE.sub(lambda found: f"{found[1]}{text}\n{found[2]}", readme)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write page and line anew, or say whether they are up to date."""
+    found = counts()
+    readme = README.read_text()
+    made = {PAGE: page(found), README: with_line(readme, line(found))}
+    stale = [path for path, text in made.items() if not path.exists() or path.read_text() != text]
+    for path in stale:
+        if not args.check:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(made[path])
+        print(f"{path.relative_to(ROOT)}: {'out of date' if args.check else 'written'}")
+    return 1 if args.check and stale else 0

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from conformance.asking import Judge, ours
+from conformance.differing import compared
+from conformance.jsonlines import Object
+from conformance.recording import follows, record, with_choices
+
+#: A program that answers as the judge does: what it should do stands in the case.
+PROGRAM = """
+import json, os, sys
+for text in sys.stdin:
+    case = json.loads(text)
+    if case.get("crash"):
+        os.write(2, b"panic: a nil pointer\\ngoroutine 1\\n")
+        os._exit(2)
+    answer = {"id": case["id"], "best": [os.urandom(8).hex() if case.get("chance") else "a"]}
+    print(json.dumps({"id": case["id"], "unknown": "no such kind"} if case.get("unknown") else answer), flush=True)
+"""
+
+
+@pytest.fixture
+def judge() -> Iterator[Judge]:
+    with Judge([sys.executable, "-c", PROGRAM]) as running:
+        yield running
+
+
+def test_one_case_after_the_other(judge: Judge) -> None:
+    assert judge({"id": "x"}) == {"id": "x", "best": ["a"]}
+    assert judge({"id": "y"}) == {"id": "y", "best": ["a"]}
+
+
+def test_many_cases_keep_their_order(judge: Judge) -> None:
+    cases: list[Object] = [{"id": str(i)} for i in range(100)]
+    assert [answer["id"] for answer in judge.ask(cases)] == [case["id"] for case in cases]
+
+
+def test_a_crash_costs_the_case_that_crashes_only(judge: Judge) -> None:
+    cases: list[Object] = [{"id": str(i), "crash": i == 11} for i in range(20)]
+    answers = {answer["id"]: answer for answer in judge.ask(cases)}
+    assert list(answers) == [case["id"] for case in cases]
+    assert answers.pop("11") == {"id": "11", "unknown": "the scheduler crashes: panic: a nil pointer"}
+    assert all(answer["best"] == ["a"] for answer in answers.values())
+
+
+def test_a_crash_at_the_end(judge: Judge) -> None:
+    cases: list[Object] = [{"id": "1"}, {"id": "2", "crash": True}]
+    assert [sorted(answer) for answer in judge.ask(cases)] == [
+        ["best", "id"],
+        ["id", "unknown"],
+    ]
+
+
+def test_what_hangs_on_chance_or_cannot_be_asked_is_not_recorded(judge: Judge) -> None:
+    cases: list[Object] = [
+        {"id": "x"},
+        {"id": "y", "chance": True},
+        {"id": "z", "unknown": True},
+        {"id": "c", "crash": True},
+    ]
+    assert [case["id"] for case, _ in record(cases, judge)] == ["x"]
+
+
+def test_cases_that_cannot_be_asked_are_not_compared(judge: Judge) -> None:
+    cases: list[Object] = [{"id": "x"}, {"id": "z", "unknown": True}]
+    equal = list(compared(cases, judge, lambda case: {"id": case["id"], "best": ["a"]}))
+    assert equal == [(cases[0], None)]
+    ((_, differing),) = compared(cases, judge, lambda case: {"notModelled": ["extenders"]})
+    assert differing is not None
+    assert differing.parts == {"best": 'judge ["a"], ours []'}
+    assert differing.not_modelled == ("extenders",)
+
+
+def test_a_difference_that_hangs_on_chance_is_none(judge: Judge) -> None:
+    assert list(compared([{"id": "x", "chance": True}], judge, lambda case: {"best": ["b"]})) == []
+
+
+def test_choices_are_what_each_attempt_of_a_pod_came_to() -> None:
+    attempts = [
+        {"pod": "d/a", "message": "0/1", "nominated": "node-1", "victims": ["d/v"]},
+        {"pod": "d/b", "message": "0/1"},
+        {"pod": "d/a", "node": "node-1"},
+    ]
+    case = with_choices({"id": "s", "pods": []}, {"id": "s", "attempts": attempts})
+    assert case["choices"] == {"d/a": ["node-1", "node-1"], "d/b": [""]}
+
+
+def test_ours_answers_what_is_not_a_case_with_an_error() -> None:
+    assert set(ours("1.36")({"id": "x"})) == {"id", "error"}
+
+
+HEAD = {"pod": "d/a", "node": "n"}
+
+
+@pytest.mark.parametrize(
+    ("other", "expected"),
+    [
+        pytest.param([HEAD, {"pod": "d/b", "node": "n"}], True, id="the same"),
+        pytest.param([HEAD, {"pod": "d/b", "node": "m"}], True, id="another of the best nodes"),
+        pytest.param(
+            [{"pod": "d/a", "node": "m"}, {"pod": "d/b", "message": "0/2"}], True, id="what follows from a choice"
+        ),
+        pytest.param([HEAD, {"pod": "d/c", "node": "n"}], False, id="another pod comes first"),
+        pytest.param([HEAD, {"pod": "d/b", "message": "0/2"}], False, id="a node or none"),
+        pytest.param([HEAD], False, id="an attempt less"),
+    ],
+)
+def test_sequences_may_differ_by_choices_only(other: list[Object], expected: bool) -> None:
+    said = {"id": "s", "attempts": [HEAD, {"pod": "d/b", "node": "n"}]}
+    assert follows(said, {"id": "s", "attempts": other}) is expected

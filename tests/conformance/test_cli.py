@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from conformance import generate, jsonlines
+from conformance.cli import main
+from kschedctl.errors import InputError
+
+
+def test_generate_writes_a_file_per_theme(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    themes = ["--theme", "taints", "--theme", "sequence"]
+    assert main(["generate", *themes, "--seed", "4", "--count", "3", "--to", str(tmp_path)]) == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["sequence.jsonl.gz", "taints.jsonl.gz"]
+    assert list(jsonlines.read(tmp_path / "taints.jsonl.gz")) == list(generate.cases("taints", 4, 3))
+    assert "taints.jsonl.gz: 3 cases" in capsys.readouterr().out
+
+
+def test_shrink_prints_the_cause_and_what_is_left_of_the_case(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "cases.jsonl"
+    jsonlines.write(path, generate.cases("taints", 1, 2))
+    assert main(["shrink", str(path), "--case", "taints-1-0002", "--release", "1.36", "--against", "1.34"]) == 1
+    printed = capsys.readouterr().out
+    first, _, case = printed.partition("\n")
+    assert first.startswith("taints-1-0002 scores: ")
+    assert "raw.DynamicResources: judge null, ours 0" in first
+    assert case.startswith("objects:\n- apiVersion: v1\n  kind: Node\n")
+    assert "taint" not in case
+    assert main(["shrink", str(path), "--release", "1.36", "--against", "1.36"]) == 0
+    assert capsys.readouterr().out == "taints-1-0001: equal\n"
+
+
+def test_coverage_names_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "answers.jsonl.gz"
+    status = {
+        "code": "Unschedulable",
+        "plugin": "NodePorts",
+        "reasons": ["node(s) didn't match the requested node name"],
+    }
+    jsonlines.write(path, [{"id": "x", "filter": {"a": status}}])
+    assert main(["coverage", str(path), "--release", "1.36"]) == 0
+    assert "     1 NodePorts: node(s) didn't match the requested node name\n" in capsys.readouterr().out
+    assert main(["coverage", str(path), "--release", "1.36", "--missing"]) == 1
+    assert "SchedulingGates: waiting for scheduling gates: [*]\n" in capsys.readouterr().out
+
+
+def test_parity_is_up_to_date() -> None:
+    assert main(["parity", "--check"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["shrink", "FILE", "--case", "y", "--release", "1.36", "--against", "1.34"], "has no case y"),
+        (["record", "--release", "1.36", "--seed", "1"], "answers to fresh cases need a place"),
+    ],
+    ids=["a case that is not there", "no place for fresh answers"],
+)
+def test_what_cannot_be_done_is_said(arguments: list[str], message: str, tmp_path: Path) -> None:
+    path = tmp_path / "cases.jsonl"
+    path.write_text(json.dumps({"id": "x"}))
+    with pytest.raises(InputError, match=message):
+        main([str(path) if argument == "FILE" else argument for argument in arguments])

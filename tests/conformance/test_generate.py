@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from conformance import generate
+from conformance.asking import ours
+from conformance.jsonlines import line
+from kschedctl.releases.release import LATEST
+
+ALONE = [theme for theme in generate.THEMES if theme != "sequence"]
+COUNT = 30
+
+
+def objects(case: dict[str, Any], kind: str) -> list[dict[str, Any]]:
+    return [found for found in case["objects"] if found["kind"] == kind]
+
+
+@pytest.mark.parametrize("theme", generate.THEMES)
+def test_the_same_seed_gives_the_same_bytes_and_another_gives_others(theme: str) -> None:
+    first, again, other = (list(map(line, generate.cases(theme, seed, COUNT))) for seed in (1, 1, 2))
+    assert first == again
+    assert not set(first) & set(other)
+
+
+@pytest.mark.parametrize("theme", ALONE)
+def test_cases_are_clusters_that_can_be_decided(theme: str) -> None:
+    side = ours(LATEST.version)
+    answers = [side(case) for case in generate.cases(theme, 1, COUNT)]
+    decided = [answer for answer in answers if "error" not in answer]
+    assert len(decided) >= COUNT * 3 / 4, [answer["error"] for answer in answers if "error" in answer]
+    feasible = [bool(answer.get("best")) for answer in decided]
+    assert any(feasible)
+
+
+@pytest.mark.parametrize("theme", generate.THEMES)
+def test_nothing_in_a_case_hangs_on_chance(theme: str) -> None:
+    for case in generate.cases(theme, 1, COUNT):
+        names = Counter((o["kind"], o["metadata"].get("namespace"), o["metadata"]["name"]) for o in case["objects"])
+        assert max(names.values()) == 1
+        sizes = [json.dumps(pv["spec"]["capacity"]) for pv in objects(case, "PersistentVolume")]
+        assert len(sizes) == len(set(sizes))
+        starts = Counter((pod["spec"].get("nodeName"), pod["status"].get("startTime")) for pod in objects(case, "Pod"))
+        assert all(n == 1 for (_, start), n in starts.items() if start is not None)
+
+
+@pytest.mark.parametrize("theme", generate.THEMES)
+def test_what_pods_refer_to_is_there(theme: str) -> None:
+    for case in generate.cases(theme, 1, COUNT):
+        namespaces = {found["metadata"]["name"] for found in objects(case, "Namespace")}
+        pods = [*objects(case, "Pod"), *case.get("pods", ()), *([case["pod"]] if "pod" in case else ())]
+        assert {pod["metadata"]["namespace"] for pod in pods} <= namespaces
+
+
+def test_large_clusters_are_as_large_as_asked() -> None:
+    assert [len(objects(case, "Node")) for case in generate.cases("taints", 1, 3, 40)] == [40, 40, 40]
+
+
+def test_sequences_have_pods_in_the_order_of_their_creation() -> None:
+    for case in generate.cases("sequence", 1, COUNT):
+        assert "pod" not in case
+        keys = [pod["metadata"]["name"] for pod in case["pods"]]
+        assert len(keys) == len(set(keys))
+        for workload in {name.split("-")[0] for name in keys}:
+            replicas = [int(name.split("-")[1]) for name in keys if name.startswith(f"{workload}-")]
+            assert replicas == sorted(replicas)

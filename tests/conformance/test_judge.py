@@ -1,0 +1,96 @@
+"""The judge itself, where it has been built: the real scheduler, asked small questions whose answers are plain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+import pytest
+
+from conformance import builds
+from conformance.asking import Judge
+from conformance.comparison import differences
+from conformance.jsonlines import read
+from conformance.recordings import RECORDINGS, has_answers, recorded_answers
+
+N_RECORDED = 5
+
+
+@pytest.fixture(scope="module", params=builds.versions())
+def release(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def judge(release: str) -> Iterator[Judge]:
+    program = builds.built(release)
+    if program is None:
+        pytest.skip(f"no judge is built: python -m conformance build {release}")
+    with Judge(program) as running:
+        yield running
+
+
+def node(name: str, cpu: str = "4", **spec: Any) -> dict[str, Any]:
+    allocatable = {"cpu": cpu, "memory": "8Gi", "pods": "110"}
+    meta = {"name": name, "uid": name, "labels": {"kubernetes.io/hostname": name}}
+    return {
+        "apiVersion": "v1", "kind": "Node", "metadata": meta, "spec": spec, "status": {"allocatable": allocatable},
+    }  # fmt: skip
+
+
+def pod(name: str, cpu: str = "1", **spec: Any) -> dict[str, Any]:
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}
+    meta = {"name": name, "namespace": "d", "uid": name}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": {"containers": [container], **spec}}
+
+
+def test_a_pod_goes_where_it_fits(judge: Judge) -> None:
+    answer = judge({"id": "x", "objects": [node("a"), node("b", unschedulable=True)], "pod": pod("p")})
+    assert answer["best"] == ["a"]
+    cordoned = {"code": "UnschedulableAndUnresolvable", "plugin": "NodeUnschedulable"}
+    assert answer["filter"] == {"a": {"code": "Success"}, "b": {**cordoned, "reasons": ["node(s) were unschedulable"]}}
+
+
+def test_what_does_not_fit_has_the_text_of_the_event(judge: Judge) -> None:
+    answer = judge({"id": "x", "objects": [node("a")], "pod": pod("p", cpu="8")})
+    assert answer["message"].startswith("0/1 nodes are available: 1 Insufficient cpu.")
+    assert answer["preemption"]["status"]["code"] == "Unschedulable"
+
+
+def test_victims_of_preemption(judge: Judge) -> None:
+    low = pod("low", cpu="4", nodeName="a", priority=0)
+    answer = judge({"id": "x", "objects": [node("a"), low], "pod": pod("p", cpu="4", priority=10)})
+    assert answer["preemption"]["candidates"] == {"a": {"victims": ["d/low"], "pdbViolations": 0}}
+    assert answer["preemption"]["nominated"] == ["a"]
+
+
+def test_a_kind_that_the_release_does_not_know_has_no_answer(judge: Judge) -> None:
+    stranger = {"apiVersion": "example.com/v1", "kind": "Stranger", "metadata": {"name": "s"}}
+    answer = judge({"id": "x", "objects": [stranger], "pod": pod("p")})
+    assert answer["unknown"].startswith("objects[0]: no kind ")
+    assert set(answer) == {"id", "unknown"}
+
+
+def test_a_wrong_configuration_is_refused(judge: Judge) -> None:
+    header = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    config = {**header, "profiles": [{"schedulerName": "default-scheduler", "percentageOfNodesToScore": 101}]}
+    assert judge({"id": "x", "objects": [], "pod": pod("p"), "config": config})["error"].startswith("config: ")
+
+
+def test_a_sequence_evicts_and_comes_back(judge: Judge) -> None:
+    low, high = pod("low", cpu="4", priority=0, nodeName="a"), pod("high", cpu="4", priority=10)
+    answer = judge({"id": "x", "objects": [node("a"), low], "pods": [high]})
+    first, second = answer["attempts"]
+    assert (first["pod"], first["nominated"], first["victims"]) == ("d/high", "a", ["d/low"])
+    assert second == {"pod": "d/high", "node": "a"}
+    assert answer["pods"] == {"d/high": "a"}
+
+
+def test_it_still_says_what_was_recorded(judge: Judge, release: str) -> None:
+    themes = [theme for theme in ("volumes", "spread", "preemption", "features") if has_answers(theme, release)]
+    for theme in themes:
+        recorded = recorded_answers(theme, release)
+        asked = list(islice(read(RECORDINGS / "cases" / f"{theme}.jsonl.gz"), N_RECORDED))
+        for case, answer in zip(asked, judge.ask(asked), strict=True):
+            assert differences(recorded[case["id"]], answer) == {}

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from conformance import generate
+from conformance.asking import ours
+from conformance.differing import Difference, difference
+from conformance.jsonlines import Object
+from conformance.shrink import fewest, shrink
+
+
+@pytest.mark.parametrize(
+    ("items", "needed"),
+    [
+        pytest.param([], [], id="nothing"),
+        pytest.param([1], [], id="one that is not needed"),
+        pytest.param([1], [1], id="one that is"),
+        pytest.param([1, 2, 3, 4, 5], [1, 5], id="the ends"),
+        pytest.param(list(range(50)), [7, 8, 9, 40], id="a run and a single one"),
+        pytest.param([1, 2, 3], [1, 2, 3], id="all"),
+    ],
+)
+def test_the_items_that_are_needed_stay_in_their_order(items: list[int], needed: list[int]) -> None:
+    assert fewest(items, lambda chosen: set(needed) <= set(chosen)) == needed
+
+
+def test_few_questions_find_one_among_many() -> None:
+    asked = []
+
+    def keeps(chosen: list[int]) -> bool:
+        asked.append(chosen)
+        return 700 in chosen
+
+    assert fewest(list(range(1000)), keeps) == [700]
+    assert len(asked) < 60
+
+
+def sees(wanted: Callable[[Object], bool], error: Callable[[Object], bool] = lambda case: False) -> Any:
+    """A side that says whether it sees something in a case."""
+
+    def said(case: Object) -> Object:
+        if error(case):
+            return {"id": case["id"], "error": "not a case"}
+        return {"id": case["id"], "message": "seen" if wanted(case) else ""}
+
+    return said
+
+
+CASE: Object = {
+    "id": "x",
+    "objects": [
+        {
+            "kind": "Node",
+            "metadata": {"name": "a", "labels": {"zone": "z1", "disk": "ssd"}},
+            "spec": {"taints": [1, 2]},
+        },
+        {"kind": "Node", "metadata": {"name": "b"}},
+    ],
+    "pod": {"kind": "Pod", "metadata": {"name": "p", "labels": {"app": "web"}}, "spec": {"priority": 7}},
+    "config": {"profiles": [{"schedulerName": "batch"}]},
+}
+
+
+def found(judge: Any, side: Any) -> Difference:
+    differing = difference(CASE, judge(CASE), side(CASE))
+    assert differing is not None
+    return differing
+
+
+def test_objects_items_and_fields_go_and_identities_stay() -> None:
+    judge, side = sees(lambda case: '"disk": "ssd"' in json.dumps(case)), sees(lambda case: False)
+    assert shrink(found(judge, side), judge, side).case == {
+        "id": "x",
+        "objects": [{"kind": "Node", "metadata": {"name": "a", "labels": {"disk": "ssd"}}}],
+        "pod": {"kind": "Pod", "metadata": {"name": "p"}},
+    }
+
+
+def test_what_is_no_longer_valid_does_not_count() -> None:
+    judge = sees(lambda case: True, error=lambda case: "spec" not in case["pod"])
+    side = sees(lambda case: False)
+    assert shrink(found(judge, side), judge, side).case["pod"]["spec"] == {}
+
+
+def test_the_configuration_stays_where_the_difference_is_in_it() -> None:
+    judge, side = sees(lambda case: "batch" in json.dumps(case)), sees(lambda case: False)
+    smallest = shrink(found(judge, side), judge, side)
+    assert smallest.case["config"] == CASE["config"]
+    assert smallest.case["objects"] == []
+    assert list(smallest.parts) == ["summary", "message"]
+
+
+def test_a_difference_between_two_releases_is_cut_down_to_its_cause() -> None:
+    """1.34 lets RestartAllContainers land on any node, 1.36 wants a node that declares the feature."""
+    judge, side = ours("1.34"), ours("1.36")
+    cases = [case for case in generate.cases("features", 1, 12) if "restartPolicyRules" in json.dumps(case["pod"])]
+    differing = [(case, difference(case, judge(case), side(case))) for case in cases]
+    case, whole = next((case, d) for case, d in differing if d is not None and "filter" in d.parts)
+    smallest = shrink(whole, judge, side)
+    assert len(smallest.case["objects"]) == 1
+    assert [one["kind"] for one in smallest.case["objects"]] == ["Node"]
+    (container,) = [
+        one
+        for group in ("containers", "initContainers")
+        for one in smallest.case["pod"]["spec"].get(group, ())
+        if "restartPolicyRules" in one
+    ]
+    assert container["restartPolicyRules"] == [{"action": "RestartAllContainers"}]
+    assert "filter" in smallest.parts
+    assert len(json.dumps(smallest.case)) < len(json.dumps(case)) / 10
