@@ -32,6 +32,7 @@ def load(
     live: LiveContext | None = None,
     edits: Sequence[Edit] = (),
     admission: bool = True,
+    max_unpacked: int | None = None,
 ) -> SchedulingCluster:
     """Load a cluster from a snapshot, or without one from the cluster of a kubectl context.
 
@@ -56,6 +57,9 @@ def load(
         is asked about.
     admission : bool
         Whether new pods go through admission before they are decided for; else they only get their defaults.
+    max_unpacked : int, optional
+        The most bytes that are unpacked, or held of what has no known end; by default 4 GiB, and no file may become
+        more than 250 times its size.
 
     Raises
     ------
@@ -74,7 +78,7 @@ def load(
     >>> decision.best, decision.message  # doctest: +SKIP
     (('node-2',), '')
     """
-    snapshot = read_snapshot(*paths, stdin=stdin, more=more, live=live)
+    snapshot = read_snapshot(*paths, stdin=stdin, more=more, live=live, max_unpacked=max_unpacked)
     return over(
         snapshot,
         kubernetes_version=kubernetes_version,
@@ -90,9 +94,10 @@ def read_snapshot(
     stdin: BinaryIO | None = None,
     more: Iterable[tuple[ApiObject, Location]] = (),
     live: LiveContext | None = None,
+    max_unpacked: int | None = None,
 ) -> Snapshot:
     """Read what ``load`` puts a scheduler over; parameters and errors are those of ``load``."""
-    return load_snapshot(paths, stdin=stdin, more=more) if paths else _load_live(live, more)
+    return load_snapshot(paths, stdin=stdin, more=more, max_unpacked=max_unpacked) if paths else _load_live(live, more)
 
 
 def over(

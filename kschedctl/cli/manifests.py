@@ -157,8 +157,9 @@ def read_manifests(
     others_asked: list[Given] = []
     others: dict[tuple[type, str, str], tuple[ApiObject, Location]] = {}
     left_out: Counter[str] = Counter()
+    unread: list[str] = []
     for path, words in sources:
-        found = read_manifest(path, stdin=stdin() if path == STDIN else None, left_out=left_out)
+        found = read_manifest(path, stdin=stdin() if path == STDIN else None, left_out=left_out, unread=unread)
         own = [Given(in_namespace(obj, namespace), words, at) for obj, at in found if isinstance(obj, WORKLOADS)]
         rest = [(placed(obj, namespace), at) for obj, at in found if not isinstance(obj, WORKLOADS)]
         given += own
@@ -169,6 +170,8 @@ def read_manifests(
     if sources and not given and not others_asked:
         wanted = WORKLOADS if otherwise is None else (*WORKLOADS, otherwise)
         raise _nothing_to_ask([path for path, _ in sources], [kind.__name__ for kind, _, _ in others], skipped, wanted)
+    for what in unread:
+        print(f"warning: {what}", file=sys.stderr)
     if skipped:
         print(f"note: skipped, as scheduling does not read them: {skipped}", file=sys.stderr)
     return Manifests(tuple(given), tuple(others.values()), tuple(others_asked))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kschedctl.api.pod import Pod
 from kschedctl.face import SchedulingCluster
 from kschedctl.report.envelope import Provenance
-from kschedctl.scheduler.missing import Missing
+from kschedctl.scheduler.missing import Missing, not_read
 
 
 def provenance(cluster: SchedulingCluster, missing: tuple[Missing, ...] = (), *, pod: Pod | None = None) -> Provenance:
@@ -16,7 +16,7 @@ def provenance(cluster: SchedulingCluster, missing: tuple[Missing, ...] = (), *,
     cluster : SchedulingCluster
         The cluster.
     missing : tuple of Missing
-        What it lacks for the answer.
+        What it lacks for the answer, besides what was not read.
     pod : Pod, optional
         The pod that is asked about: what-ifs that change nothing in it are told.
     """
@@ -26,7 +26,7 @@ def provenance(cluster: SchedulingCluster, missing: tuple[Missing, ...] = (), *,
         release_choice=cluster.release_choice,
         paths=cluster.snapshot.paths,
         n_pods=len(cluster.pods),
-        missing=missing,
+        missing=tuple(dict.fromkeys((*not_read(cluster.cluster), *missing))),
         warnings=(*cluster.cluster.warnings, *cluster.configuration.warnings, *told),
         changes=cluster.snapshot.changes,
     )

@@ -15,7 +15,7 @@ from kschedctl.api.pod import Pod
 from kschedctl.api.quantity import QUANTITY_HINT, QuantityError
 from kschedctl.api.resources import parse_resources
 from kschedctl.api.selectors import SelectorError, parse_label_selector
-from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.cluster import Cluster, Unread
 from kschedctl.cluster.interning import PodInterner
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.pods import PodRecord, Pods
@@ -30,6 +30,7 @@ class ClusterBuilder:
 
     def __init__(self) -> None:
         self.warnings: list[str] = []
+        self.unread: list[Unread] = []
         self._nodes: dict[str, Node] = {}
         self._pods: dict[tuple[str, str], PodRecord] = {}
         self._objects: dict[type[ApiObject], dict[tuple[str, str], ApiObject]] = {}
@@ -71,7 +72,13 @@ class ClusterBuilder:
         nodes = Nodes(tuple(self._nodes.values()))
         pods = Pods(tuple(self._pods.values()), self._interner.classes, nodes)
         return Cluster(
-            nodes, pods, self._objects, server_version=server_version, taken_at=taken_at, warnings=self.warnings
+            nodes,
+            pods,
+            self._objects,
+            server_version=server_version,
+            taken_at=taken_at,
+            warnings=self.warnings,
+            unread=self.unread,
         )
 
     def _note(self, obj: ApiObject, place: Place) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from functools import cached_property
-from typing import TypeVar, cast
+from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -25,6 +25,21 @@ T = TypeVar("T", bound=ApiObject)
 ObjectMap = Mapping[type[ApiObject], Mapping[tuple[str, str], ApiObject]]
 
 
+class Unread(NamedTuple):
+    """What looks like part of the cluster and was not read.
+
+    Parameters
+    ----------
+    kind : str
+        The kind of the objects, as far as it is known.
+    what : str
+        What it is, and why it was not read.
+    """
+
+    kind: str
+    what: str
+
+
 class Cluster:
     """Nodes and pods as columns, all other objects by kind and name. Never changed once built.
 
@@ -42,6 +57,8 @@ class Cluster:
         When the snapshot was taken.
     warnings : iterable of str
         What the reading of the snapshot came across.
+    unread : iterable of Unread
+        What looks like part of the cluster and is not in it.
     """
 
     def __init__(
@@ -53,12 +70,14 @@ class Cluster:
         server_version: str = "",
         taken_at: datetime | None = None,
         warnings: Iterable[str] = (),
+        unread: Iterable[Unread] = (),
     ) -> None:
         self.nodes = nodes
         self.pods = pods
         self.server_version = server_version
         self.taken_at = taken_at
         self.warnings = tuple(warnings)
+        self.unread = tuple(unread)
         self._objects = objects
         self._resources: dict[RequestRules, ResourceColumns] = {}
         #: The cluster that this one was derived from, the pods of it that are gone, and how many are new.
@@ -152,6 +171,7 @@ class Cluster:
             server_version=self.server_version,
             taken_at=self.taken_at,
             warnings=self.warnings,
+            unread=self.unread,
         )
 
     @cached_property

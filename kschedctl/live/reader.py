@@ -124,7 +124,7 @@ class LiveReader:
             return
         except NotServedError:
             return
-        self.summary.n_objects += len(objects)
+        self.summary.n_of_kind[served.kind] += len(objects)
         yield from objects
 
     def _list(self, served: Served, n_kinds: int) -> Objects:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from kschedctl.admission.priority import priority_class
 from kschedctl.api.classes import RuntimeClass
@@ -63,7 +64,22 @@ def find_missing(cluster: Cluster, pod: Pod) -> tuple[Missing, ...]:
     pod : Pod
         The pod to place, defaulted but not admitted.
     """
-    return (*_counted(cluster), *_classes(cluster, pod), *_claims(cluster, pod), *_groups(cluster, pod))
+    return (
+        *not_read(cluster),
+        *_counted(cluster),
+        *_classes(cluster, pod),
+        *_claims(cluster, pod),
+        *_groups(cluster, pod),
+    )
+
+
+#: What becomes of an answer without something that was not read.
+NOT_COUNTED: Final = "what it holds does not count"
+
+
+def not_read(cluster: Cluster) -> tuple[Missing, ...]:
+    """What looks like part of the cluster and was not read: any answer may depend on it."""
+    return tuple(Missing(lack.kind, lack.what, NOT_COUNTED) for lack in cluster.unread)
 
 
 def _has(cluster: Cluster, kind: type[ApiObject]) -> bool:

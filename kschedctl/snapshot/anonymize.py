@@ -6,6 +6,7 @@ that is added to the types later gives nothing away.
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterator
 from typing import Any, Final, get_args, get_origin
@@ -101,7 +102,7 @@ def anonymized(captured: Capture) -> Capture:
     header = replace(
         captured.header, context="", anonymized=True, server_version=ServerVersion(git_version=plain_version(version))
     )
-    return Capture(header, objects, captured.scheduler_config_left_out)
+    return dataclasses.replace(captured, header=header, objects=objects)
 
 
 def plain_version(text: str) -> str:

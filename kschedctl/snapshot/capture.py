@@ -6,6 +6,7 @@ one by one; pods that have finished and volumes without a source that matters ar
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -17,6 +18,7 @@ from kschedctl.api.kinds import KINDS
 from kschedctl.api.meta import ApiObject, Labels, ObjectMeta
 from kschedctl.api.pod import Pod, PodSpec
 from kschedctl.api.volume import Volume
+from kschedctl.cluster.cluster import Unread
 from kschedctl.snapshot.header import ServerVersion, SnapshotHeader
 from kschedctl.snapshot.load import ObjectReader, taken_at
 from kschedctl.snapshot.rewriting import Replacement, Rewriter
@@ -50,11 +52,14 @@ class Capture:
         The objects of every kind that was looked for.
     scheduler_config_left_out : bool
         Whether the source had a scheduler configuration, which is not an object of the cluster.
+    unread : tuple of Unread
+        What looks like part of the cluster and is not in it.
     """
 
     header: SnapshotHeader
     objects: dict[type[ApiObject], list[ApiObject]]
     scheduler_config_left_out: bool = False
+    unread: tuple[Unread, ...] = ()
 
 
 def capture(reader: ObjectReader, *, context: str = "") -> Capture:
@@ -88,13 +93,13 @@ def capture(reader: ObjectReader, *, context: str = "") -> Capture:
         not_listed=dict(summary.not_listed),
     )
     objects = {type_: objs for type_, objs in found.items() if _KIND_NAMES[type_] not in summary.not_listed}
-    return with_counts(Capture(header, objects, summary.scheduler_config is not None))
+    return with_counts(Capture(header, objects, summary.scheduler_config is not None, tuple(summary.unread())))
 
 
 def with_counts(captured: Capture) -> Capture:
     """The same with the numbers of objects in its header."""
     kinds = {_KIND_NAMES[type_]: len(objects) for type_, objects in captured.objects.items()}
-    return Capture(replace(captured.header, kinds=kinds), captured.objects, captured.scheduler_config_left_out)
+    return dataclasses.replace(captured, header=replace(captured.header, kinds=kinds))
 
 
 def _rewriter() -> Rewriter:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -23,6 +23,12 @@ class Envelope(msgspec.Struct, rename="camel", gc=False):
     api_version: str | None = None
     kind: str | None = None
     items: list[msgspec.Raw] | msgspec.UnsetType | None = msgspec.UNSET
+
+
+class NoObjectError(InputError):
+    """A document is no object; ``value`` is what it is."""
+
+    value: Any = None
 
 
 _ENVELOPES: Final = msgspec.json.Decoder(Envelope)
@@ -165,7 +171,9 @@ def read_envelope(text: memoryview | msgspec.Raw) -> Envelope:
     value = plain(text)
     if not isinstance(value, dict):
         hint = "a list of objects is written as kind: List with items" if isinstance(value, list) else ""
-        raise InputError(f"{shown(value)} is not a Kubernetes object", hint=hint)
+        error = NoObjectError(f"{shown(value)} is not a Kubernetes object", hint=hint)
+        error.value = value
+        raise error
     for name in ("apiVersion", "kind"):
         if not isinstance(value.get(name), str | None):
             raise InputError(f"{shown(value[name])} is not text", path=name)

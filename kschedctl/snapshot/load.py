@@ -54,6 +54,7 @@ def load_snapshot(
     *,
     stdin: BinaryIO | None = None,
     more: Iterable[tuple[ApiObject, Location]] = (),
+    max_unpacked: int | None = None,
 ) -> Snapshot:
     """Read a cluster.
 
@@ -65,13 +66,16 @@ def load_snapshot(
         Standard input.
     more : iterable of (object, place)
         Objects that are not in the files and shall be in the cluster.
+    max_unpacked : int, optional
+        As for ``SnapshotReader``.
 
     Raises
     ------
     SnapshotError
         Where something cannot be read; nothing is half-done.
     """
-    return build_snapshot(SnapshotReader(paths, stdin=stdin), tuple(map(str, paths)), more=more)
+    reader = SnapshotReader(paths, stdin=stdin, max_unpacked=max_unpacked)
+    return build_snapshot(reader, tuple(map(str, paths)), more=more)
 
 
 def build_snapshot(
@@ -100,6 +104,7 @@ def build_snapshot(
         builder.add(obj, place)
     summary = reader.summary
     builder.warnings.extend(summary.not_listed.values())
+    builder.unread.extend(summary.unread())
     return Snapshot(
         cluster=builder.build(server_version=summary.git_version, taken_at=taken_at(summary)),
         paths=paths,

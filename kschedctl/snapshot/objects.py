@@ -7,6 +7,7 @@ tells the control plane's version.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -21,14 +22,19 @@ from kschedctl.errors import InputError
 from kschedctl.findings.finding import Finding, ObjectRef, Severity, Subject, Where
 from kschedctl.findings.location import Location
 from kschedctl.snapshot.conform import decode, plain, shown, top_level
-from kschedctl.snapshot.documents import Document, Envelope, documents, read_envelope
+from kschedctl.snapshot.documents import Document, Envelope, NoObjectError, documents, read_envelope
 from kschedctl.snapshot.header import HEADER_FIELD, SnapshotHeader
 from kschedctl.snapshot.list_stream import NotStreamableError, stream_list
-from kschedctl.snapshot.sources import Source, read_sources
-from kschedctl.snapshot.summary import ReadSummary
+from kschedctl.snapshot.resemblance import HEAD, meant_kind, seems_object
+from kschedctl.snapshot.sources import Source, cannot_read, read_sources
+from kschedctl.snapshot.summary import Passed, ReadSummary
+from kschedctl.snapshot.unchanged import check_unchanged
+from kschedctl.snapshot.unpacking import Unpacking, size_text
+from kschedctl.text.encoding import utf8_text
 
 MAX_PROBLEMS: Final = 10
 NO_OBJECTS: Final = "holds no Kubernetes objects"
+EMPTY: Final = "empty"
 
 _LIST: Final = "List"
 #: The lists in an export of kube-scheduler-simulator.
@@ -70,6 +76,10 @@ class Reading:
         What is raised for problems of this input.
     other_kinds_are_errors : bool
         Whether kinds that scheduling does not read are problems; else they are counted.
+    may_hold_others_alone : bool
+        Whether input that holds nothing but such kinds is fine.
+    max_unpacked : int, optional
+        The most bytes that are unpacked, or held of what cannot be read piece by piece.
     """
 
     def __init__(
@@ -81,6 +91,7 @@ class Reading:
         *,
         other_kinds_are_errors: bool,
         may_hold_others_alone: bool = False,
+        max_unpacked: int | None = None,
     ) -> None:
         self._paths = paths
         self._stdin = stdin
@@ -88,6 +99,7 @@ class Reading:
         self._error = error
         self._other_kinds_are_errors = other_kinds_are_errors
         self._may_hold_others_alone = may_hold_others_alone
+        self._unpacking = Unpacking(max_unpacked)
         self._findings: list[Finding] = []
 
     def objects(self) -> Iterator[tuple[ApiObject, Location]]:
@@ -99,12 +111,13 @@ class Reading:
             Of the given type, with all problems that were found up to ``MAX_PROBLEMS``.
         """
         try:
-            for source in read_sources(self._paths, self._stdin, self._summary.not_read):
+            for source in read_sources(self._paths, self._stdin, self._summary, self._unpacking):
                 if isinstance(source, InputError):
                     self._note(source)
                     continue
                 for read in self._large_file(source) if source.path else self._file(source):
-                    self._summary.n_objects += 1
+                    self._summary.n_of_kind[type(read[0]).__name__] += 1
+                    self._summary.files[source.name] += 1
                     # After a problem the rest is only looked through for more of them.
                     if not self._findings:
                         yield read
@@ -113,6 +126,12 @@ class Reading:
         except _EnoughError:
             more = Finding(f"only the first {MAX_PROBLEMS} errors are shown", severity=Severity.INFO)
             raise self._error.together([*self._findings, more]) from None
+        except MemoryError:
+            raise self._error(
+                "there is not enough memory for the text of its largest file",
+                where=", ".join(map(str, self._paths)),
+                hint="give a folder of smaller files, such as kschedctl snapshot writes",
+            ) from None
         self._error.raise_any(self._findings)
         others_alone = self._may_hold_others_alone and self._summary.left_out
         if not self._summary.n_objects and not others_alone:
@@ -129,40 +148,67 @@ class Reading:
         summary = self._summary
         left_out, findings = summary.left_out.copy(), list(self._findings)
         n_read = n_items = 0
+        assert source.state is not None
         try:
             with open(source.path, "rb") as stream:
+                check_unchanged(stream.fileno(), source.path, source.state)
                 for piece in stream_list(stream):
                     location = Location(source.name, 1)
                     for read in self._list(piece.envelope, piece.items, location, n_items):
                         n_read += 1
                         yield read
                     n_items += len(piece.items)
+                check_unchanged(stream.fileno(), source.path, source.state)
         except NotStreamableError:
             summary.left_out, self._findings = left_out, findings
-            whole = Source(source.name, Path(source.path).read_bytes(), source.named, source.modified)
+            try:
+                whole = self._whole(source)
+            except (InputError, OSError) as error:
+                self._note(error if isinstance(error, InputError) else cannot_read(source.path, error))
+                return
             yield from islice(self._file(whole), n_read, None)
+        except (InputError, OSError) as error:
+            self._note(error if isinstance(error, InputError) else cannot_read(source.path, error))
         else:
             self._count_file(source)
 
+    def _whole(self, source: Source) -> Source:
+        """A large file that cannot be read piece by piece, with its content."""
+        assert source.state is not None
+        with open(source.path, "rb") as stream:
+            # A binary file is told by its beginning.
+            utf8_text(stream.read(HEAD), source.name)
+            if os.fstat(stream.fileno()).st_size > self._unpacking.limit:
+                problem = f"is more than {size_text(self._unpacking.limit)} and no list that is read piece by piece"
+                self._unpacking.refuse(problem, source.name)
+            stream.seek(0)
+            content = stream.read()
+            check_unchanged(stream.fileno(), source.path, source.state)
+        return Source(source.name, content, source.named, source.modified, identity=source.identity)
+
     def _count_file(self, source: Source) -> None:
-        self._summary.files.append(source.name)
+        self._summary.files[source.name] += 0
+        self._summary.identities.add(source.identity)
         if source.modified is not None:
             self._summary.modified = max(source.modified, self._summary.modified or 0.0)
 
     def _file(self, source: Source) -> Iterator[tuple[ApiObject, Location]]:
-        summary = self._summary
         no_objects: list[InputError] = []
-        n_met = 0
+        n_met = n_documents = 0
+        seems = False
         try:
             for document in documents(source.content, source.name):
+                n_documents += 1
                 if isinstance(document, InputError):
                     problem = document
+                    seems |= isinstance(document, NoObjectError) and seems_object(document.value)
                 elif (read := self._document(document)) is not None:
                     n_met += 1
                     yield from read
                     continue
                 else:
                     problem = _not_an_object(document.location, document.envelope)
+                    seems = seems or seems_object(_plain(document.text))
                 if len(no_objects) <= MAX_PROBLEMS:
                     no_objects.append(problem)
         except InputError as error:
@@ -170,7 +216,9 @@ class Reading:
             self._note(error, source.name)
         # Folders hold files of other programs; that a file is one of them shows in that nothing in it is an object.
         if not n_met and not source.named:
-            summary.not_read[NO_OBJECTS] += 1
+            # A command that failed leaves an empty file behind.
+            passed = Passed(source.name, NO_OBJECTS, seems) if n_documents else Passed(source.name, EMPTY, True)
+            self._summary.passed.append(passed)
             return
         for problem in no_objects:
             self._note(problem)
@@ -202,6 +250,7 @@ class Reading:
         self._summary.header = header
         self._summary.git_version = header.server_version.git_version
         self._summary.not_listed |= header.not_listed
+        self._summary.announced.update(header.kinds)
 
     def _take_version(self, value: dict[str, Any]) -> None:
         server = value.get("serverVersion", value)
@@ -304,6 +353,11 @@ class Reading:
             where = _described(location, api_version, kind, text)
             self._note(InputError(problem, where=where, hint="give a Pod, or remove this object"))
             return
+        if meant := meant_kind(api_version, kind):
+            problem = f"no API server has the kind {kind} ({api_version})"
+            where = _described(location, api_version, kind, text)
+            self._note(InputError(problem, where=where, hint=f"did you mean {meant}?"))
+            return
         if kind == _VERSION_KIND:
             self._take_version(plain(text))
         self._summary.left_out[f"{kind}.{group}" if group else kind] += 1
@@ -318,6 +372,13 @@ class Reading:
             where=", ".join(map(str, self._paths)),
             hint=f"files: {', '.join(counts)}" + (f"; kinds left out: {left_out}" if left_out else ""),
         )
+
+
+def _plain(text: memoryview) -> Any:
+    try:
+        return plain(text)
+    except InputError:
+        return None
 
 
 def _not_an_object(location: Location, envelope: Envelope) -> InputError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 
 from kschedctl.errors import InputError
@@ -11,6 +10,8 @@ from kschedctl.findings.location import Location, Position
 from kschedctl.snapshot.documents import written_documents
 from kschedctl.snapshot.objects import SIMULATOR_LISTS
 from kschedctl.snapshot.sources import read_sources
+from kschedctl.snapshot.summary import ReadSummary
+from kschedctl.snapshot.unpacking import Unpacking
 from kschedctl.text.positions import Step, json_position, yaml_position
 
 
@@ -63,7 +64,7 @@ def _content(file: str) -> bytes | None:
     """What a file holds, decompressed; ``None`` where it is no file, or an archive."""
     if not Path(file).is_file():
         return None
-    for source in read_sources([file], None, Counter()):
+    for source in read_sources([file], None, ReadSummary(), Unpacking()):
         if isinstance(source, InputError) or source.name != file:
             return None
         return Path(file).read_bytes() if source.path else source.content

@@ -23,6 +23,9 @@ class SnapshotReader:
         Files, folders and archives; ``-`` is standard input.
     stdin : BinaryIO or None
         Standard input.
+    max_unpacked : int, optional
+        The most bytes that are unpacked, or held of what has no known end; ``kschedctl.snapshot.unpacking`` has the
+        default, which also limits how many times its size a file may become.
 
     Notes
     -----
@@ -31,17 +34,32 @@ class SnapshotReader:
     ``MAX_PROBLEMS``, and then one SnapshotError reports them all.
     """
 
-    def __init__(self, paths: Sequence[str | Path], *, stdin: BinaryIO | None = None) -> None:
+    def __init__(
+        self, paths: Sequence[str | Path], *, stdin: BinaryIO | None = None, max_unpacked: int | None = None
+    ) -> None:
         self._paths = paths
         self._stdin = stdin
+        self._max_unpacked = max_unpacked
         self.summary = ReadSummary()
 
     def __iter__(self) -> Iterator[tuple[ApiObject, Location]]:
-        return Reading(self._paths, self._stdin, self.summary, SnapshotError, other_kinds_are_errors=False).objects()
+        return Reading(
+            self._paths,
+            self._stdin,
+            self.summary,
+            SnapshotError,
+            other_kinds_are_errors=False,
+            max_unpacked=self._max_unpacked,
+        ).objects()
 
 
 def read_manifest(
-    path: str | Path, *, stdin: BinaryIO | None = None, left_out: Counter[str] | None = None
+    path: str | Path,
+    *,
+    stdin: BinaryIO | None = None,
+    left_out: Counter[str] | None = None,
+    unread: list[str] | None = None,
+    max_unpacked: int | None = None,
 ) -> list[tuple[ApiObject, Location]]:
     """The objects of a manifest.
 
@@ -53,6 +71,10 @@ def read_manifest(
         Standard input.
     left_out : Counter, optional
         Is added to: the objects of kinds that scheduling does not read, by kind. They are errors without it.
+    unread : list of str, optional
+        Is added to: what looks like manifests and was not read. It is an error without it.
+    max_unpacked : int, optional
+        As for ``SnapshotReader``.
 
     Returns
     -------
@@ -67,9 +89,20 @@ def read_manifest(
     summary = ReadSummary()
     counted = left_out is not None
     reading = Reading(
-        [path], stdin, summary, ManifestError, other_kinds_are_errors=not counted, may_hold_others_alone=counted
+        [path],
+        stdin,
+        summary,
+        ManifestError,
+        other_kinds_are_errors=not counted,
+        may_hold_others_alone=counted,
+        max_unpacked=max_unpacked,
     )
     found = list(reading.objects())
+    doubts = [lack.what for lack in summary.unread()]
+    if unread is not None:
+        unread += doubts
+    elif doubts:
+        raise ManifestError(doubts[0], where=str(path), hint="name the files that are meant")
     if left_out is not None:
         left_out.update(summary.left_out)
     return found

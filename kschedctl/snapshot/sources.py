@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 import os
-import zlib
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from io import BufferedReader, BytesIO, FileIO
+import stat
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+from io import BytesIO, FileIO
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import BinaryIO, Final
 
 from kschedctl.errors import InputError
+from kschedctl.snapshot.archives import Member, compressed, gunzipped, read_tar, read_zip
+from kschedctl.snapshot.names import FOLDER_LINK, HIDDEN, IS_ONE, NOT_A_FILE, NOT_REACHED, VERSION_CONTROL, why_not_read
+from kschedctl.snapshot.resemblance import GZIP_MAGIC, HEAD, ZIP_MAGICS, is_tar, seems_cluster
+from kschedctl.snapshot.summary import Passed, ReadSummary
+from kschedctl.snapshot.unchanged import State, check_unchanged, state
+from kschedctl.snapshot.unpacking import Unpacking, drained
+from kschedctl.text.encoding import utf8_text
 
 STDIN: Final = "-"
-_SUFFIXES: Final = (".yaml", ".yml", ".json", ".jsonl", ".ndjson")
-READABLE: Final = (*_SUFFIXES, *(f"{suffix}.gz" for suffix in _SUFFIXES))
-_ARCHIVES: Final = (".tar", ".tar.gz", ".tgz", ".zip")
-_GZIP_MAGIC: Final = b"\x1f\x8b"
-_ZIP_MAGIC: Final = b"PK\x03\x04"
-_EMPTY_ZIP_MAGIC: Final = b"PK\x05\x06"
-_TAR_MAGIC: Final = b"ustar"
-_TAR_MAGIC_AT: Final = 257
-_ENCRYPTED: Final = 0x1
-
-OTHER_NAME: Final = "not named .yaml, .yml, .json, .jsonl, .ndjson or one of these with .gz"
-HIDDEN: Final = "hidden"
-FOLDER_LINK: Final = "link to a folder"
-NESTED_ARCHIVE: Final = "archive inside a folder or archive"
-NOT_A_FILE: Final = "no regular file"
 #: From this size on a plain file is read piece by piece, in bytes.
 LARGE: Final = 64 * 1024 * 1024
 
@@ -50,6 +40,10 @@ class Source:
         Seconds since the epoch; unknown for standard input.
     path : str
         A file that is so large that it is better not read as a whole; empty for all others.
+    state : State or None
+        What the large file was when it was found.
+    identity : hashable
+        What it is, whatever it is called.
     """
 
     name: str
@@ -57,10 +51,12 @@ class Source:
     named: bool
     modified: float | None
     path: str = ""
+    state: State | None = field(default=None, compare=False)
+    identity: Hashable = field(default=None, compare=False)
 
 
 def read_sources(
-    paths: Sequence[str | Path], stdin: BinaryIO | None, not_read: Counter[str]
+    paths: Sequence[str | Path], stdin: BinaryIO | None, summary: ReadSummary, unpacking: Unpacking
 ) -> Iterator[Source | InputError]:
     """The files behind the given paths, one at a time, in a fixed order.
 
@@ -71,8 +67,10 @@ def read_sources(
         archives in their own.
     stdin : BinaryIO or None
         Read where ``-`` is given.
-    not_read : Counter
-        Gets the reasons why files of folders and archives were passed over.
+    summary : ReadSummary
+        Gets what files of folders and archives were passed over, and why.
+    unpacking : Unpacking
+        How much may be unpacked.
 
     Yields
     ------
@@ -83,201 +81,184 @@ def read_sources(
         name = str(path)
         try:
             if name == STDIN:
-                yield from _read_stdin(stdin, not_read)
+                yield from _read_stdin(stdin, summary, unpacking)
             elif Path(path).is_dir():
-                yield from _read_folder(name, not_read)
+                yield from _read_folder(name, summary, unpacking)
             else:
                 with open(path, "rb", buffering=0) as raw:
-                    yield from _read_stream(raw, name, os.fstat(raw.fileno()).st_mtime, not_read)
-        except OSError as error:
-            yield _cannot_read(name, error)
+                    yield from _read_named(raw, name, summary, unpacking)
+        except (OSError, ValueError) as error:
+            # A path with a NUL is a ValueError.
+            yield cannot_read(name, error)
         except InputError as error:
             yield error
 
 
-def _cannot_read(name: str, error: OSError) -> InputError:
+def cannot_read(name: str, error: OSError | ValueError) -> InputError:
+    """The error of a file that the system does not give."""
     if isinstance(error, FileNotFoundError):
         return InputError("there is no such file or folder", where=name)
-    return InputError(f"cannot be read: {error.strerror or error}", where=name)
+    return InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", where=name)
 
 
-def _read_stdin(stdin: BinaryIO | None, not_read: Counter[str]) -> Iterator[Source | InputError]:
+def _read_stdin(stdin: BinaryIO | None, summary: ReadSummary, unpacking: Unpacking) -> Iterator[Source | InputError]:
     if stdin is None:
         raise InputError("standard input is not available here", where=STDIN, hint="name a file or a folder")
-    # A fresh buffer allows to look ahead whatever kind of stream this is.
-    yield from _read_stream(BytesIO(stdin.read()), "standard input", None, not_read)
+    yield from _read_endless(stdin, "standard input", None, summary, unpacking)
 
 
-def _read_folder(folder: str, not_read: Counter[str]) -> Iterator[Source | InputError]:
-    try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except OSError as error:
-        yield _cannot_read(folder, error)
+def _read_named(raw: FileIO, name: str, summary: ReadSummary, unpacking: Unpacking) -> Iterator[Source | InputError]:
+    """A file that the user named, which may also be a pipe or a device."""
+    before = os.fstat(raw.fileno())
+    if not stat.S_ISREG(before.st_mode):
+        yield from _read_endless(raw, name, before.st_mtime, summary, unpacking)
         return
-    for entry in entries:
-        if entry.name.startswith("."):
-            not_read[HIDDEN] += 1
-        elif entry.is_dir(follow_symlinks=False):
-            yield from _read_folder(entry.path, not_read)
-        elif entry.is_dir():
-            # Following it could lead round in a circle.
-            not_read[FOLDER_LINK] += 1
-        elif (reason := _not_readable(entry.name)) is not None:
-            not_read[reason] += 1
-        elif not entry.is_file() and not entry.is_symlink():
-            not_read[NOT_A_FILE] += 1
-        else:
-            yield _found(entry)
+    head = os.pread(raw.fileno(), HEAD, 0)
+    if before.st_size >= LARGE and not _is_packed(head):
+        yield Source(name, b"", True, before.st_mtime, name, state(before), (before.st_dev, before.st_ino))
+        return
+    yield from _read_stream(raw, name, before, summary, unpacking)
+    check_unchanged(raw.fileno(), name, state(before))
 
 
-def _found(entry: os.DirEntry[str]) -> Source | InputError:
-    try:
-        if entry.stat().st_size >= LARGE and not entry.name.endswith(".gz"):
-            return Source(entry.path, b"", False, entry.stat().st_mtime, entry.path)
-        content = _gunzipped(Path(entry.path).read_bytes(), entry.path)
-        return Source(entry.path, content, False, entry.stat().st_mtime)
-    except OSError as error:
-        return _cannot_read(entry.path, error)
-    except InputError as error:
-        return error
+def _read_endless(
+    stream: BinaryIO | FileIO, name: str, modified: float | None, summary: ReadSummary, unpacking: Unpacking
+) -> Iterator[Source | InputError]:
+    """A stream whose end is not known."""
+    counted = unpacking.counted(stream, name)
+    head = counted.peek(HEAD)
+    if not _is_packed(head):
+        # A device may give zeros for ever.
+        utf8_text(head[: len(head) // 2 * 2], name)
+        yield Source(name, drained(counted), True, modified)
+        return
+    content = BytesIO(drained(counted))
+    yield from _read_stream(content, name, None, summary, unpacking)
 
 
-def _not_readable(name: str) -> str | None:
-    """Why a file of this name, found in a folder or archive, is passed over; ``None`` where it is read."""
-    lower = name.lower()
-    if lower.endswith(READABLE):
-        return None
-    return NESTED_ARCHIVE if lower.endswith(_ARCHIVES) else OTHER_NAME
-
-
-def _gunzipped(content: bytes, name: str) -> bytes:
-    if not content.startswith(_GZIP_MAGIC):
-        return content
-    import gzip
-
-    with _compressed(name):
-        return gzip.decompress(content)
-
-
-@contextmanager
-def _compressed(name: str) -> Iterator[None]:
-    """Turn what the decompressors raise on broken input into one kind of error."""
-    import tarfile
-    import zipfile
-
-    try:
-        yield
-    except EOFError:
-        raise InputError("is truncated: the compressed data ends too early", where=name) from None
-    except (zlib.error, tarfile.TarError, zipfile.BadZipFile, NotImplementedError, ValueError) as error:
-        raise InputError(f"is a broken archive: {error}", where=name) from None
-    except OSError as error:
-        # gzip.BadGzipFile is one; real read errors carry an errno.
-        if error.errno is not None:
-            raise
-        raise InputError(f"is a broken archive: {error}", where=name) from None
+def _is_packed(head: bytes) -> bool:
+    return head.startswith((GZIP_MAGIC, *ZIP_MAGICS)) or is_tar(head)
 
 
 def _read_stream(
-    raw: FileIO | BytesIO, name: str, modified: float | None, not_read: Counter[str]
+    raw: FileIO | BytesIO,
+    name: str,
+    of: os.stat_result | None,
+    summary: ReadSummary,
+    unpacking: Unpacking,
 ) -> Iterator[Source | InputError]:
-    """A file that the user named: what it is shows in its first bytes, not in its name."""
-    with BufferedReader(raw) as stream:
-        head = _peek(stream)
-        if head.startswith((_ZIP_MAGIC, _EMPTY_ZIP_MAGIC)):
-            yield from _read_zip(stream, name, not_read)
-        elif head.startswith(_GZIP_MAGIC):
-            yield from _read_gzip(stream, name, modified, not_read)
-        elif _is_tar(head):
-            yield from _read_tar(stream, name, not_read)
-        elif isinstance(raw, FileIO) and raw.seekable() and raw.seek(0, os.SEEK_END) >= LARGE:
-            yield Source(name, b"", True, modified, name)
-        elif raw.seekable():
-            # Reading through the buffer would hold the text twice.
-            raw.seek(0)
-            yield Source(name, raw.read(), True, modified)
-        else:
-            yield Source(name, stream.read(), True, modified)
+    """What a file is shows in its first bytes, not in its name."""
+    modified = None if of is None else of.st_mtime
+    identity = None if of is None else (of.st_dev, of.st_ino)
+    head = raw.read(HEAD)
+    raw.seek(0)
+    if head.startswith(ZIP_MAGICS):
+        yield from _members(read_zip(raw, name, unpacking), name, summary)
+    elif head.startswith(GZIP_MAGIC):
+        import gzip
+
+        # Closing the reader must not close what it reads from: that it did not change is looked at later.
+        with gzip.GzipFile(fileobj=raw) as unzipped:
+            with compressed(name):
+                stream = unpacking.counted(unzipped, name, raw.tell)
+                packs_tar = is_tar(stream.peek(HEAD))
+                content = b"" if packs_tar else drained(stream)
+            if packs_tar:
+                yield from _members(read_tar(stream, name, unpacking), name, summary)
+            else:
+                yield Source(name, content, True, modified, identity=identity)
+    elif is_tar(head):
+        yield from _members(read_tar(raw, name, unpacking), name, summary)
+    else:
+        yield Source(name, raw.read(), True, modified, identity=identity)
 
 
-def _read_gzip(
-    stream: BufferedReader[Any], name: str, modified: float | None, not_read: Counter[str]
+def _members(
+    members: Iterator[Member | InputError | Passed], archive: str, summary: ReadSummary
 ) -> Iterator[Source | InputError]:
-    import gzip
-
-    with BufferedReader(gzip.GzipFile(fileobj=stream)) as unzipped:
-        with _compressed(name):
-            is_tar = _is_tar(_peek(unzipped))
-            content = b"" if is_tar else unzipped.read()
-        if is_tar:
-            yield from _read_tar(unzipped, name, not_read)
+    for member in members:
+        if isinstance(member, InputError):
+            yield member
+        elif isinstance(member, Passed):
+            summary.passed.append(member)
         else:
-            yield Source(name, content, True, modified)
+            # A link may lead to a member, or to a folder that holds it.
+            parts = member.name.split("/")
+            summary.identities |= {f"{archive}:{'/'.join(parts[:n])}" for n in range(1, len(parts))}
+            name = f"{archive}:{member.name}"
+            yield Source(name, member.content, False, member.modified, identity=name)
 
 
-def _peek(stream: BufferedReader[Any]) -> bytes:
-    return stream.peek(_TAR_MAGIC_AT + len(_TAR_MAGIC))
+def _read_folder(folder: str, summary: ReadSummary, unpacking: Unpacking) -> Iterator[Source | InputError]:
+    # Folders can be nested deeper than Python calls can. What waits last comes first.
+    waiting: list[tuple[str, bool]] = [(folder, False)]
+    while waiting:
+        path, hidden = waiting.pop()
+        try:
+            is_folder = path == folder or stat.S_ISDIR(os.lstat(path).st_mode)
+            if is_folder:
+                entries = sorted(os.listdir(path))
+        except OSError as error:
+            yield cannot_read(path, error)
+            continue
+        if not is_folder:
+            yield from _read_entry(path, summary, unpacking, hidden=hidden)
+            continue
+        if not hidden:
+            of = os.stat(path)
+            summary.identities.add((of.st_dev, of.st_ino))
+        for name in reversed(entries):
+            if name in VERSION_CONTROL:
+                summary.passed.append(Passed(os.path.join(path, name), HIDDEN))
+            else:
+                waiting.append((os.path.join(path, name), hidden or name.startswith(".")))
 
 
-def _is_tar(head: bytes) -> bool:
-    return head[_TAR_MAGIC_AT:].startswith(_TAR_MAGIC)
-
-
-def _member_name(member: str, not_read: Counter[str]) -> str | None:
-    """The member's name without leading ``./``, or ``None`` where it is passed over, which is counted."""
-    name = member.removeprefix("./")
-    if any(part.startswith(".") for part in name.split("/")):
-        not_read[HIDDEN] += 1
-        return None
-    if (reason := _not_readable(name)) is not None:
-        not_read[reason] += 1
-        return None
-    return name
-
-
-def _read_tar(stream: BufferedReader[Any], name: str, not_read: Counter[str]) -> Iterator[Source | InputError]:
-    import tarfile
-
-    with _compressed(name), tarfile.open(fileobj=stream, mode="r|") as archive:
-        for member in archive:
-            if member.isdir():
-                continue
-            if not member.isreg():
-                not_read[NOT_A_FILE] += 1
-                continue
-            if (inside := _member_name(member.name, not_read)) is None:
-                continue
-            extracted = archive.extractfile(member)
-            assert extracted is not None
-            # Archives made to be reproducible have no times.
-            yield _member(f"{name}:{inside}", extracted.read(), member.mtime or None)
-
-
-def _member(name: str, content: bytes, modified: float | None) -> Source | InputError:
+def _read_entry(
+    path: str, summary: ReadSummary, unpacking: Unpacking, *, hidden: bool
+) -> Iterator[Source | InputError]:
+    """A file that was found in a folder."""
+    reason = HIDDEN if hidden else why_not_read(os.path.basename(path))
     try:
-        return Source(name, _gunzipped(content, name), False, modified)
-    except InputError as error:
-        return error
+        of = os.stat(path)
+    except OSError as error:
+        if reason is None:
+            yield cannot_read(path, error)
+        else:
+            # It could have been a folder.
+            lost = not hidden and not os.path.splitext(path)[1]
+            summary.passed.append(Passed(path, f"{reason}, {NOT_REACHED}", lost))
+        return
+    identity = of.st_dev, of.st_ino
+    if stat.S_ISDIR(of.st_mode):
+        # Following it could lead round in a circle.
+        summary.passed.append(Passed(path, FOLDER_LINK, not hidden, identity))
+    elif not stat.S_ISREG(of.st_mode):
+        # A pipe may never say anything, and a device never end.
+        summary.passed.append(Passed(path, NOT_A_FILE, reason is None, identity))
+    elif reason is not None:
+        summary.passed.append(_passed_file(path, reason, identity))
+    else:
+        try:
+            yield _found(path, unpacking)
+        except (OSError, InputError) as error:
+            yield error if isinstance(error, InputError) else cannot_read(path, error)
 
 
-def _read_zip(stream: BufferedReader[Any], name: str, not_read: Counter[str]) -> Iterator[Source | InputError]:
-    import zipfile
-
-    file = stream if stream.seekable() else BytesIO(stream.read())
-    with _compressed(name), zipfile.ZipFile(file) as archive:
-        for member in archive.infolist():
-            if member.is_dir() or (inside := _member_name(member.filename, not_read)) is None:
-                continue
-            if member.flag_bits & _ENCRYPTED:
-                yield InputError("is encrypted", where=f"{name}:{inside}", hint="unpack it and give the folder")
-                continue
-            yield _member(f"{name}:{inside}", archive.read(member), _zip_time(member.date_time))
-
-
-def _zip_time(fields: tuple[int, int, int, int, int, int]) -> float | None:
-    from datetime import datetime
-
+def _passed_file(path: str, reason: str, identity: Hashable) -> Passed:
     try:
-        return datetime(*fields).timestamp()
-    except ValueError:
-        return None
+        with open(path, "rb") as stream:
+            return Passed(path, reason, reason in IS_ONE or seems_cluster(stream.read(HEAD)), identity)
+    except OSError:
+        return Passed(path, f"{reason}, {NOT_REACHED}", True, identity)
+
+
+def _found(path: str, unpacking: Unpacking) -> Source:
+    with open(path, "rb", buffering=0) as raw:
+        of = os.fstat(raw.fileno())
+        identity = of.st_dev, of.st_ino
+        if of.st_size >= LARGE and not path.endswith(".gz"):
+            return Source(path, b"", False, of.st_mtime, path, state(of), identity)
+        content = gunzipped(raw.read(), path, unpacking)
+        check_unchanged(raw.fileno(), path, state(of))
+        return Source(path, content, False, of.st_mtime, identity=identity)

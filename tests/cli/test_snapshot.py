@@ -35,6 +35,19 @@ def test_info_of_a_captured_snapshot(tmp_path: Path) -> None:
     assert "\n  anonymised  yes\n" in told
     assert "\n       15 Node\n       77 Pod\n" in told
     assert "not in it" not in told
+    assert f"\n  {target}:pods.json: 77 objects\n" in told
+
+
+def test_info_names_what_was_not_read(tmp_path: Path) -> None:
+    (tmp_path / "nodes.yaml").write_text("apiVersion: v1\nkind: Node\nmetadata: {name: a}\n")
+    (tmp_path / "pods.yaml.bak").write_text("apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")
+    told = run("snapshot", "info", str(tmp_path))
+    assert f"\n  warning: {tmp_path}/pods.yaml.bak was not read (not named .yaml" in told
+    assert told.endswith(
+        f"\n  {tmp_path}/nodes.yaml: 1 object\n"
+        f"  {tmp_path}/pods.yaml.bak: not read, not named .yaml, .yml, .json, .jsonl, .ndjson or one of these"
+        " with .gz\n"
+    )
 
 
 def test_info_of_other_files() -> None:

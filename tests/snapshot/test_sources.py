@@ -5,13 +5,14 @@ import io
 import os
 import tarfile
 import zipfile
-from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from kschedctl.errors import InputError
 from kschedctl.snapshot.sources import Source, read_sources
+from kschedctl.snapshot.summary import ReadSummary
+from kschedctl.snapshot.unpacking import Unpacking
 
 FILES = {
     "nodes.json": b"{}",
@@ -40,12 +41,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def read(*paths: str, stdin: bytes | None = None) -> tuple[list[Source], list[str], dict[str, int]]:
-    not_read: Counter[str] = Counter()
-    found = list(read_sources(paths, None if stdin is None else io.BytesIO(stdin), not_read))
+    summary = ReadSummary()
+    found = list(read_sources(paths, None if stdin is None else io.BytesIO(stdin), summary, Unpacking()))
     return (
         [each for each in found if isinstance(each, Source)],
         [str(each) for each in found if isinstance(each, InputError)],
-        dict(not_read),
+        dict(summary.not_read),
     )
 
 

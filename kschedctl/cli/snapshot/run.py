@@ -46,6 +46,8 @@ def write_snapshot(source: Source, what_ifs: WhatIfOptions, target: str, *, anon
     write(f"{target}: {', '.join(kept)}{', anonymised' if header.anonymized else ''}\n")
     for warning in header.not_listed.values():
         print(f"warning: {warning}", file=sys.stderr)
+    for lack in captured.unread:
+        print(f"warning: {lack.what}: what it holds is not in the snapshot", file=sys.stderr)
     if captured.scheduler_config_left_out:
         warning = "the scheduler configuration of the snapshot is not written: give it again with --config"
         print(f"warning: {warning}", file=sys.stderr)

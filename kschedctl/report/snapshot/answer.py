@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from kschedctl.api.kinds import KINDS
 from kschedctl.api.meta import ApiObject
 from kschedctl.report.snapshot.data import SnapshotInfo
+from kschedctl.scheduler.missing import NOT_COUNTED
 from kschedctl.snapshot.load import taken_at
 from kschedctl.snapshot.summary import ReadSummary
 
@@ -40,5 +41,7 @@ def snapshot_info(paths: Sequence[str], counts: Counter[type[ApiObject]], summar
         left_out=dict(summary.left_out),
         none_of=tuple(kind for kind in absent if kind in looked_for),
         not_in_it=tuple(kind for kind in absent if kind not in looked_for and kind not in summary.not_listed),
-        warnings=tuple(summary.not_listed.values()),
+        warnings=(*summary.not_listed.values(), *(f"{lack.what}: {NOT_COUNTED}" for lack in summary.unread())),
+        files=dict(summary.files),
+        not_read={passed.name: passed.reason for passed in summary.passed},
     )

@@ -26,6 +26,8 @@ class SnapshotInfo(Compound, frozen=True, kw_only=True):
     none_of: Annotated[tuple[str, ...], Meta(description="Kinds that were looked for and of which there is none.")]
     not_in_it: Annotated[tuple[str, ...], Meta(description="Kinds that it does not tell of.")]
     warnings: tuple[str, ...]
+    files: Annotated[dict[str, int], Meta(description="The files that were read, and how many objects each has.")]
+    not_read: Annotated[dict[str, str], Meta(description="The files that were passed over, and why.")]
 
     def names(self, *, single: bool = True) -> str:
         """The kinds that it has, a line each."""

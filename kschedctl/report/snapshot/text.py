@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from kschedctl.api.wording import counted
+from kschedctl.api.wording import counted, shortened
 from kschedctl.report.document import GAP, Document, Verbatim
 from kschedctl.report.frame import age
 from kschedctl.report.snapshot.data import SnapshotInfo
@@ -42,3 +42,8 @@ def document(info: SnapshotInfo, now: datetime) -> Document:
         yield Verbatim(f"not in it: {', '.join(info.not_in_it)}")
     for warning in info.warnings:
         yield Verbatim(f"warning: {warning}")
+    yield GAP
+    for name, number in info.files.items():
+        yield Verbatim(f"{shortened(name)}: {counted(number, 'object')}")
+    for name, reason in info.not_read.items():
+        yield Verbatim(f"{shortened(name)}: not read, {reason}")

@@ -1,0 +1,211 @@
+"""The files in tar and zip archives, and what gzip packs; whatever is broken in them is one kind of error."""
+
+from __future__ import annotations
+
+import posixpath
+import stat
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
+
+from kschedctl.errors import InputError
+from kschedctl.snapshot.names import HIDDEN, IS_ONE, NOT_A_FILE, VERSION_CONTROL, why_not_read
+from kschedctl.snapshot.resemblance import GZIP_MAGIC, HEAD, seems_cluster
+from kschedctl.snapshot.summary import Passed
+from kschedctl.snapshot.unpacking import Unpacking, drained
+
+if TYPE_CHECKING:
+    import tarfile
+
+_ENCRYPTED: Final = 0x1
+_PIECE: Final = 1024 * 1024
+
+
+class Member(NamedTuple):
+    """A file of an archive: its name in there, its content, and when it was written."""
+
+    name: str
+    content: bytes
+    modified: float | None
+
+
+@contextmanager
+def compressed(name: str) -> Iterator[None]:
+    """Turn what the decompressors raise on broken input into one kind of error."""
+    import lzma
+    import struct
+    import tarfile
+    import zipfile
+
+    broken = (zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile, zipfile.LargeZipFile, struct.error)
+    # What zipfile raises for methods and flags that it does not know, and for numbers that are none.
+    unusual = (NotImplementedError, RuntimeError, ValueError, OverflowError, LookupError)
+    try:
+        yield
+    except EOFError:
+        raise InputError("is truncated: the compressed data ends too early", where=name) from None
+    except (*broken, *unusual) as error:
+        raise InputError(f"is a broken archive: {error}", where=name) from None
+    except OSError as error:
+        # gzip.BadGzipFile is one; real read errors carry an errno.
+        if error.errno is not None:
+            raise
+        raise InputError(f"is a broken archive: {error}", where=name) from None
+
+
+def gunzipped(content: bytes, name: str, unpacking: Unpacking) -> bytes:
+    """What gzip has packed into a file; any other file as it is.
+
+    Raises
+    ------
+    InputError
+        Where it is broken, or becomes too large.
+    """
+    if not content.startswith(GZIP_MAGIC):
+        return content
+    import gzip
+
+    packed = BytesIO(content)
+    with compressed(name):
+        return drained(unpacking.counted(gzip.GzipFile(fileobj=packed), name, packed.tell))
+
+
+def read_tar(stream: BinaryIO | Any, name: str, unpacking: Unpacking) -> Iterator[Member | InputError | Passed]:
+    """The members of a tar archive, in its order.
+
+    Parameters
+    ----------
+    stream : BinaryIO
+        At its beginning.
+    name : str
+        The archive's name.
+    unpacking : Unpacking
+        How much may be unpacked.
+
+    Raises
+    ------
+    InputError
+        Where the archive is broken or not complete; what stands before has been yielded.
+    """
+    import tarfile
+
+    with compressed(name), tarfile.open(fileobj=stream, mode="r|", tarinfo=_strict_members()) as archive:
+        for member in archive:
+            if member.isdir():
+                continue
+            inside = member.name.removeprefix("./")
+            if not member.isreg():
+                yield _tar_link(member, name, inside)
+                continue
+            if member.issparse():
+                yield InputError("is a sparse file, which no text is", where=f"{name}:{inside}")
+                continue
+            extracted = archive.extractfile(member)
+            assert extracted is not None
+            reason = _why_passed(inside)
+            if reason is not None:
+                yield _passed(name, inside, reason, extracted)
+                continue
+            try:
+                # Archives made to be reproducible have no times.
+                content = gunzipped(extracted.read(), f"{name}:{inside}", unpacking)
+                yield Member(inside, content, member.mtime or None)
+            except InputError as error:
+                yield error
+        _check_end(archive)
+
+
+def _strict_members() -> type[tarfile.TarInfo]:
+    """Members that end the reading where the next one is damaged, instead of taking that for the end."""
+    import tarfile
+
+    class StrictMember(tarfile.TarInfo):
+        @classmethod
+        def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Any:
+            if len(buf) < tarfile.BLOCKSIZE:
+                raise tarfile.ReadError("it is cut off: the mark at its end is missing")
+            if buf.count(0) != len(buf):
+                try:
+                    return super().frombuf(buf, encoding, errors)
+                except tarfile.HeaderError as error:
+                    raise tarfile.ReadError(f"a member cannot be read: {error}") from None
+            return super().frombuf(buf, encoding, errors)
+
+    return StrictMember
+
+
+def _check_end(archive: tarfile.TarFile) -> None:
+    """What stands behind the end of an archive would be lost."""
+    import tarfile
+
+    stream: Any = archive.fileobj
+    while rest := stream.read(_PIECE):
+        if rest.count(0) != len(rest):
+            raise tarfile.ReadError("more data follows its end, as where archives are joined: give them one by one")
+
+
+def _tar_link(member: tarfile.TarInfo, archive: str, inside: str) -> Passed:
+    """A link, pipe or device in an archive: nothing is missing where what it leads to is read."""
+    target = member.linkname if member.islnk() else posixpath.join(posixpath.dirname(inside), member.linkname)
+    identity = f"{archive}:{posixpath.normpath(target)}"
+    is_folder_like = not posixpath.splitext(inside)[1] and member.issym()
+    hidden = _is_hidden(inside)
+    doubtful = not hidden and (why_not_read(inside) is None or is_folder_like)
+    return Passed(f"{archive}:{inside}", NOT_A_FILE, doubtful, identity)
+
+
+def read_zip(stream: BinaryIO | Any, name: str, unpacking: Unpacking) -> Iterator[Member | InputError | Passed]:
+    """The members of a zip archive, in its order; parameters and errors are those of ``read_tar``."""
+    import zipfile
+
+    with compressed(name), zipfile.ZipFile(stream) as archive:
+        size, n_unpacked = stream.seek(0, 2), 0
+        for member in archive.infolist():
+            if member.is_dir():
+                continue
+            inside = member.filename.removeprefix("./")
+            where = f"{name}:{inside}"
+            reason = _why_passed(inside)
+            if stat.S_ISLNK(member.external_attr >> 16):
+                yield Passed(where, NOT_A_FILE, reason is None)
+            elif member.flag_bits & _ENCRYPTED:
+                if reason is None:
+                    yield InputError("is encrypted", where=where, hint="unpack it and give the folder")
+                else:
+                    yield Passed(where, reason, reason in IS_ONE)
+            else:
+                try:
+                    with compressed(where), archive.open(member) as opened:
+                        if reason is not None:
+                            yield _passed(name, inside, reason, opened)
+                            continue
+                        # Members may overlap: what counts is what the archive as a whole becomes.
+                        content = drained(unpacking.counted(opened, where, lambda: size, n_unpacked))
+                    n_unpacked += len(content)
+                    yield Member(inside, gunzipped(content, where, unpacking), _zip_time(member.date_time))
+                except InputError as error:
+                    yield error
+
+
+def _zip_time(fields: tuple[int, int, int, int, int, int]) -> float | None:
+    from datetime import datetime
+
+    try:
+        return datetime(*fields).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _is_hidden(inside: str) -> bool:
+    return any(part.startswith(".") and part not in (".", "..") for part in inside.split("/"))
+
+
+def _why_passed(inside: str) -> str | None:
+    return HIDDEN if _is_hidden(inside) else why_not_read(inside)
+
+
+def _passed(archive: str, inside: str, reason: str, stream: Any) -> Passed:
+    doubtful = VERSION_CONTROL.isdisjoint(inside.split("/")) and (reason in IS_ONE or seems_cluster(stream.read(HEAD)))
+    return Passed(f"{archive}:{inside}", reason, doubtful, f"{archive}:{inside}")

@@ -1,0 +1,129 @@
+"""What looks like part of a cluster although it is not read: files of other names, values that are no objects."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator
+from typing import Any, Final
+
+from kschedctl.api.kind_names import kind_by_name
+from kschedctl.api.kinds import KINDS
+from kschedctl.errors import InputError
+from kschedctl.text.encoding import utf8_text
+
+GZIP_MAGIC: Final = b"\x1f\x8b"
+ZIP_MAGICS: Final = (b"PK\x03\x04", b"PK\x05\x06")
+_TAR_MAGIC: Final = b"ustar"
+_TAR_MAGIC_AT: Final = 257
+#: So many bytes tell whether a file holds objects, or is an archive.
+HEAD: Final = 16 * 1024
+_ANY_GZIP: Final = 31
+
+_GROUPS: Final = frozenset(group for group, _ in KINDS) | {"extensions"}
+_KIND_WORDS: Final = frozenset(
+    word for _, kind in KINDS for word in (kind.lower().encode(), f"{kind.lower()}list".encode())
+) | {b"list"}
+_JSON_KIND: Final = re.compile(rb'"kind"\s*:\s*"(\w+)"')
+_JSON_LISTS: Final = re.compile(rb'\s*\{\s*"(?:nodes|pods|items|kschedctlVersion)"\s*:')
+_YAML_KIND: Final = re.compile(rb"""^(?:- |  )?["']?kind["']?[ \t]*:[ \t]*["']?(\w+)""", re.MULTILINE)
+#: The first line of YAML that says anything: a key, or an item that begins with one.
+_YAML_BEGINNING: Final = re.compile(
+    rb"""(?:\s++|#[^\n]*+\n|%[^\n]*+\n|---[^\n]*+\n)*+(?:- )?["']?[\w./-]++["']?[ \t]*+:(?:\s|$)"""
+)
+
+
+def is_tar(head: bytes) -> bool:
+    """Whether a file that begins like this is a tar archive."""
+    return head[_TAR_MAGIC_AT:].startswith(_TAR_MAGIC)
+
+
+def unzipped_head(head: bytes) -> bytes:
+    """The beginning of what is compressed with gzip; of what is not or cannot be unpacked, the beginning itself."""
+    if not head.startswith(GZIP_MAGIC):
+        return head
+    try:
+        return zlib.decompressobj(_ANY_GZIP).decompress(head, HEAD)
+    except zlib.error:
+        return head
+
+
+def seems_cluster(head: bytes) -> bool:
+    r"""Whether a file that begins like this holds objects that scheduling reads, or is an archive.
+
+    Parameters
+    ----------
+    head : bytes
+        The first ``HEAD`` bytes, as they stand in the file.
+
+    Examples
+    --------
+    >>> seems_cluster(b"apiVersion: v1\nkind: Pod\n"), seems_cluster(b"==== START logs\nkind: Pod\n")
+    (True, False)
+    """
+    head = unzipped_head(head)
+    if is_tar(head):
+        return True
+    try:
+        text = utf8_text(head[: len(head) // 2 * 2], "").lstrip()
+    except InputError:
+        return False
+    if text.startswith((b"{", b"[")):
+        found = _JSON_KIND.search(text)
+        return _JSON_LISTS.match(text) is not None or _is_known(found, text)
+    return _YAML_BEGINNING.match(text) is not None and _is_known(_YAML_KIND.search(text), text)
+
+
+def _is_known(kind: re.Match[bytes] | None, text: bytes) -> bool:
+    # Logs and audit events name kinds, too: it is the first that counts.
+    return kind is not None and kind[1].lower() in _KIND_WORDS and b"apiVersion" in text
+
+
+def seems_object(value: Any) -> bool:
+    """Whether a JSON value that is no object of Kubernetes was perhaps meant to be one, or a list of them.
+
+    Examples
+    --------
+    >>> seems_object([{"kind": "Pod"}]), seems_object({"metadata": {"name": "web"}}), seems_object({"replicas": 2})
+    (True, True, False)
+    """
+    if isinstance(value, list):
+        return any(isinstance(item, dict) and seems_object(item) for item in value)
+    if not isinstance(value, dict):
+        return False
+    kind, metadata, items = value.get("kind"), value.get("metadata"), value.get("items")
+    if isinstance(kind, str) and kind.lower().encode() in _KIND_WORDS:
+        return True
+    if isinstance(metadata, dict) and ("name" in metadata or "generateName" in metadata):
+        return True
+    return isinstance(items, list) and seems_object(items)
+
+
+def meant_kind(api_version: str, kind: str) -> str:
+    """The kind that was meant by one that no API server has; empty where it may be one of somebody's own.
+
+    Parameters
+    ----------
+    api_version : str
+        Such as ``core/v1``.
+    kind : str
+        Such as ``pod``.
+
+    Examples
+    --------
+    >>> meant_kind("v1", "pod"), meant_kind("core/v1", "Pod"), meant_kind("serving.knative.dev/v1", "Service")
+    ('Pod (v1)', 'Pod (v1)', '')
+    """
+    group = api_version.rpartition("/")[0]
+    # The group of a custom resource has a dot.
+    if "." in group and group not in _GROUPS:
+        return ""
+    lower = kind.lower()
+    type_ = kind_by_name(kind) or kind_by_name(lower.removesuffix("list"))
+    return next(iter(_written(type_)), "")
+
+
+def _written(type_: type | None) -> Iterator[str]:
+    for (group, kind), each in KINDS.items():
+        if each is type_:
+            yield f"{kind} ({group}/v1)" if group else f"{kind} (v1)"

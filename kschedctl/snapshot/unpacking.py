@@ -1,0 +1,146 @@
+"""How much is unpacked, or read of what has no known end: limits that keep a small file from filling the memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from io import BufferedReader, BytesIO, RawIOBase
+from typing import TYPE_CHECKING, Any, Final
+
+from kschedctl.api.quantity import QuantityError, parse_quantity, value
+from kschedctl.errors import InputError
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+#: Bytes that one reading unpacks at most, unless the user names another number.
+MAX_UNPACKED: Final = 4 * 1024**3
+#: How many times its size something may become, unless the user names a size. JSON of many equal pods stays below 100.
+MAX_RATIO: Final = 250
+#: What is smaller than this does no harm, whatever it was packed into.
+RATIO_FROM: Final = 64 * 1024**2
+_PIECE: Final = 1024 * 1024
+
+
+class Unpacking:
+    """Counts what one reading unpacks.
+
+    Parameters
+    ----------
+    max_unpacked : int, optional
+        The most bytes; with a number of the user's own any ratio is taken.
+    """
+
+    def __init__(self, max_unpacked: int | None = None) -> None:
+        self.limit = MAX_UNPACKED if max_unpacked is None else max_unpacked
+        self._ratio = MAX_RATIO if max_unpacked is None else None
+        self._total = 0
+
+    def counted(
+        self, stream: Any, name: str, packed: Callable[[], int] | None = None, n_before: int = 0
+    ) -> BufferedReader:
+        """The same stream, which raises InputError once it gives too much.
+
+        Parameters
+        ----------
+        stream : BinaryIO
+            What gives the unpacked bytes.
+        name : str
+            The name for errors.
+        packed : callable, optional
+            How many bytes the stream was packed into so far; nothing for what is not packed.
+        n_before : int
+            How many bytes came of the same archive before.
+        """
+        return BufferedReader(_Counted(stream, name, self, packed, n_before), _PIECE)
+
+    def add(self, n_bytes: int, name: str, n_of_stream: int, packed: Callable[[], int] | None) -> None:
+        """Count some more bytes of a stream.
+
+        Raises
+        ------
+        InputError
+            Where they are too many.
+        """
+        self._total += n_bytes
+        if self._total > self.limit:
+            what = "unpacks to" if packed is not None else "is"
+            self.refuse(f"{what} more than {size_text(self.limit)}", name)
+        if self._ratio is not None and packed is not None and n_of_stream > RATIO_FROM:
+            times = n_of_stream // max(packed(), 1)
+            if times > self._ratio:
+                self.refuse(f"unpacks to more than {self._ratio} times its size", name)
+
+    def refuse(self, problem: str, name: str) -> None:
+        """Raise the error of something too large."""
+        raise InputError(problem, where=name, hint="if it is to be read all the same, allow more with max-unpacked")
+
+
+class _Counted(RawIOBase):
+    """A stream whose bytes are counted."""
+
+    def __init__(
+        self, stream: Any, name: str, unpacking: Unpacking, packed: Callable[[], int] | None, n_before: int
+    ) -> None:
+        self._stream = stream
+        self._name = name
+        self._unpacking = unpacking
+        self._packed = packed
+        self._n_read = n_before
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        # Some streams have no ``readinto``, and others give as much as they like.
+        into = memoryview(buffer)
+        piece = self._stream.read(len(into))
+        if not piece:
+            return 0
+        into[: len(piece)] = piece
+        self._n_read += len(piece)
+        self._unpacking.add(len(piece), self._name, self._n_read, self._packed)
+        return len(piece)
+
+
+def drained(stream: BufferedReader) -> bytes:
+    """All that a counted stream gives, held once."""
+    out = BytesIO()
+    while piece := stream.read1(_PIECE):
+        out.write(piece)
+    return out.getvalue()
+
+
+def size_text(n_bytes: int) -> str:
+    """A number of bytes for people.
+
+    Examples
+    --------
+    >>> size_text(4 * 1024**3), size_text(1500)
+    ('4 GiB', '1500 bytes')
+    """
+    for power, name in ((3, "GiB"), (2, "MiB"), (1, "KiB")):
+        if n_bytes and not n_bytes % 1024**power:
+            return f"{n_bytes // 1024**power} {name}"
+    return f"{n_bytes} bytes"
+
+
+def parse_size(text: str) -> int:
+    """Read a size such as ``10Gi``, in bytes.
+
+    Raises
+    ------
+    InputError
+        Where it is none, or not above zero.
+
+    Examples
+    --------
+    >>> parse_size("2Gi")
+    2147483648
+    """
+    try:
+        size = value(parse_quantity(text))
+    except QuantityError as error:
+        raise InputError(f"{error}", hint="a size such as 500Mi or 10Gi is expected") from None
+    if size <= 0:
+        raise InputError(f"{text} is not above zero", hint="a size such as 500Mi or 10Gi is expected")
+    return size
