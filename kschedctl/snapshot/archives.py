@@ -108,10 +108,10 @@ def read_tar(stream: BinaryIO | Any, name: str, unpacking: Unpacking) -> Iterato
             if reason is not None:
                 yield _passed(name, inside, reason, extracted)
                 continue
+            packed = extracted.read()
             try:
                 # Archives made to be reproducible have no times.
-                content = gunzipped(extracted.read(), f"{name}:{inside}", unpacking)
-                yield Member(inside, content, member.mtime or None)
+                yield Member(inside, gunzipped(packed, f"{name}:{inside}", unpacking), member.mtime or None)
             except InputError as error:
                 yield error
         _check_end(archive)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from io import BufferedReader, BytesIO, RawIOBase
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self
 
 from kschedctl.api.quantity import QuantityError, parse_quantity, value
 from kschedctl.errors import InputError
@@ -18,6 +19,8 @@ MAX_UNPACKED: Final = 4 * 1024**3
 MAX_RATIO: Final = 250
 #: What is smaller than this does no harm, whatever it was packed into.
 RATIO_FROM: Final = 64 * 1024**2
+#: Bytes that a line of many cases has at most.
+MAX_LINE: Final = 256 * 1024**2
 _PIECE: Final = 1024 * 1024
 
 
@@ -34,6 +37,13 @@ class Unpacking:
         self.limit = MAX_UNPACKED if max_unpacked is None else max_unpacked
         self._ratio = MAX_RATIO if max_unpacked is None else None
         self._total = 0
+
+    @classmethod
+    def piecewise(cls) -> Self:
+        """For what is let go of piece by piece: only the ratio is limited."""
+        unpacking = cls()
+        unpacking.limit = sys.maxsize
+        return unpacking
 
     def counted(
         self, stream: Any, name: str, packed: Callable[[], int] | None = None, n_before: int = 0
@@ -72,7 +82,7 @@ class Unpacking:
 
     def refuse(self, problem: str, name: str) -> None:
         """Raise the error of something too large."""
-        raise InputError(problem, where=name, hint="if it is to be read all the same, allow more with max-unpacked")
+        raise InputError(problem, where=name, hint="if it is to be read all the same, allow more with --max-unpacked")
 
 
 class _Counted(RawIOBase):
@@ -102,12 +112,40 @@ class _Counted(RawIOBase):
         return len(piece)
 
 
+class PackedStream:
+    """A packed stream that may not be able to tell how much of it was read."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self.n_read = 0
+
+    def read(self, size: int = -1) -> bytes:
+        """Read as from the stream."""
+        piece = self._stream.read(size)
+        self.n_read += len(piece)
+        return piece
+
+
 def drained(stream: BufferedReader) -> bytes:
     """All that a counted stream gives, held once."""
     out = BytesIO()
     while piece := stream.read1(_PIECE):
         out.write(piece)
     return out.getvalue()
+
+
+def bounded_lines(stream: BinaryIO, max_line: int = MAX_LINE) -> Iterator[bytes]:
+    """The lines of a stream.
+
+    Raises
+    ------
+    InputError
+        Where one is too long to be held.
+    """
+    while line := stream.readline(max_line + 1):
+        if len(line) > max_line:
+            raise InputError(f"a line has more than {size_text(max_line)}", hint="a case takes one line")
+        yield line
 
 
 def size_text(n_bytes: int) -> str:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from io import BufferedReader
 from itertools import chain, count, islice
 from multiprocessing import get_context
-from typing import Final
+from typing import BinaryIO, Final
 
 import msgspec
 
@@ -26,6 +26,7 @@ from kschedctl.releases.release import Release
 from kschedctl.report.batch.answer import answer
 from kschedctl.scheduler.cases import Case, decide
 from kschedctl.snapshot.pod_choice import STDIN
+from kschedctl.snapshot.unpacking import PackedStream, Unpacking, bounded_lines
 
 #: How many cases a process gets at a time, and how many such portions wait per process.
 _PORTION: Final = 8
@@ -157,9 +158,13 @@ def _answer_portion(lines: Iterable[Line]) -> list[LineAnswer]:
 
 def _lines(stream: BufferedReader) -> Iterator[Line]:
     """The lines with their numbers, unzipped where the stream begins as gzip does; empty ones are left out."""
-    zipped = stream.peek(len(_GZIP_MAGIC)).startswith(_GZIP_MAGIC)
+    opened: BinaryIO = stream
+    if stream.peek(len(_GZIP_MAGIC)).startswith(_GZIP_MAGIC):
+        packed = PackedStream(stream)
+        unzipped = gzip.GzipFile(fileobj=packed)  # type: ignore[call-overload]
+        opened = Unpacking.piecewise().counted(unzipped, "the compressed cases", lambda: packed.n_read)
     try:
-        for number, text in enumerate(gzip.GzipFile(fileobj=stream) if zipped else stream, 1):
+        for number, text in enumerate(bounded_lines(opened), 1):
             if text.strip():
                 yield number, text
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
