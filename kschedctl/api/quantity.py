@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Final
 
 from kschedctl.api.core import QuantityText
+from kschedctl.findings.shortened import shortened
 
 NANO: Final = 10**9
 #: What to tell somebody whose text is none.
@@ -17,12 +18,15 @@ QUANTITY_HINT: Final = "a number with an optional suffix is expected, such as 2,
 _MILLI: Final = 10**6
 _MAX_INT64: Final = 2**63 - 1
 
-_FORM: Final = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?([eEinumkKMGTP]*[+-]?\d*)", re.ASCII)
+# Possessive, so that a long text that is none is read once.
+_FORM: Final = re.compile(r"([+-]?)(\d*+)(?:\.(\d*+))?([eEinumkKMGTP]*+[+-]?\d*+)", re.ASCII)
 _EXPONENT: Final = re.compile(r"[eE]([+-]?\d+)", re.ASCII)
 _DECIMAL_SUFFIXES: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY_SUFFIXES: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 #: Beyond this no int64 holds the value, and none can be told from zero below its negative.
 _EXPONENT_LIMIT: Final = 64
+#: Python reads and prints integers of somewhat more digits.
+_MAX_LENGTH: Final = 4000
 
 
 class QuantityError(ValueError):
@@ -67,7 +71,10 @@ def parse_quantity(text: QuantityText) -> int:
     100000
     """
     if type(text) is str:
-        return _parse(text.strip())
+        text = text.strip()
+        if len(text) > _MAX_LENGTH:
+            raise QuantityError(f'"{shortened(text)}" is longer than any quantity')
+        return _parse(text)
     if isinstance(text, bool):
         raise QuantityError(f"{str(text).lower()} is not a quantity")
     return _parse(repr(text))
@@ -77,7 +84,7 @@ def parse_quantity(text: QuantityText) -> int:
 def _parse(text: str) -> int:
     match = _FORM.fullmatch(text)
     if match is None or not text:
-        raise QuantityError(f'"{text}" is not a quantity')
+        raise QuantityError(f'"{shortened(text)}" is not a quantity')
     sign, whole, fraction, suffix = match.groups(default="")
     digits = int(whole + fraction or "0")
     binary = _BINARY_SUFFIXES.get(suffix)
@@ -89,7 +96,7 @@ def _parse(text: str) -> int:
         if exponent is None:
             power = _EXPONENT.fullmatch(suffix)
             if power is None:
-                raise QuantityError(f'"{text}" is not a quantity')
+                raise QuantityError(f'"{shortened(text)}" is not a quantity')
             exponent = max(-_EXPONENT_LIMIT, min(int(power[1]), _EXPONENT_LIMIT))
         scale = exponent + 9 - len(fraction)
         nanos = digits * 10**scale if scale >= 0 else _divide_up(digits, 10**-scale)

@@ -15,6 +15,7 @@ from kschedctl.api.meta import LabelSelector
 from kschedctl.api.names import label_value_problems, qualified_name_problems
 from kschedctl.api.node_selector import NodeSelectorRequirement, NodeSelectorTerm
 
+_INT64_DIGITS: Final = 19
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
 
 IN: Final = "In"
@@ -173,5 +174,8 @@ def parse_int64(text: str) -> int | None:
     """What strconv.ParseInt reads, or ``None``."""
     if not _INTEGER.fullmatch(text):
         return None
-    number = int(text)
+    digits = text.lstrip("+-0")
+    if len(digits) > _INT64_DIGITS:
+        return None
+    number = int(digits or "0") * (-1 if text.startswith("-") else 1)
     return number if -(2**63) <= number < 2**63 else None

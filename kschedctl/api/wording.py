@@ -68,14 +68,3 @@ def counted(number: int, noun: str) -> str:
     ('1 node', '0 pods')
     """
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def shortened(text: str, most: int = 200) -> str:
-    """A name or value that somebody else chose, cut to what a message can hold.
-
-    Examples
-    --------
-    >>> shortened("web"), shortened("x" * 1_000_000, 10)
-    ('web', 'xxxxxx... (1,000,000 characters)')
-    """
-    return text if len(text) <= most else f"{text[: most - 4]}... ({len(text):,} characters)"

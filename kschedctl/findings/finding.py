@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import NamedTuple, Self, TypeAlias
+from typing import Final, NamedTuple, Self, TypeAlias
 
 from kschedctl.findings.location import Location, Position
+from kschedctl.findings.shortened import shortened
 
+#: How many characters of each part of a finding are shown.
+_LONGEST: Final = 1000
 #: Where an object was read; in words where there is no document to name: a file that cannot be read, an edit.
 Place: TypeAlias = Location | str
 
@@ -128,5 +131,6 @@ class Finding:
 
     def __str__(self) -> str:
         field = self.field or str(self.position or "")
-        head = ": ".join(part for part in (str(self.where), field, self.problem) if part)
-        return f"{head}\n  {self.hint}" if self.hint else head
+        parts = (str(self.where), field, self.problem)
+        head = ": ".join(shortened(part, _LONGEST) for part in parts if part)
+        return f"{head}\n  {shortened(self.hint, _LONGEST)}" if self.hint else head

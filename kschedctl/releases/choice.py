@@ -11,7 +11,7 @@ from typing import Final
 from kschedctl.errors import UnsupportedError
 from kschedctl.releases.release import LATEST, RELEASES, Release
 
-_VERSION: Final = re.compile(r"v?(\d+)\.(\d+)(?:[.+-].*)?", re.ASCII)
+_VERSION: Final = re.compile(r"v?(\d{1,9})\.(\d{1,9})(?:[.+-].*)?", re.ASCII)
 
 
 class ChosenBy(StrEnum):
@@ -123,4 +123,4 @@ def _minor(version: str) -> tuple[int, int] | None:
 
 def _patch(version: str) -> tuple[int, ...]:
     """Sorts versions: major, minor, patch."""
-    return tuple(int(number) for number in re.findall(r"\d+", version)[:3])
+    return tuple(int(number) for number in re.findall(r"\d{1,9}", version)[:3])

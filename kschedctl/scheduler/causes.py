@@ -14,7 +14,7 @@ from kschedctl.scheduler.bound import Misplaced
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.missing import find_missing
 
-_N_NODES: Final = re.compile(r"0/(\d+) nodes are available")
+_N_NODES: Final = re.compile(r"0/(\d{1,18}) nodes are available")
 _SINCE: Final = {
     "NodeUnschedulable": "the node was cordoned since",
     "TaintToleration": "the node got a taint since, or the pod was bound without a scheduler",

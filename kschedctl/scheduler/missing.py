@@ -79,7 +79,7 @@ NOT_COUNTED: Final = "what it holds does not count"
 
 def not_read(cluster: Cluster) -> tuple[Missing, ...]:
     """What looks like part of the cluster and was not read: any answer may depend on it."""
-    return tuple(Missing(lack.kind, lack.what, NOT_COUNTED) for lack in cluster.unread)
+    return tuple(_missing(lack.kind, lack.what, NOT_COUNTED) for lack in cluster.unread)
 
 
 def _has(cluster: Cluster, kind: type[ApiObject]) -> bool:

@@ -7,8 +7,9 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from kschedctl.api.wording import counted, listed, shortened
+from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.cluster import Unread
+from kschedctl.findings.shortened import shortened
 from kschedctl.snapshot.header import SnapshotHeader
 
 #: What ``Unread.kind`` says of files: the kinds that are in them are not known.

@@ -75,9 +75,12 @@ def json_documents(text: bytes, decoder: msgspec.json.Decoder[T]) -> Iterator[tu
     """
     whole = memoryview(text)
     position = skip_blanks(text, 0)
-    number = 1
+    number, line_end = 1, text.find(b"\n", position)
     while position < len(text):
-        end = text.find(b"\n", position)
+        # The end of the line is looked for once, also where many documents stand on it.
+        if 0 <= line_end < position:
+            line_end = text.find(b"\n", position)
+        end = line_end
         # Most texts are one document, or a document per line; only else the end must be searched for.
         if end >= 0 and _ends_a_document(text, end) and (value := _typed(whole[position:end], decoder)) is not None:
             yield number, whole[position:end], value

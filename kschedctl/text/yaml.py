@@ -169,7 +169,7 @@ class _DocumentReader:
                 if container.__class__ is dict and key is _NO_KEY:
                     key = self._key(event)
                     if event.anchor is not None:
-                        anchors[event.anchor] = (key, 1)
+                        anchors[event.anchor] = (text if key is _MERGE else key, 1 + len(text) // _CHARS_PER_NODE)
                     continue
                 if not event.implicit[0] or event.tag is not None:
                     value = text if event.implicit[1] else self._tagged(event)

@@ -38,6 +38,7 @@ _NOT_FINITE: Final = {
 _INTEGER: Final = re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]*))", re.ASCII)
 _FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", re.ASCII)
 _BETWEEN_DIGITS: Final = re.compile(r"(?<=[0-9])_(?=[0-9])")
+_INT64_DIGITS: Final = 20
 #: What a scalar that is no string can start with: everything else needs no second look.
 FIRST_OF_OTHERS: Final = frozenset("+-.0123456789yYnNtTfFoO~")
 
@@ -122,13 +123,18 @@ def _number(text: str) -> int | float | None:
     plain = _BETWEEN_DIGITS.sub("", text) if text[0] == "." else text.replace("_", "")
     if text[0] != "." and (match := _INTEGER.fullmatch(plain)):
         sign, hexadecimal, binary, octal, decimal = match.groups()
+        if decimal and len(decimal) > _INT64_DIGITS:
+            # No integer, but a float like any other; Python refuses to read very long ones.
+            return _float(plain)
         digits, base = next((d, b) for d, b in ((hexadecimal, 16), (binary, 2), (octal, 8), (decimal, 10)) if d)
         value = int(digits, base) * (-1 if sign == "-" else 1)
         if -(2**63) <= value < (2**63 if sign else 2**64):
             return value
-    if not _FLOAT.fullmatch(plain):
-        return None
-    number = float(plain)
+    return _float(plain) if _FLOAT.fullmatch(plain) else None
+
+
+def _float(text: str) -> float | None:
+    number = float(text)
     return None if isinf(number) else number
 
 

@@ -7,6 +7,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from kschedctl.api.meta import LabelSelector, ObjectMeta
+from kschedctl.api.selectors import parse_int64
 from kschedctl.api.well_known import POD_TEMPLATE_HASH
 from kschedctl.api.workload import Deployment, PodTemplateSpec, ReplicaSet, ReplicasSpec, ReplicationController
 from kschedctl.cluster.cluster import Cluster
@@ -64,7 +65,7 @@ def _belongs_to(replica_set: ReplicaSet, deployment: Deployment) -> bool:
 
 def _revision(replica_set: ReplicaSet) -> int:
     text = replica_set.metadata.annotations.get(_REVISION, "")
-    return int(text) if text.isdecimal() else 0
+    return parse_int64(text) or 0
 
 
 def _new(deployment: Deployment, template: PodTemplateSpec) -> ReplicaSet:

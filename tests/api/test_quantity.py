@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kschedctl.api.canonical import Amount
 from kschedctl.api.core import QuantityText
 from kschedctl.api.quantity import NANO, QuantityError, milli_value, parse_quantity, value
 from tests.reference.quantity import SUFFIXES, amount, rounded_up
@@ -109,3 +110,29 @@ def test_rounding_is_up(nanos: int) -> None:
     whole = rounded_up(Fraction(nanos, NANO))
     assert value(nanos) == whole
     assert milli_value(nanos) == (0 if nanos > MAX * 10**6 else rounded_up(Fraction(nanos, 10**6)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("9" * 32_000, id="digits"),
+        pytest.param("1" * 200_000 + "x", id="digits and a letter"),
+        pytest.param("1." + "1" * 200_000 + "x", id="a fraction and a letter"),
+        pytest.param("1e" + "1" * 200_000, id="an exponent"),
+        pytest.param("E" * 200_000, id="letters"),
+    ],
+)
+def test_a_text_without_end_is_refused_at_once_and_not_repeated(text: str) -> None:
+    with pytest.raises(QuantityError) as raised:
+        parse_quantity(text)
+    assert len(str(raised.value)) < 300
+
+
+def test_long_quantities_are_read_exactly_and_printed() -> None:
+    text = "1" * 3900
+    assert parse_quantity(text) == int(text) * NANO
+    assert str(Amount.parse(text)) == text
+    assert value(parse_quantity(text)) == 0
+    # The pattern is what is slow where it is.
+    with pytest.raises(QuantityError):
+        parse_quantity("1" * 3999 + "x")

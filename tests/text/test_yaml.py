@@ -337,3 +337,36 @@ metadata:
   resourceVersion: ""
 """
     assert read(text) == [yaml.safe_load(text)]
+
+
+def test_an_alias_of_a_long_key_weighs_its_length() -> None:
+    key = "k" * 40_000
+    aliases = ", ".join(["*long"] * 5000)
+    with pytest.raises(InputError, match="aliases stand for more than 400,000 nodes"):
+        read(f"a: {{&long {key[:900]}: 1}}\nb: [{', '.join(['*long'] * 60_000)}]\n")
+    with pytest.raises(InputError, match="aliases stand for more than 400,000 nodes"):
+        read(f"? &long {key}\n: 1\nb:\n- [{aliases}]\n")
+
+
+def test_an_alias_of_the_merge_key_is_text() -> None:
+    assert read("a: {&m <<: {b: 1}}\nc: *m\n") == [{"a": {"b": 1}, "c": "<<"}]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        pytest.param("9" * 5000, "9" * 5000, id="no-float-either"),
+        pytest.param("1" * 300, float("1" * 300), id="a-float"),
+        pytest.param("0x" + "f" * 32_000, "0x" + "f" * 32_000, id="hexadecimal"),
+        pytest.param("0b" + "1" * 32_000, "0b" + "1" * 32_000, id="binary"),
+        pytest.param("1" * 32_000 + "x", "1" * 32_000 + "x", id="digits-and-a-letter"),
+        pytest.param("1_" * 16_000 + "1", "1_" * 16_000 + "1", id="underscores"),
+        pytest.param("0" * 5000 + "7", 7, id="octal"),
+        pytest.param("18446744073709551615", 2**64 - 1, id="the-largest-integer"),
+    ],
+)
+def test_long_numbers(text: str, value: Any) -> None:
+    assert read(f"a: {text}\n") == [{"a": value}]
+    key = value if isinstance(value, str) else None
+    if key is not None and len(text) < 128:
+        assert read(f"{text}: 1\n") == [{key: 1}]

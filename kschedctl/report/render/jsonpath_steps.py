@@ -21,9 +21,9 @@ _STEP: Final = re.compile(
     re.VERBOSE,
 )
 _KEY: Final = re.compile(r"""(['"])(.*)\1""", re.DOTALL)
-_INDEX: Final = re.compile(r"(-?\d+)?(?:(:)(-?\d+)?(?::(-?\d+)?)?)?")
+_INDEX: Final = re.compile(r"(-?\d{1,18})?(?:(:)(-?\d{1,18})?(?::(-?\d{1,18})?)?)?")
 _COMPARISON: Final = re.compile(r"""((?:[^!<>="']|"[^"]*"|'[^']*')+?)\s*(==|!=|<=|>=|<|>)\s*(.+)""", re.DOTALL)
-_NUMBER: Final = re.compile(r"[+-]?\d+(\.\d+)?")
+_NUMBER: Final = re.compile(r"[+-]?\d{1,300}(\.\d{1,300})?")
 _OPERATORS: Final[dict[str, Callable[[Any, Any], bool]]] = {
     "==": operator.eq,
     "!=": operator.ne,

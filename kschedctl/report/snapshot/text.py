@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from kschedctl.api.wording import counted, shortened
+from kschedctl.api.wording import counted
+from kschedctl.findings.shortened import shortened
 from kschedctl.report.document import GAP, Document, Verbatim
 from kschedctl.report.frame import age
 from kschedctl.report.snapshot.data import SnapshotInfo
