@@ -5,7 +5,8 @@ from __future__ import annotations
 from kschedctl.api.meta import ApiObject, ApiStruct, Int64, Labels, Time
 
 #: A quantity as written; ``kschedctl.api.quantity`` reads it.
-QuantityText = str | int | float
+#: No API server keeps a quantity as a number, and none of clients' numbers is larger.
+QuantityText = str | Int64 | float
 ResourceList = dict[str, QuantityText]
 
 

@@ -202,7 +202,7 @@ class _Renaming:
             return self._resources if of == QuantityText else self._named
         if get_origin(type_) is tuple:
             return self._each(self._names.word) if get_args(type_)[0] is str else None
-        if type_ is str or (str in get_args(type_) and type_ != QuantityText and int not in get_args(type_)):
+        if type_ is str or set(get_args(type_)) == {str, type(None)}:
             return self._optional
         return None
 

@@ -15,7 +15,7 @@ from conformance.recordings import cases, themes
 from kschedctl.api.core import Condition, Node, QuantityText, Taint
 from kschedctl.api.defaults import default_pod
 from kschedctl.api.kinds import KINDS, kind_type
-from kschedctl.api.meta import ApiObject, LabelSelectorRequirement
+from kschedctl.api.meta import ApiObject, Int32, Int64, LabelSelectorRequirement
 from kschedctl.api.node_selector import NodeSelectorRequirement
 from kschedctl.api.pod import Pod, Toleration
 from kschedctl.cluster.builder import ClusterBuilder
@@ -131,7 +131,7 @@ def filled(type_: Any, numbers: Iterator[int], at: tuple[type, str] | None = Non
     if get_origin(type_) is dict:
         return {f"s3cret.example.com/{secret}": filled(get_args(type_)[1], numbers, at)}
     parts = (type_, *get_args(type_))
-    if type_ == QuantityText or int in parts:
+    if type_ == QuantityText or {int, Int32, Int64} & set(parts):
         return 1
     if bool in parts:
         return True

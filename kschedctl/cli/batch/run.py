@@ -33,6 +33,8 @@ _PORTION: Final = 8
 _AHEAD: Final = 4
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 
+_TOO_DEEP: Final = "is nested too deeply"
+
 Line = tuple[int, bytes]
 #: The answer to a line, and what is wrong with it where it is no case.
 LineAnswer = tuple[bytes, str]
@@ -69,16 +71,20 @@ class Decider:
             case = _decode_case(text)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             return self._no_case(number, text, str(error))
+        except RecursionError:
+            return self._no_case(number, text, _TOO_DEEP)
         try:
             data = answer(case.id, decide(case, self._release, self._registry))
         except KschedctlError as error:
             data = {"id": case.id, "error": str(error)}
+        except RecursionError:
+            data = {"id": case.id, "error": _TOO_DEEP}
         return msgspec.json.encode(data), ""
 
     def _no_case(self, number: int, text: bytes, problem: str) -> LineAnswer:
         try:
             return msgspec.json.encode({"id": _decode_id(text).id, "error": problem}), ""
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             data = {"id": None, "line": number, "error": problem}
             return msgspec.json.encode(data), f"line {number}: {problem}"
 
