@@ -117,7 +117,12 @@ def _read_named(raw: FileIO, name: str, summary: ReadSummary, unpacking: Unpacki
     if before.st_size >= LARGE and not _is_packed(head):
         yield Source(name, b"", True, before.st_mtime, name, state(before), (before.st_dev, before.st_ino))
         return
-    yield from _read_stream(raw, name, before, summary, unpacking)
+    try:
+        yield from _read_stream(raw, name, before, summary, unpacking)
+    except InputError:
+        # What was changed on the way may look broken.
+        check_unchanged(raw.fileno(), name, state(before))
+        raise
     check_unchanged(raw.fileno(), name, state(before))
 
 
