@@ -20,6 +20,8 @@ from kschedctl.api.kinds import KINDS
 from kschedctl.api.meta import Labels, LabelSelectorRequirement, OwnerReference
 from kschedctl.api.node_selector import NodeSelectorRequirement
 from kschedctl.api.pod import Pod, Toleration
+from kschedctl.api.quantity import QuantityError, parse_quantity
+from kschedctl.api.selectors import parse_int64
 from kschedctl.api.storage import TopologySelectorLabelRequirement
 from kschedctl.api.volume import TypedObjectReference
 from kschedctl.api.workload import StatefulSet
@@ -31,9 +33,8 @@ from kschedctl.snapshot.pseudonyms import Pseudonyms
 from kschedctl.snapshot.rewriting import Replacement, Rewriter, structs_in
 
 #: Fields whose words are Kubernetes' own.
-KEPT_FIELDS: Final = frozenset(
+CHOICES: Final = frozenset(
     {
-        (meta.ObjectMeta, "resource_version"),
         (core.NodeStatus, "declared_features"),
         (pod.ContainerPort, "protocol"),
         (pod.ContainerRestartRule, "action"),
@@ -59,15 +60,10 @@ KEPT_FIELDS: Final = frozenset(
         (workload.JobSpec, "completion_mode"),
     }
 )
-#: Fields that no decision goes by.
-_DROPPED: Final[dict[tuple[type, str], Any]] = {
-    (meta.ObjectMeta, "generate_name"): "",
-    (classes.PriorityClass, "description"): "",
-    (storage.StorageClass, "parameters"): {},
-    (storage.VolumeAttributesClass, "parameters"): {},
-}
 _COMPARING: Final = ("Gt", "Lt")
 _MIGRATED_PLUGINS: Final = "storage.alpha.kubernetes.io/migrated-plugins"
+_REVISION: Final = "deployment.kubernetes.io/revision"
+_NO_QUANTITY: Final = "none"
 _OTHER_GROUP: Final = "example.com"
 _VERSIONS: Final = frozenset({"", "v1", "v1beta1", "v1beta2", "v1alpha1", "v2"})
 _VERSION: Final = re.compile(r"v?[0-9]+\.[0-9]+\.[0-9]+")
@@ -100,7 +96,11 @@ def anonymized(captured: Capture) -> Capture:
     objects = {type_: [rewriter.rewrite(obj) for obj in objects] for type_, objects in captured.objects.items()}
     version = captured.header.server_version.git_version
     header = replace(
-        captured.header, context="", anonymized=True, server_version=ServerVersion(git_version=plain_version(version))
+        captured.header,
+        context="",
+        anonymized=True,
+        server_version=ServerVersion(git_version=plain_version(version)),
+        not_listed={kind: f"{kind} was not listed when the snapshot was taken" for kind in captured.header.not_listed},
     )
     return dataclasses.replace(captured, header=header, objects=objects)
 
@@ -156,7 +156,6 @@ class _Renaming:
             (volume.ImageVolumeSource, "reference"): names.image,
             (storage.CSINodeDriver, "topology_keys"): self._each(names.key),
             (workload.StatefulSetStatus, "update_revision"): names.word,
-            (core.NodeSpec, "provider_id"): names.word,
         }
         resource = "extended_resource_name"
         self._fields |= {
@@ -181,11 +180,8 @@ class _Renaming:
     def _rule(self, type_: type[msgspec.Struct], name: str) -> Replacement | None:
         for base in type_.__mro__:
             key = (base, name)
-            if key in KEPT_FIELDS:
-                return _unchanged
-            if key in _DROPPED:
-                empty = _DROPPED[key]
-                return lambda _: empty
+            if key in CHOICES:
+                return self._choices
             if key in self._fields:
                 return self._fields[key]
         field = next(field for field in msgspec.structs.fields(type_) if field.name == name)
@@ -202,6 +198,8 @@ class _Renaming:
             return self._resources if of == QuantityText else self._named
         if get_origin(type_) is tuple:
             return self._each(self._names.word) if get_args(type_)[0] is str else None
+        if type_ in (QuantityText, QuantityText | None):
+            return self._quantity
         if type_ is str or set(get_args(type_)) == {str, type(None)}:
             return self._optional
         return None
@@ -212,14 +210,20 @@ class _Renaming:
     def _each(self, replacement: Replacement) -> Replacement:
         return lambda texts: tuple(map(replacement, texts))
 
+    def _choices(self, words: str | tuple[str, ...]) -> str | tuple[str, ...]:
+        return self._names.choice(words) if isinstance(words, str) else tuple(map(self._names.choice, words))
+
     def _optional(self, text: str | None) -> str | None:
         return None if text is None else self._names.word(text)
+
+    def _quantity(self, amount: Any) -> Any:
+        return None if amount is None else _amount(amount)
 
     def _labels(self, labels: Labels) -> Labels:
         return {self._names.key(key): self._names.value(key, value) for key, value in labels.items()}
 
     def _resources(self, amounts: dict[str, Any]) -> dict[str, Any]:
-        return {self._names.resource(name): amount for name, amount in amounts.items()}
+        return {self._names.resource(name): _amount(amount) for name, amount in amounts.items()}
 
     def _named(self, values: dict[str, Any]) -> dict[str, Any]:
         return {self._names.word(name): value for name, value in values.items()}
@@ -228,6 +232,8 @@ class _Renaming:
         return {
             key: ",".join(map(self._names.word, value.split(",")))
             if key == _MIGRATED_PLUGINS
+            else value
+            if key == _REVISION and parse_int64(value) is not None
             else self._names.word(value)
             for key, value in annotations.items()
         }
@@ -237,7 +243,7 @@ class _Renaming:
 
     def _taint(self, taint: Taint) -> Taint:
         key, value = self._names.key(taint.key), self._names.value(taint.key, taint.value)
-        return replace(taint, key=key, value=value)
+        return replace(taint, key=key, value=value, effect=self._names.choice(taint.effect))
 
     def _toleration(self, toleration: Toleration) -> Toleration:
         names, old = self._names, toleration.key
@@ -245,7 +251,8 @@ class _Renaming:
             (value,) = names.compare(old, (toleration.value,))
         else:
             value = names.value(old, toleration.value)
-        return replace(toleration, key=names.key(old), value=value)
+        operator, effect = names.choice(toleration.operator), names.choice(toleration.effect)
+        return replace(toleration, key=names.key(old), value=value, operator=operator, effect=effect)
 
     def _requirement(self, requirement: Any) -> Any:
         names, old = self._names, requirement.key
@@ -253,7 +260,7 @@ class _Renaming:
             values = names.compare(old, requirement.values)
         else:
             values = tuple(names.value(old, value) for value in requirement.values)
-        return replace(requirement, key=names.key(old), values=values)
+        return replace(requirement, key=names.key(old), values=values, operator=names.choice(requirement.operator))
 
     def _kind(self, kind: str) -> str:
         return kind if kind in _KINDS else self._names.word(kind, "kind")
@@ -284,8 +291,13 @@ class _Renaming:
         )
 
 
-def _unchanged(value: Any) -> Any:
-    return value
+def _amount(amount: Any) -> Any:
+    """A quantity; what is none is no quantity afterwards either, and tells nothing."""
+    try:
+        parse_quantity(amount)
+    except QuantityError:
+        return _NO_QUANTITY
+    return amount
 
 
 def _all_structs(type_: type[msgspec.Struct]) -> Iterator[type[msgspec.Struct]]:

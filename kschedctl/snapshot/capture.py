@@ -1,7 +1,8 @@
 """A cluster into files that a later ``--snapshot`` reads: what scheduling reads and nothing else.
 
-Secrets, environment, arguments and commands are in no type that is read, so they are in no file. Annotations are kept
-one by one; pods that have finished and volumes without a source that matters are left out.
+Secrets, environment, arguments and commands are in no type that is read, so they are in no file. What of the types no
+answer goes by, and which annotations and conditions are kept, stands in ``kept_fields``; pods that have finished and
+volumes without a source that matters are left out.
 """
 
 from __future__ import annotations
@@ -20,21 +21,10 @@ from kschedctl.api.pod import Pod, PodSpec
 from kschedctl.api.volume import Volume
 from kschedctl.cluster.cluster import Unread
 from kschedctl.snapshot.header import ServerVersion, SnapshotHeader
+from kschedctl.snapshot.kept_fields import READ_ANNOTATIONS, UNREAD_FIELDS, read_conditions
 from kschedctl.snapshot.load import ObjectReader, taken_at
 from kschedctl.snapshot.rewriting import Replacement, Rewriter
 
-#: The annotations that scheduling reads.
-READ_ANNOTATIONS: Final = frozenset(
-    {
-        "pv.kubernetes.io/bind-completed",
-        "pv.kubernetes.io/bound-by-controller",
-        "storage.alpha.kubernetes.io/migrated-plugins",
-        "storageclass.beta.kubernetes.io/is-default-class",
-        "storageclass.kubernetes.io/is-default-class",
-        "volume.beta.kubernetes.io/storage-class",
-        "volume.kubernetes.io/selected-node",
-    }
-)
 _FINISHED: Final = frozenset({"Succeeded", "Failed"})
 _NO_SOURCE: Final = Volume()
 _KIND_NAMES: Final = {type_: kind for (_, kind), type_ in KINDS.items()}
@@ -90,7 +80,7 @@ def capture(reader: ObjectReader, *, context: str = "") -> Capture:
         server_version=ServerVersion(git_version=summary.git_version),
         context=context or (earlier.context if earlier is not None else ""),
         anonymized=earlier is not None and earlier.anonymized,
-        not_listed=dict(summary.not_listed),
+        not_listed={kind: text for kind, text in summary.not_listed.items() if kind in _KIND_NAMES.values()},
     )
     objects = {type_: objs for type_, objs in found.items() if _KIND_NAMES[type_] not in summary.not_listed}
     return with_counts(Capture(header, objects, summary.scheduler_config is not None, tuple(summary.unread())))
@@ -105,19 +95,25 @@ def with_counts(captured: Capture) -> Capture:
 def _rewriter() -> Rewriter:
     """Takes out what is not captured."""
     # The volumes of a pod have annotations, too, in the templates of their claims.
-    volumes = Rewriter(_metadata_rule)
+    volumes = Rewriter(_field_rule)
 
     def with_source(given: tuple[Volume, ...]) -> tuple[Volume, ...]:
         kept = tuple(volume for volume in given if replace(volume, name="") != _NO_SOURCE)
         return tuple(map(volumes.rewrite, kept))
 
     def rule(type_: type[Any], name: str) -> Replacement | None:
-        return with_source if issubclass(type_, PodSpec) and name == "volumes" else _metadata_rule(type_, name)
+        return with_source if issubclass(type_, PodSpec) and name == "volumes" else _field_rule(type_, name)
 
     return Rewriter(rule)
 
 
-def _metadata_rule(type_: type[Any], name: str) -> Replacement | None:
+def _field_rule(type_: type[Any], name: str) -> Replacement | None:
+    for base in type_.__mro__:
+        if (base, name) in UNREAD_FIELDS:
+            empty = UNREAD_FIELDS[base, name]
+            return lambda _: empty
+    if name == "conditions":
+        return read_conditions
     return _read_annotations if issubclass(type_, ObjectMeta) and name == "annotations" else None
 
 

@@ -148,7 +148,10 @@ def _document(location: Location, text: memoryview, envelope: Envelope | None) -
     try:
         return Document(location, text, envelope if envelope is not None else read_envelope(text))
     except InputError as error:
-        return error.at(location)
+        placed = error.at(location)
+        if isinstance(error, NoObjectError) and isinstance(placed, NoObjectError):
+            placed.value = error.value
+        return placed
 
 
 def read_envelope(text: memoryview | msgspec.Raw) -> Envelope:

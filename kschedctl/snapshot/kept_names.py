@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from kschedctl.api.kind_names import plural
+from kschedctl.api.kinds import KINDS
+
 #: Names, label values and words that scheduling or Kubernetes itself gives a meaning.
 KEPT_WORDS: Final = frozenset(
     {
@@ -34,9 +37,29 @@ KEPT_WORDS: Final = frozenset(
         "pxd.portworx.com",
     }
 )
-_KEPT_PREFIX: Final = "kubernetes.io/"
+#: The provisioners and plugins that were part of Kubernetes, and those that stand for none.
+_IN_TREE: Final = frozenset(
+    f"kubernetes.io/{name}"
+    for name in (
+        "aws-ebs",
+        "azure-disk",
+        "azure-file",
+        "cinder",
+        "csi",
+        "gce-pd",
+        "glusterfs",
+        "host-path",
+        "iscsi",
+        "local-volume",
+        "no-provisioner",
+        "nfs",
+        "portworx-volume",
+        "rbd",
+        "vsphere-volume",
+    )
+)
 _KEPT_KEYS: Final = frozenset(
-    {
+    [
         "controller-revision-hash",
         "controller-uid",
         "job-name",
@@ -46,14 +69,52 @@ _KEPT_KEYS: Final = frozenset(
         "topology.cinder.csi.openstack.org/zone",
         "topology.ebs.csi.aws.com/zone",
         "topology.gke.io/zone",
-    }
+        "kubernetes.io/arch",
+        "kubernetes.io/hostname",
+        "kubernetes.io/metadata.name",
+        "kubernetes.io/os",
+        "topology.kubernetes.io/region",
+        "topology.kubernetes.io/zone",
+        "failure-domain.beta.kubernetes.io/region",
+        "failure-domain.beta.kubernetes.io/zone",
+        "beta.kubernetes.io/arch",
+        "beta.kubernetes.io/instance-type",
+        "beta.kubernetes.io/os",
+        "node.kubernetes.io/disk-pressure",
+        "node.kubernetes.io/exclude-disruption",
+        "node.kubernetes.io/exclude-from-external-load-balancers",
+        "node.kubernetes.io/instance-type",
+        "node.kubernetes.io/memory-pressure",
+        "node.kubernetes.io/network-unavailable",
+        "node.kubernetes.io/not-ready",
+        "node.kubernetes.io/out-of-service",
+        "node.kubernetes.io/pid-pressure",
+        "node.kubernetes.io/unreachable",
+        "node.kubernetes.io/unschedulable",
+        "node.kubernetes.io/windows-build",
+        "node.cloudprovider.kubernetes.io/shutdown",
+        "node.cloudprovider.kubernetes.io/uninitialized",
+        "node-role.kubernetes.io/control-plane",
+        "node-role.kubernetes.io/master",
+        "app.kubernetes.io/component",
+        "app.kubernetes.io/instance",
+        "app.kubernetes.io/managed-by",
+        "app.kubernetes.io/name",
+        "app.kubernetes.io/part-of",
+        "app.kubernetes.io/version",
+        "apps.kubernetes.io/pod-index",
+        "batch.kubernetes.io/controller-uid",
+        "batch.kubernetes.io/job-completion-index",
+        "batch.kubernetes.io/job-name",
+        "statefulset.kubernetes.io/pod-name",
+    ]
 )
-_DOMAIN: Final = re.compile(r"(?:[a-z0-9.-]+\.)?(?:kubernetes\.io|k8s\.io)", re.ASCII)
-#: Domains of Kubernetes in which everybody makes up names.
-_OPEN_DOMAINS: Final = frozenset({"node-restriction.kubernetes.io", "node-role.kubernetes.io"})
-_GROUPS: Final = frozenset({"", "apps", "autoscaling", "batch", "policy"})
+_DOMAINS: Final = frozenset(key.rpartition("/")[0] for key in _KEPT_KEYS if "/" in key)
+_GROUPS: Final = frozenset({group for group, _ in KINDS} | {"autoscaling", "snapshot.storage.k8s.io"})
+_COUNTED: Final = frozenset(
+    {f"{plural(kind.lower())}.{group}".rstrip(".") for group, kind in KINDS} | {"configmaps", "secrets"}
+)
 _COUNT: Final = "count"
-_HUGE_PAGES: Final = "hugepages-"
 _RESOURCES: Final = frozenset(
     {
         "",
@@ -72,12 +133,83 @@ _RESOURCES: Final = frozenset(
         "services.nodeports",
     }
 )
-_ROLES: Final = frozenset({"control-plane", "master"})
+_HUGE_PAGE: Final = re.compile(r"hugepages-[0-9]{1,9}[KMG]i", re.ASCII)
+
+
+#: The words that fields with a choice of words have.
+_OWN_WORDS: Final = frozenset(
+    [
+        "TCP",
+        "UDP",
+        "SCTP",
+        "Always",
+        "Never",
+        "OnFailure",
+        "Restart",
+        "RestartAllContainers",
+        "PreemptLowerPriority",
+        "Pending",
+        "Running",
+        "Succeeded",
+        "Failed",
+        "Unknown",
+        "Available",
+        "Bound",
+        "Released",
+        "Lost",
+        "DoNotSchedule",
+        "ScheduleAnyway",
+        "Honor",
+        "Ignore",
+        "Shared",
+        "Dedicated",
+        "Managed",
+        "Block",
+        "Filesystem",
+        "ReadWriteOnce",
+        "ReadOnlyMany",
+        "ReadWriteMany",
+        "ReadWriteOncePod",
+        "Immediate",
+        "WaitForFirstConsumer",
+        "Container",
+        "Pod",
+        "PersistentVolumeClaim",
+        "Terminating",
+        "NotTerminating",
+        "BestEffort",
+        "NotBestEffort",
+        "PriorityClass",
+        "CrossNamespacePodAffinity",
+        "VolumeAttributesClass",
+        "In",
+        "NotIn",
+        "Exists",
+        "DoesNotExist",
+        "Gt",
+        "Lt",
+        "Equal",
+        "NoSchedule",
+        "PreferNoSchedule",
+        "NoExecute",
+        "Indexed",
+        "NonIndexed",
+        "GuestSwapBehavior",
+        "InPlacePodLevelResourcesVerticalScaling",
+        "RestartAllContainersOnContainerExits",
+        "UserNamespacesHostNetworkSupport",
+    ]
+)
+
+
+def is_own_word(text: str) -> bool:
+    """Whether a text is one of the words that Kubernetes lets people choose from."""
+    return not text or text in _OWN_WORDS
 
 
 def is_kept_word(text: str) -> bool:
     """Whether a name or value means the same in every cluster."""
-    return text in KEPT_WORDS or text.startswith(_KEPT_PREFIX)
+    return text in KEPT_WORDS or text in _IN_TREE
 
 
 def is_kept_key(key: str) -> bool:
@@ -88,10 +220,7 @@ def is_kept_key(key: str) -> bool:
     >>> is_kept_key("topology.kubernetes.io/zone"), is_kept_key("team"), is_kept_key("node-role.kubernetes.io/payroll")
     (True, False, False)
     """
-    if key in _KEPT_KEYS or not key:
-        return True
-    domain, slash, name = key.rpartition("/")
-    return bool(slash) and is_kept_domain(domain) and (domain not in _OPEN_DOMAINS or name in _ROLES)
+    return key in _KEPT_KEYS or not key
 
 
 def is_kept_resource(name: str) -> bool:
@@ -103,16 +232,16 @@ def is_kept_resource(name: str) -> bool:
     [True, True, True, False]
     """
     domain, slash, what = name.rpartition("/")
-    if domain == _COUNT:
-        return is_kept_group(what.partition(".")[2])
-    return is_kept_domain(domain) if slash else name in _RESOURCES or name.startswith(_HUGE_PAGES)
+    if slash:
+        return domain == _COUNT and what in _COUNTED
+    return name in _RESOURCES or _HUGE_PAGE.fullmatch(name) is not None
+
+
+def is_kept_domain(domain: str) -> bool:
+    """Whether the domain of a key is one of Kubernetes' own."""
+    return domain in _DOMAINS
 
 
 def is_kept_group(group: str) -> bool:
     """Whether an API group is one of Kubernetes' own."""
-    return group in _GROUPS or is_kept_domain(group)
-
-
-def is_kept_domain(domain: str) -> bool:
-    """Whether a domain is one of Kubernetes' own."""
-    return _DOMAIN.fullmatch(domain) is not None
+    return group in _GROUPS

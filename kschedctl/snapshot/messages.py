@@ -1,4 +1,4 @@
-"""The scheduler's messages in conditions, with pseudonyms for the names in them."""
+"""The scheduler's messages in conditions, with pseudonyms for everything in them that is not its own words."""
 
 from __future__ import annotations
 
@@ -10,45 +10,180 @@ from msgspec.structs import replace
 from kschedctl.api.core import Condition
 from kschedctl.snapshot.pseudonyms import Pseudonyms
 
-#: The conditions that scheduling reads, and those by which people know a node.
-_KEPT: Final = frozenset(
-    {
-        "PodScheduled",
-        "PodResizePending",
-        "DisruptionTarget",
-        "Ready",
-        "MemoryPressure",
-        "DiskPressure",
-        "PIDPressure",
-        "NetworkUnavailable",
-    }
-)
 _POD_SCHEDULED: Final = "PodScheduled"
 #: Messages whose words are known; those of errors and of other programs can hold anything.
 _SCHEDULER_REASONS: Final = frozenset({"Unschedulable", "SchedulingGated"})
 _SCHEDULER_TEXTS: Final = re.compile(r"0/[0-9]+ nodes are available|no nodes available|Scheduling is blocked")
+#: The reasons that Kubernetes itself gives.
+_REASONS: Final = _SCHEDULER_REASONS | {
+    "",
+    "SchedulerError",
+    "Infeasible",
+    "Deferred",
+    "PreemptionByScheduler",
+    "DeletionByTaintManager",
+    "DeletionByPodGC",
+    "EvictionByEvictionAPI",
+    "TerminationByKubelet",
+}
+_OTHER_REASON: Final = "Other"
+_STATUSES: Final = frozenset({"True", "False"})
 _PARTS: Final = re.compile(
     r'"(?P<quoted>[^"]*)"|\{(?P<taint>[^{}]*)\}'
     r"|(?P<insufficient>Insufficient )(?P<resource>[^\s,]+)|(?P<token>[\w./-]+)"
 )
-#: A bare word can only be taken for a name if it looks neither like an English one nor like a number.
-_NAME_LIKE: Final = re.compile(r"(?=.*[-./_0-9])(?=.*[A-Za-z]).*", re.ASCII)
+_NUMBER: Final = re.compile(r"[0-9]+(?:/[0-9]+)?", re.ASCII)
+#: The words of kube-scheduler's messages. One that is also somebody's name tells nothing of them.
+_WORDS: Final = frozenset(
+    [
+        "Never",
+        "No",
+        "NodeAffinity",
+        "PVC",
+        "PersistentVolume",
+        "PersistentVolumeClaim",
+        "PersistentVolumeClaims",
+        "Pod",
+        "Preemption",
+        "ReadWriteOncePod",
+        "Scheduling",
+        "Too",
+        "a",
+        "access",
+        "affinity",
+        "all",
+        "allocate",
+        "already",
+        "and",
+        "another",
+        "anti-affinity",
+        "are",
+        "available",
+        "being",
+        "bind",
+        "blocked",
+        "bound",
+        "by",
+        "cannot",
+        "claims",
+        "conflict",
+        "constraints",
+        "count",
+        "create",
+        "created",
+        "deallocate",
+        "deleted",
+        "did",
+        "didn",
+        "disk",
+        "due",
+        "eligible",
+        "enough",
+        "ephemeral",
+        "exceed",
+        "existing",
+        "features",
+        "find",
+        "for",
+        "found",
+        "free",
+        "gates",
+        "had",
+        "has",
+        "have",
+        "helpful",
+        "immediate",
+        "in-use",
+        "is",
+        "label",
+        "looking",
+        "many",
+        "match",
+        "max",
+        "missing",
+        "mode",
+        "more",
+        "name",
+        "new",
+        "no",
+        "node",
+        "nodes",
+        "nominated",
+        "non-empty",
+        "non-existent",
+        "not",
+        "on",
+        "one",
+        "or",
+        "owner",
+        "persistent",
+        "persistentvolume",
+        "persistentvolumeclaim",
+        "plugin",
+        "pod",
+        "pods",
+        "ports",
+        "preemption",
+        "preemptionPolicy",
+        "pv",
+        "pvc",
+        "requested",
+        "required",
+        "rules",
+        "s",
+        "satisfy",
+        "schedulable",
+        "scheduler-enforced",
+        "scheduling",
+        "selector",
+        "spread",
+        "still",
+        "storage",
+        "storageClass",
+        "storageclass.storage.k8s.io",
+        "t",
+        "taint",
+        "taints",
+        "terminating",
+        "terms",
+        "the",
+        "to",
+        "topology",
+        "unavailable",
+        "unbound",
+        "unschedulable",
+        "untolerated",
+        "up",
+        "victims",
+        "volume",
+        "volumes",
+        "waiting",
+        "was",
+        "were",
+        "with",
+        "zone",
+    ]
+)
 
 
 def anonymous_conditions(conditions: tuple[Condition, ...], names: Pseudonyms) -> tuple[Condition, ...]:
-    """The conditions that matter, with pseudonyms in the scheduler's messages and no others.
+    """The conditions with pseudonyms in the scheduler's messages, and without any other message.
 
     Parameters
     ----------
     conditions : tuple of Condition
-        Of a node or a pod.
+        Of a node or a pod, as a capture has them.
     names : Pseudonyms
         The pseudonyms.
     """
     return tuple(
-        replace(condition, message=_anonymous_message(condition, names))
+        replace(
+            condition,
+            status=condition.status if condition.status in _STATUSES else "Unknown",
+            reason=condition.reason if condition.reason in _REASONS else _OTHER_REASON,
+            message=_anonymous_message(condition, names),
+        )
         for condition in conditions
-        if condition.type in _KEPT
     )
 
 
@@ -67,7 +202,18 @@ def _anonymous_message(condition: Condition, names: Pseudonyms) -> str:
             resource = part["resource"].rstrip(".")
             return f"{part['insufficient']}{names.resource(resource)}{part['resource'][len(resource) :]}"
         token = part["token"].rstrip(".")
-        pseudonym = names.known(token) if _NAME_LIKE.fullmatch(token) else None
-        return part[0] if pseudonym is None else f"{pseudonym}{part['token'][len(token) :]}"
+        return f"{_renamed_token(token, names)}{part['token'][len(token) :]}"
 
     return _PARTS.sub(renamed, condition.message)
+
+
+def _renamed_token(token: str, names: Pseudonyms) -> str:
+    """A bare word: one of the scheduler's own, a number, or a name, perhaps with its namespace."""
+    if token in _WORDS or _NUMBER.fullmatch(token) or not token:
+        return token
+    if (pseudonym := names.known(token)) is not None:
+        return pseudonym
+    namespace, slash, name = token.partition("/")
+    if slash:
+        return f"{_renamed_token(namespace, names)}/{_renamed_token(name, names)}"
+    return names.word(token)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from hashlib import sha256
 from typing import Final
 
-from kschedctl.snapshot.kept_names import is_kept_domain, is_kept_key, is_kept_resource, is_kept_word
+from kschedctl.snapshot.kept_names import is_kept_domain, is_kept_key, is_kept_resource, is_kept_word, is_own_word
 
 _ZONE_DELIMITER: Final = "__"
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
@@ -25,6 +25,9 @@ _ANY_ADDRESSES: Final = frozenset({"", "0.0.0.0", "::", "127.0.0.1", "::1"})
 _LATEST: Final = "latest"
 _RESOURCE_PREFIXES: Final = ("requests.", "limits.")
 _CLASS_QUOTA: Final = ".storageclass.storage.k8s.io/"
+_HUGE_PAGES: Final = "hugepages-"
+_NATIVE: Final = "kubernetes.io/"
+_OTHER_DOMAIN: Final = "example.com"
 _ATTACHABLE: Final = "attachable-volumes-csi-"
 _FORMS: Final[dict[str, Callable[[int, int], str]]] = {
     "uid": lambda number, _: f"00000000-0000-4000-8000-{number:012d}",
@@ -95,7 +98,16 @@ class Pseudonyms:
         if is_kept_resource(rest):
             return name
         pseudonym = self._of(rest, "resource")
-        return name if self._settled is None else f"{prefix}example.com/{pseudonym}"
+        if rest.startswith(_HUGE_PAGES):
+            domain = _HUGE_PAGES
+        else:
+            # Kubernetes takes some names for resources of its own, which the scheduler does not count.
+            domain = _NATIVE if "/" not in rest or _NATIVE in rest else f"{_OTHER_DOMAIN}/"
+        return name if self._settled is None else f"{prefix}{domain}{pseudonym}"
+
+    def choice(self, text: str) -> str:
+        """What stands in a field with a choice of words: one of these, or else a pseudonym."""
+        return text if is_own_word(text) else self.word(text)
 
     def image(self, name: str) -> str:
         """The pseudonym of an image: what has no tag or the tag ``latest`` stays so."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -23,7 +24,7 @@ from kschedctl.findings.location import Location
 from kschedctl.scheduler.cases import Case
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
-from kschedctl.snapshot.anonymize import KEPT_FIELDS, anonymized
+from kschedctl.snapshot.anonymize import CHOICES, anonymized
 from kschedctl.snapshot.capture import Capture, capture
 from kschedctl.snapshot.capture_files import write_capture
 from kschedctl.snapshot.rewriting import structs_in
@@ -111,7 +112,12 @@ def objects_of(case: Case) -> list[ApiObject]:
 def test_decisions_are_the_same_up_to_the_renaming(theme: str) -> None:
     # A configuration names resources and labels too; it is not part of the snapshot.
     for case in [case for case in cases(theme)[::_STEP] if case.config is None]:
-        original = captured(*objects_of(case))
+        objects = objects_of(case)
+        original = captured(*objects)
+        uncaptured = replace(
+            original, objects={type_: [o for o in objects if type(o) is type_] for type_ in KINDS.values()}
+        )
+        assert without_names(original, decide(original)) == without_names(uncaptured, decide(uncaptured)), case.id
         anonymous = anonymized(original)
         assert without_names(anonymous, decide(anonymous)) == without_names(original, decide(original)), case.id
 
@@ -123,7 +129,7 @@ def filled(type_: Any, numbers: Iterator[int], at: tuple[type, str] | None = Non
         return type_(**fields)
     if at in _OWN_WORDS:
         return _OWN_WORDS[at]
-    secret = "" if at in KEPT_FIELDS else f"s3cret-{next(numbers)}"
+    secret = "" if at in CHOICES else f"s3cret-{next(numbers)}"
     if structs_in(type_) and get_origin(type_) is not tuple:
         return filled(structs_in(type_)[0], numbers)
     if get_origin(type_) is tuple:
@@ -140,7 +146,7 @@ def filled(type_: Any, numbers: Iterator[int], at: tuple[type, str] | None = Non
 
 def _declared(type_: type, name: str) -> tuple[type, str]:
     """The type that a field is declared in."""
-    known = {*KEPT_FIELDS, *_OWN_WORDS}
+    known = {*CHOICES, *_OWN_WORDS}
     return next(((base, name) for base in type_.__mro__ if (base, name) in known), (type_, name))
 
 

@@ -16,8 +16,9 @@ from kschedctl.api.kinds import KINDS
 from kschedctl.api.pod import Pod
 from kschedctl.api.storage import StorageClass
 from kschedctl.errors import InputError
-from kschedctl.snapshot.capture import READ_ANNOTATIONS, Capture, capture
+from kschedctl.snapshot.capture import Capture, capture
 from kschedctl.snapshot.capture_files import check_target, write_capture
+from kschedctl.snapshot.kept_fields import READ_ANNOTATIONS
 from kschedctl.snapshot.load import load_snapshot
 from kschedctl.snapshot.reading import SnapshotReader
 from kschedctl.volumes import claims, migration

@@ -54,6 +54,26 @@ def test_errors_can_hold_anything() -> None:
     assert anonymous("0/3 nodes are available: data", reason="SchedulerError") == [""]
 
 
-def test_conditions_of_other_programs_are_left_out() -> None:
-    assert anonymous("anything", type_="acme.com/Approved") == []
-    assert anonymous("kubelet of data is ready", type_="Ready", reason="KubeletReady") == [""]
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        pytest.param(
+            "0/3 nodes are available: 1 waiting for payroll.",
+            "0/3 nodes are available: 1 waiting for name-4.",
+            id="word",
+        ),
+        pytest.param(
+            "0/3 nodes are available: PVC shop/data was not created for pod shop/web-0 (pod is not owner).",
+            "0/3 nodes are available: PVC name-4/name-3 was not created for pod name-4/name-5 (pod is not owner).",
+            id="with-namespaces",
+        ),
+    ],
+)
+def test_words_that_are_not_the_schedulers_are_names(message: str, expected: str) -> None:
+    assert anonymous(message) == [expected]
+
+
+def test_reasons_and_states_are_kubernetes_own() -> None:
+    condition = Condition(type="PodScheduled", status="payroll", reason="Payroll", message="payroll")
+    (found,) = anonymous_conditions((condition,), Pseudonyms())
+    assert (found.status, found.reason, found.message) == ("Unknown", "Other", "")

@@ -1,0 +1,85 @@
+"""What a captured snapshot keeps of the objects: what scheduling and ``verify`` read, and nothing that they do not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final, get_origin
+
+import msgspec
+from msgspec.structs import replace
+
+from kschedctl.api import classes, core, meta, storage, volume
+from kschedctl.api.core import Condition
+from kschedctl.api.kinds import KINDS
+from kschedctl.snapshot.rewriting import structs_in
+
+#: The annotations that are read; all others are left out.
+READ_ANNOTATIONS: Final = frozenset(
+    {
+        "deployment.kubernetes.io/revision",
+        "pv.kubernetes.io/bind-completed",
+        "pv.kubernetes.io/bound-by-controller",
+        "storage.alpha.kubernetes.io/migrated-plugins",
+        "storageclass.beta.kubernetes.io/is-default-class",
+        "storageclass.kubernetes.io/is-default-class",
+        "volume.beta.kubernetes.io/storage-class",
+        "volume.kubernetes.io/selected-node",
+    }
+)
+#: Fields of the types that no answer goes by, with what stands there instead. Parameters can hold passwords.
+UNREAD_FIELDS: Final[dict[tuple[type, str], Any]] = {
+    (meta.ObjectMeta, "resource_version"): "",
+    (core.NodeSpec, "provider_id"): "",
+    (core.NodeStatus, "volumes_attached"): (),
+    (classes.PriorityClass, "description"): "",
+    (classes.RuntimeClass, "handler"): "",
+    (storage.StorageClass, "parameters"): {},
+    (storage.VolumeAttributesClass, "parameters"): {},
+    (storage.VolumeAttributesClass, "driver_name"): "",
+    (storage.CSINodeDriver, "node_id"): "",
+    (volume.AzureDisk, "disk_name"): "",
+    (volume.AzureFile, "share_name"): "",
+    (volume.AzureFile, "secret_name"): "",
+    (volume.AzureFile, "secret_namespace"): "",
+    (volume.ISCSI, "target_portal"): "",
+    (volume.VsphereVolume, "volume_path"): "",
+}
+#: The conditions that are read, and those of them whose reason and message are.
+READ_CONDITIONS: Final = frozenset({"PodScheduled", "PodResizePending", "DisruptionTarget"})
+READ_REASONS: Final = READ_CONDITIONS
+READ_MESSAGES: Final = frozenset({"PodScheduled"})
+
+
+def read_conditions(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
+    """The conditions that are read, without messages that are not."""
+    return tuple(
+        condition if condition.type in READ_MESSAGES else replace(condition, message="")
+        for condition in conditions
+        if condition.type in READ_CONDITIONS
+    )
+
+
+def kept_fields() -> Iterator[tuple[str, str]]:
+    """Every field of a captured snapshot: its kind and its path in Kubernetes spelling.
+
+    Examples
+    --------
+    >>> fields = set(kept_fields())
+    >>> ("Pod", "spec.containers[].image") in fields, ("StorageClass", "parameters") in fields
+    (True, False)
+    """
+    for (_, kind), type_ in KINDS.items():
+        for path in _paths(type_):
+            yield kind, path
+
+
+def _paths(type_: type[msgspec.Struct]) -> Iterator[str]:
+    for field in msgspec.structs.fields(type_):
+        if any((base, field.name) in UNREAD_FIELDS for base in type_.__mro__):
+            continue
+        parts = structs_in(field.type)
+        if not parts:
+            yield field.encode_name
+        name = f"{field.encode_name}[]" if get_origin(field.type) is tuple else field.encode_name
+        for part in parts:
+            yield from (f"{name}.{path}" for path in _paths(part))
