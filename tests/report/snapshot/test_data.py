@@ -17,7 +17,7 @@ from kschedctl.report.snapshot.answer import snapshot_info
 from kschedctl.report.snapshot.data import SnapshotInfo, schema
 from kschedctl.report.snapshot.text import document
 from kschedctl.snapshot.header import SnapshotHeader
-from kschedctl.snapshot.summary import ReadSummary
+from kschedctl.snapshot.summary import Passed, ReadSummary
 from tests.report.printing import lines
 
 SCHEMA = Path(kschedctl.report.__file__).parent / "schema" / "snapshot.json"
@@ -29,7 +29,9 @@ def info() -> SnapshotInfo:
         kschedctl_version="9.9", captured_at=datetime(2026, 5, 4, 11, tzinfo=UTC), context="prod", kinds={"Pod": 0}
     )
     summary = ReadSummary(
-        n_objects=2,
+        n_of_kind=Counter({"Node": 2}),
+        files=Counter({"prod.tar.gz:nodes.json": 2}),
+        passed=[Passed("prod.tar.gz:.old.json", "hidden", True)],
         left_out=Counter({"Lease.coordination.k8s.io": 3}),
         git_version="v1.36.1",
         header=header,
@@ -61,7 +63,13 @@ def test_text_has_age_kinds_and_what_is_not_known() -> None:
     assert "        2 Node" in said
     assert "        3 Lease.coordination.k8s.io, which scheduling does not read" in said
     assert "     none of Pod" in said
-    assert said[-1] == "  warning: resource quotas may not be listed"
+    assert said[-5:] == [
+        "  warning: resource quotas may not be listed",
+        "  warning: prod.tar.gz:.old.json was not read (hidden): what it holds does not count",
+        "",
+        "  prod.tar.gz:nodes.json: 2 objects",
+        "  prod.tar.gz:.old.json: not read, hidden",
+    ]
     assert not any("ResourceQuota" in line for line in said)
 
 
