@@ -1,7 +1,7 @@
 JOBS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help check lint types layers test golden gaps parity conformance decisions bench
+.PHONY: help check lint types layers test fuzz golden gaps parity conformance decisions bench
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -20,6 +20,9 @@ layers:  ## No import points the wrong way
 
 test:  ## Tests in parallel, with coverage
 	python -m pytest -n $(JOBS) --cov --cov-report=term:skip-covered
+
+fuzz:  ## Mutated inputs of all kinds, FUZZ_SECONDS each (default 600); what fails stays in the folder that is named
+	FUZZ_SECONDS=$${FUZZ_SECONDS:-600} FUZZ_SEED=$${FUZZ_SEED:-random} python -m pytest tests/fuzz
 
 golden:  ## Write what commands print into README and the golden files anew; review the diff
 	python -m pytest --rewrite-golden tests/docs tests/cli tests/conformance/test_parity.py

@@ -12,10 +12,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Self
+from typing import Final, Self
 
 from kschedctl.findings.finding import Finding, Where, subject_of
 from kschedctl.findings.location import Position
+from kschedctl.findings.shortened import shortened
+
+#: So many findings are shown; the others are counted.
+_MOST: Final = 50
 
 
 class KschedctlError(Exception):
@@ -85,7 +89,12 @@ class InputError(KschedctlError):
         return self.together(finding.at(where) for finding in self.findings)
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self.findings))
+        return "\n".join((*map(str, self.findings[:_MOST]), *self._others()))
+
+    def _others(self) -> tuple[str, ...]:
+        """How many findings are not shown, if any."""
+        n_others = len(self.findings) - _MOST
+        return (f"and {n_others:,} more",) if n_others > 0 else ()
 
 
 class SnapshotError(InputError):
@@ -105,8 +114,9 @@ class ConfigError(InputError):
         # They are all of one file, which is named once.
         count = f"{len(self.findings)} problems"
         where = str(self.findings[0].where)
-        lines = (": ".join(part for part in (each.field, each.problem) if part) for each in self.findings)
-        return "\n  ".join([f"{where}: {count}" if where else count, *lines])
+        shown = self.findings[:_MOST]
+        lines = (": ".join(shortened(part) for part in (each.field, each.problem) if part) for each in shown)
+        return "\n  ".join([f"{where}: {count}" if where else count, *lines, *self._others()])
 
 
 class ClusterError(KschedctlError):

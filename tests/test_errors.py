@@ -46,6 +46,13 @@ def test_several_findings(error: InputError, text: str) -> None:
     assert str(error) == text
 
 
+@pytest.mark.parametrize("kind", [SnapshotError, ConfigError])
+def test_of_very_many_findings_the_first_are_shown(kind: type[InputError]) -> None:
+    said = str(kind.together([Finding("is empty")] * 2000)).splitlines()
+    assert len(said) < 60
+    assert said[-1].strip() == "and 1,950 more"
+
+
 def test_raise_any() -> None:
     ManifestError.raise_any(())
     with pytest.raises(ManifestError) as raised:

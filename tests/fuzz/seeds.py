@@ -1,0 +1,86 @@
+"""What the fuzzers start from: inputs of every kind that are read, small and right."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import tarfile
+import zipfile
+
+NODE = (
+    "apiVersion: v1\nkind: Node\nmetadata: {name: node-1, labels: &l {zone: a, size: '9'}}\n"
+    "spec:\n  taints:\n  - {key: gpu, effect: NoSchedule}\n"
+    "status:\n  allocatable: {cpu: 4, memory: 16Gi, pods: '110', ephemeral-storage: 1e3}\n"
+)
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: web-0, namespace: shop, creationTimestamp: "2026-01-31T12:00:00Z"}
+spec:
+  containers:
+  - &c
+    name: web
+    image: "registry.example.com/web:1.2"
+    resources: {requests: {cpu: 500m, memory: 1.5Gi}}
+    ports: [{containerPort: 80, hostPort: 0x50}]
+  - <<: *c
+    name: side
+  nodeSelector: {size: '9'}
+  tolerations: [{operator: Exists}]
+  affinity:
+    podAntiAffinity:
+      requiredDuringSchedulingIgnoredDuringExecution:
+      - {topologyKey: zone, labelSelector: {matchExpressions: [{key: app, operator: In, values: [web]}]}}
+"""
+OBJECTS = [
+    {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}},
+    {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "status": {"allocatable": {"cpu": "2"}}},
+    {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"nodeName": "n"}},
+    {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": "fast"},
+        "provisioner": "csi.example.com",
+    },
+]
+LIST = json.dumps({"kind": "List", "apiVersion": "v1", "items": OBJECTS})
+TYPED = json.dumps({"kind": "NodeList", "apiVersion": "v1", "items": [{"metadata": {"name": "a"}}] * 3}, indent=1)
+LINES = "".join(json.dumps(obj) + "\n" for obj in OBJECTS)
+EXPORT = json.dumps({"nodes": [{"metadata": {"name": "a"}}], "pods": [], "schedulerConfig": {}})
+HEADER = json.dumps({"kschedctlVersion": "1", "kinds": {"Node": 1}, "notListed": {}, "capturedAt": None})
+CONFIG = """\
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: default-scheduler
+  plugins:
+    score: {disabled: [{name: ImageLocality}], enabled: [{name: NodeResourcesFit, weight: 3}]}
+  pluginConfig:
+  - name: NodeResourcesFit
+    args: {scoringStrategy: {type: MostAllocated, resources: [{name: cpu, weight: 1}]}}
+"""
+CASE = json.dumps({"id": "a", "objects": OBJECTS, "pod": {"metadata": {"name": "new"}, "spec": {}}})
+
+TEXTS = [text.encode() for text in (NODE, POD, f"{NODE}---\n{POD}", LIST, TYPED, LINES, EXPORT, HEADER, LIST * 2)]
+
+
+def archives() -> list[bytes]:
+    """The texts in every kind of archive."""
+    files = {f"{i}.{'json' if text[:1] == b'{' else 'yaml'}": text for i, text in enumerate(TEXTS)}
+    found = [gzip.compress(text, mtime=0) for text in TEXTS[:4]]
+    for format_ in (tarfile.PAX_FORMAT, tarfile.GNU_FORMAT):
+        stream = io.BytesIO()
+        with tarfile.open(fileobj=stream, mode="w", format=format_) as archive:
+            for name, text in files.items():
+                member = tarfile.TarInfo(name if name != "3.json" else f"{'long/' * 60}{name}")
+                member.size = len(text)
+                archive.addfile(member, io.BytesIO(text))
+        found += [stream.getvalue(), gzip.compress(stream.getvalue(), mtime=0)]
+    for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+        stream = io.BytesIO()
+        with zipfile.ZipFile(stream, "w", method) as zipped:
+            for name, text in files.items():
+                zipped.writestr(zipfile.ZipInfo(name), text, method)
+        found.append(stream.getvalue())
+    return found

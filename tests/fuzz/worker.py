@@ -1,0 +1,120 @@
+"""One fuzzer, in a process of its own with bounds on memory and time.
+
+``python -m tests.fuzz.worker TARGET SEED NUMBER SECONDS`` tries so many inputs, or as many as time allows.
+
+Every input is written to the file ``input`` of the working folder before it is read, so that what ends the process can
+be looked at.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import io
+import json
+import random
+import resource
+import signal
+import sys
+import time
+from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any, Final
+
+import kschedctl
+from kschedctl.cli.batch.run import Decider
+from kschedctl.errors import KschedctlError
+from kschedctl.snapshot.capture import capture
+from kschedctl.snapshot.load import load_snapshot
+from kschedctl.snapshot.reading import SnapshotReader, read_manifest
+from tests.fuzz import seeds
+from tests.fuzz.mutate import mutated
+
+MEMORY: Final = 2 * 1024**3
+#: Seconds of CPU that one input may take.
+EACH: Final = 10
+LONGEST_ERROR: Final = 50_000
+FILE: Final = "input"
+
+
+def read_file(content: bytes) -> None:
+    """Read the content as a file that the user names, and as standard input."""
+    try:
+        capture(SnapshotReader([FILE]))
+    finally:
+        load_snapshot(["-"], stdin=io.BytesIO(content))
+
+
+def read_folder(content: bytes) -> None:
+    """Read the content as a file of a folder, beside one that is right."""
+    folder = Path("folder")
+    folder.mkdir(exist_ok=True)
+    (folder / "nodes.yaml").write_text(seeds.NODE)
+    (folder / ("x.json" if content[:1] in (b"{", b"[") else "x.yaml")).write_bytes(content)
+    try:
+        load_snapshot(["folder"])
+    finally:
+        for path in folder.iterdir():
+            path.unlink()
+
+
+def explain_manifest(content: bytes) -> None:
+    """Explain the pod of the content as a manifest."""
+    read_manifest(FILE)
+    kschedctl.load("-", stdin=io.BytesIO(seeds.NODE.encode())).explain(Path(FILE))
+
+
+def configure(content: bytes) -> None:
+    """Take the content for a scheduler configuration."""
+    kschedctl.load("-", stdin=io.BytesIO(seeds.NODE.encode()), config=FILE)
+
+
+def decide_case(content: bytes) -> None:
+    """Take the content for a line of ``batch``."""
+    answer, _ = Decider("", {}).answer((1, content))
+    json.loads(answer)
+
+
+TARGETS: Final[dict[str, tuple[Callable[[bytes], Any], list[bytes]]]] = {
+    "snapshots": (read_file, seeds.TEXTS),
+    "folders": (read_folder, seeds.TEXTS),
+    "archives": (read_file, seeds.archives()),
+    "manifests": (explain_manifest, seeds.TEXTS[:4]),
+    "configurations": (configure, [seeds.CONFIG.encode(), json.dumps({"profiles": [{}]}).encode()]),
+    "batch": (decide_case, [seeds.CASE.encode()]),
+}
+
+
+def run(target: str, seed: int, number: int, seconds: float) -> int:
+    """Try inputs until there were enough, or time is up; how many there were."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    faulthandler.enable()
+    signal.signal(signal.SIGPROF, signal.default_int_handler)
+    attempt, starts = TARGETS[target]
+    # Only what all of them have in common with the others makes them meet each other's syntax.
+    others = starts + seeds.TEXTS
+    end = time.monotonic() + seconds
+    for i in range(number):
+        if time.monotonic() > end:
+            return i
+        chance = random.Random(f"{target} {seed} {i}")
+        content = mutated(chance.choice(starts), others, chance)
+        Path(FILE).write_bytes(content)
+        signal.setitimer(signal.ITIMER_PROF, EACH)
+        try:
+            with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+                attempt(content)
+        except KschedctlError as error:
+            if len(str(error)) > LONGEST_ERROR:
+                raise AssertionError(f"an error of {len(str(error))} characters") from error
+        except BaseException:
+            print(f"{target}, seed {seed}, input {i}", file=sys.stderr)
+            raise
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+    return number
+
+
+if __name__ == "__main__":
+    name, first, most, limit = sys.argv[1:]
+    print(run(name, int(first), int(most), float(limit)))
