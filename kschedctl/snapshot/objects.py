@@ -7,7 +7,6 @@ tells the control plane's version.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -25,12 +24,11 @@ from kschedctl.snapshot.conform import decode, plain, shown, top_level
 from kschedctl.snapshot.documents import Document, Envelope, NoObjectError, documents, read_envelope
 from kschedctl.snapshot.header import HEADER_FIELD, SnapshotHeader
 from kschedctl.snapshot.list_stream import NotStreamableError, stream_list
-from kschedctl.snapshot.resemblance import HEAD, meant_kind, seems_object
-from kschedctl.snapshot.sources import Source, cannot_read, read_sources
+from kschedctl.snapshot.resemblance import meant_kind, seems_object
+from kschedctl.snapshot.sources import Source, cannot_read, read_sources, whole_source
 from kschedctl.snapshot.summary import Passed, ReadSummary
 from kschedctl.snapshot.unchanged import check_unchanged
-from kschedctl.snapshot.unpacking import Unpacking, size_text
-from kschedctl.text.encoding import utf8_text
+from kschedctl.snapshot.unpacking import Unpacking
 
 MAX_PROBLEMS: Final = 10
 NO_OBJECTS: Final = "holds no Kubernetes objects"
@@ -162,7 +160,7 @@ class Reading:
         except NotStreamableError:
             summary.left_out, self._findings = left_out, findings
             try:
-                whole = self._whole(source)
+                whole = whole_source(source, self._unpacking)
             except (InputError, OSError) as error:
                 self._note(error if isinstance(error, InputError) else cannot_read(source.path, error))
                 return
@@ -171,20 +169,6 @@ class Reading:
             self._note(error if isinstance(error, InputError) else cannot_read(source.path, error))
         else:
             self._count_file(source)
-
-    def _whole(self, source: Source) -> Source:
-        """A large file that cannot be read piece by piece, with its content."""
-        assert source.state is not None
-        with open(source.path, "rb") as stream:
-            # A binary file is told by its beginning.
-            utf8_text(stream.read(HEAD), source.name)
-            if os.fstat(stream.fileno()).st_size > self._unpacking.limit:
-                problem = f"is more than {size_text(self._unpacking.limit)} and no list that is read piece by piece"
-                self._unpacking.refuse(problem, source.name)
-            stream.seek(0)
-            content = stream.read()
-            check_unchanged(stream.fileno(), source.path, source.state)
-        return Source(source.name, content, source.named, source.modified, identity=source.identity)
 
     def _count_file(self, source: Source) -> None:
         self._summary.files[source.name] += 0

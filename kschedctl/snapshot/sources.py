@@ -16,7 +16,7 @@ from kschedctl.snapshot.names import FOLDER_LINK, HIDDEN, IS_ONE, NOT_A_FILE, NO
 from kschedctl.snapshot.resemblance import GZIP_MAGIC, HEAD, ZIP_MAGICS, is_tar, seems_cluster
 from kschedctl.snapshot.summary import Passed, ReadSummary
 from kschedctl.snapshot.unchanged import State, check_unchanged, state
-from kschedctl.snapshot.unpacking import Unpacking, drained
+from kschedctl.snapshot.unpacking import Unpacking, drained, size_text
 from kschedctl.text.encoding import utf8_text
 
 STDIN: Final = "-"
@@ -267,3 +267,24 @@ def _found(path: str, unpacking: Unpacking) -> Source:
         content = gunzipped(raw.read(), path, unpacking)
         check_unchanged(raw.fileno(), path, state(of))
         return Source(path, content, False, of.st_mtime, identity=identity)
+
+
+def whole_source(source: Source, unpacking: Unpacking) -> Source:
+    """A large file with its content, where it cannot be read piece by piece.
+
+    Raises
+    ------
+    InputError
+        Where it is too large for that, binary, or another one by now.
+    """
+    assert source.state is not None
+    with open(source.path, "rb") as stream:
+        # A binary file is told by its beginning.
+        utf8_text(stream.read(HEAD), source.name)
+        if os.fstat(stream.fileno()).st_size > unpacking.limit:
+            problem = f"is more than {size_text(unpacking.limit)} and no list that is read piece by piece"
+            unpacking.refuse(problem, source.name)
+        stream.seek(0)
+        content = stream.read()
+        check_unchanged(stream.fileno(), source.path, source.state)
+    return Source(source.name, content, source.named, source.modified, identity=source.identity)
