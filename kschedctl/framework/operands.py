@@ -27,11 +27,19 @@ class Shortfall(msgspec.Struct, frozen=True):
         How much of it the pod wants: milli-CPU, bytes or a count; more than 0.
     lacking : int
         How much of that is missing, in the same unit; more than ``wanted`` where the node is overcommitted.
+    offered : int
+        How much of it the node has in all, in the same unit.
     """
 
     resource: str
     wanted: int
     lacking: int
+    offered: int
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether the node could not hold the pod if it were empty."""
+        return self.wanted > self.offered
 
     @property
     def share(self) -> float:

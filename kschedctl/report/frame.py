@@ -6,10 +6,8 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Final
 
-from kschedctl.api.amounts import format_amount
-from kschedctl.api.quantity import parse_quantity
-from kschedctl.api.resources import scheduler_units
 from kschedctl.api.wording import counted
+from kschedctl.report.amounts import readable
 from kschedctl.report.document import GAP, Commands, Document, Paragraph, Phrases, Tone
 from kschedctl.report.envelope import Envelope, SnapshotData
 from kschedctl.report.explain.data import PodData
@@ -48,7 +46,7 @@ def each_alone(whom: str = "", indent: int = 0) -> Document:
 
 
 def _about(pod: PodData) -> Iterator[str]:
-    amounts = [f"{_readable(name, amount)} {name}" for name, amount in pod.requests.items()]
+    amounts = [f"{readable(name, amount)} {name}" for name, amount in pod.requests.items()]
     yield f"wants {', '.join(amounts)}" if amounts else "requests nothing"
     yield f"priority {pod.priority}" + (f" ({pod.priority_class_name})" if pod.priority_class_name else "")
     yield f"profile {pod.scheduler_name}"
@@ -60,12 +58,6 @@ def basis(answer: Envelope, now: datetime) -> Iterator[str]:
     yield f"rules of Kubernetes {rules.kubernetes_version} ({rules.why})"
     size = f"snapshot of {counted(snapshot.nodes, 'node')}, {counted(snapshot.pods, 'pod')}"
     yield f"{size}, {age(snapshot.written_at, now)}" if snapshot.written_at is not None else size
-
-
-def _readable(resource: str, quantity: str) -> str:
-    """A quantity in the unit that reasons have."""
-    units = scheduler_units({resource: parse_quantity(quantity)})
-    return format_amount(resource, units[resource])
 
 
 def age(then: datetime, now: datetime) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -11,10 +10,8 @@ from kschedctl.api.amounts import format_amount
 from kschedctl.api.wording import listed
 from kschedctl.framework.operands import Shortfall
 from kschedctl.report.explain.data import NodeData, ReasonData
+from kschedctl.report.merging import shape, together
 
-#: A number that stands alone, with its unit: not one that is part of a name.
-_NUMBER: Final = re.compile(r"(?<![^\s(])(\d+(?:\.\d+)?)((?:[KMGTPE]i)?)(?=[\s,:;)]|$)")
-_UNITS: Final = {"": 1, **{f"{prefix}i": 1 << 10 * power for power, prefix in enumerate("KMGTPE", 1)}}
 #: Beyond this many wordings nodes share a row all the same.
 _MOST_WORDINGS: Final = 4
 
@@ -33,8 +30,8 @@ class Group:
         The nodes.
     also : tuple of (str, int)
         What else the nodes are turned away for, and how many of them.
-    closest : str
-        Which node comes closest and what it lacks; empty where that has no measure.
+    closest, closest_node : str
+        Which node comes closest and what it lacks, or that none could hold the pod; empty where that has no measure.
     """
 
     plugin: str
@@ -42,6 +39,7 @@ class Group:
     nodes: tuple[NodeData, ...]
     also: tuple[tuple[str, int], ...]
     closest: str
+    closest_node: str
 
 
 def group_nodes(nodes: Iterable[NodeData]) -> tuple[Group, ...]:
@@ -57,15 +55,17 @@ def group_nodes(nodes: Iterable[NodeData]) -> tuple[Group, ...]:
         if not node.fits:
             deciding = deciding_reasons(node)
             family = families.setdefault((node.plugin, tuple(reason.text for reason in deciding)), {})
-            family.setdefault(_NUMBER.sub("#", wording(deciding)), []).append(node)
+            family.setdefault(shape(wording(deciding)), []).append(node)
     groups = []
     for wordings in families.values():
         if len(wordings) <= _MOST_WORDINGS:
             groups += [
-                _group(members, merge([wording(deciding_reasons(n)) for n in members])) for members in wordings.values()
+                _group(members, together([wording(deciding_reasons(n)) for n in members]))
+                for members in wordings.values()
             ]
         else:
-            groups.append(_of_many_wordings([node for members in wordings.values() for node in members]))
+            every = [node for members in wordings.values() for node in members]
+            groups.append(_group(every, together([wording(deciding_reasons(node)) for node in every])))
     return tuple(sorted(groups, key=lambda group: -len(group.nodes)))
 
 
@@ -86,29 +86,6 @@ def _worded(reason: ReasonData) -> str:
     return reason.detail if reason.text.startswith("node(s)") else f"{reason.text}: {reason.detail}"
 
 
-def merge(texts: Sequence[str]) -> str:
-    """One line for lines that differ in numbers alone.
-
-    Examples
-    --------
-    >>> merge(["wants 2 cpu, free 0.1 of 4", "wants 2 cpu, free 1.6 of 4"])
-    'wants 2 cpu, free 0.1 to 1.6 of 4'
-    """
-    found = [_NUMBER.findall(text) for text in texts]
-    ranges = []
-    for column in zip(*found, strict=True):
-        ordered = sorted(set(column), key=lambda number: float(number[0]) * _UNITS[number[1]])
-        low, high = "".join(ordered[0]), "".join(ordered[-1])
-        ranges.append(low if low == high else f"{low} to {high}")
-    replacements = iter(ranges)
-    return _NUMBER.sub(lambda _: next(replacements), texts[0])
-
-
-def _of_many_wordings(nodes: list[NodeData]) -> Group:
-    first = wording(deciding_reasons(nodes[0]))
-    return _group(nodes, f"{first} ({nodes[0].name}; the others alike)")
-
-
 def _group(nodes: list[NodeData], why: str) -> Group:
     also: dict[str, list[str]] = {}
     for node in nodes:
@@ -116,29 +93,40 @@ def _group(nodes: list[NodeData], why: str) -> Group:
             if reason.plugin != node.plugin:
                 also.setdefault(reason.text, []).append(wording((reason,)))
     common = sorted(also.items(), key=lambda item: -len(item[1]))
-    others = tuple((_merged(texts, text), len(texts)) for text, texts in common)
-    return Group(nodes[0].plugin, why, tuple(nodes), others, _closest(nodes))
+    others = tuple((together(texts), len(texts)) for _, texts in common)
+    return Group(nodes[0].plugin, why, tuple(nodes), others, *_closest(nodes))
 
 
-def _merged(texts: Sequence[str], otherwise: str) -> str:
-    """One line for several where they differ in numbers alone, else what they have in common."""
-    return merge(texts) if len({_NUMBER.sub("#", text) for text in texts}) == 1 else otherwise
+def _closest(nodes: Sequence[NodeData]) -> tuple[str, str]:
+    """The node that lacks the smallest share of what is requested, where resources are all that decides.
 
-
-def _closest(nodes: Sequence[NodeData]) -> str:
-    """The node that lacks the smallest share of what is requested, where resources are all that decides."""
+    A node that could not hold the pod if it were empty is not close.
+    """
     best: tuple[float, str, list[str]] | None = None
+    hopeless: list[Shortfall] = []
     for node in nodes:
         lacking = [_shortfall(reason) for reason in deciding_reasons(node)]
         known = [shortfall for shortfall in lacking if shortfall is not None]
         if len(known) != len(lacking):
-            return ""
+            return "", ""
+        never = [shortfall for shortfall in known if shortfall.hopeless]
+        hopeless += never
         share = max(shortfall.share for shortfall in known)
-        if best is None or share < best[0]:
+        if not never and (best is None or share < best[0]):
             best = (share, node.name, [_lacks(shortfall) for shortfall in known])
-    if best is None or len(nodes) < 2 or best[0] >= 1:
+    if best is None:
+        return _hopeless(hopeless) if len(nodes) > 1 else "", ""
+    if len(nodes) < 2 or best[0] >= 1:
+        return "", ""
+    return f"closest: {best[1]} lacks {listed(best[2])}", best[1]
+
+
+def _hopeless(shortfalls: Sequence[Shortfall]) -> str:
+    """That no node could hold the pod if it were empty; nothing where they all do not have the resource at all."""
+    largest = max(shortfalls, key=lambda shortfall: shortfall.offered / shortfall.wanted, default=None)
+    if largest is None or not largest.offered:
         return ""
-    return f"{best[1]} lacks {listed(best[2])}"
+    return f"none could hold it even empty: the largest offers {amount(largest.resource, largest.offered)}"
 
 
 def _shortfall(reason: ReasonData) -> Shortfall | None:
@@ -146,4 +134,17 @@ def _shortfall(reason: ReasonData) -> Shortfall | None:
 
 
 def _lacks(shortfall: Shortfall) -> str:
-    return f"{format_amount(shortfall.resource, shortfall.lacking)} {shortfall.resource}"
+    return amount(shortfall.resource, shortfall.lacking)
+
+
+def amount(resource: str, number: int) -> str:
+    """An amount with its unit and resource.
+
+    Parameters
+    ----------
+    resource : str
+        Its name.
+    number : int
+        Milli-CPU, bytes or a count.
+    """
+    return f"{format_amount(resource, number)} {resource}"

@@ -39,4 +39,4 @@ def test_words_are_for_each_struct_to_give() -> None:
     ],
 )
 def test_the_share_that_is_missing(wanted: int, lacking: int, share: float) -> None:
-    assert Shortfall("cpu", wanted, lacking).share == share
+    assert Shortfall("cpu", wanted, lacking, 4000).share == share

@@ -33,7 +33,16 @@ def test_numbers_become_ranges_and_the_closest_node_is_named() -> None:
     (group,) = group_nodes([node("a", cpu(100)), node("b", cpu(1600)), node("c", cpu(700)), node("fits")])
     assert group.why == "Insufficient cpu: wants 2 cpu, free 0.1 to 1.6 of 4"
     assert [n.name for n in group.nodes] == ["a", "b", "c"]
-    assert group.closest == "b lacks 0.4 cpu"
+    assert (group.closest, group.closest_node) == ("closest: b lacks 0.4 cpu", "b")
+
+
+def test_what_could_never_hold_the_pod_is_not_close() -> None:
+    small = Reason("Insufficient cpu", InsufficientResource("cpu", 2000, used=900, allocatable=1000))
+    nodes = [node(name, ReasonData.of("NodeResourcesFit", small)) for name in "ab"]
+    (group,) = group_nodes(nodes)
+    assert (group.closest, group.closest_node) == ("none could hold it even empty: the largest offers 1 cpu", "")
+    (mixed,) = group_nodes([*nodes, node("c", cpu(100))])
+    assert mixed.closest_node == "c"
 
 
 def test_different_taints_are_different_rows_the_largest_first() -> None:
@@ -48,7 +57,9 @@ def test_different_taints_are_different_rows_the_largest_first() -> None:
 
 def test_many_wordings_share_a_row() -> None:
     (group,) = group_nodes([node(f"n{i}", taint(f"key-{i}:NoSchedule")) for i in range(9)])
-    assert group.why == "taint key-0:NoSchedule is not tolerated (n0; the others alike)"
+    assert group.why == (
+        "taint key-0:NoSchedule (1), key-1:NoSchedule (1), key-2:NoSchedule (1) or 6 others (6) is not tolerated"
+    )
     assert len(group.nodes) == 9
 
 

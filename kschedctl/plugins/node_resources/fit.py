@@ -91,7 +91,8 @@ class InsufficientResource(Operands, frozen=True):
 
     def shortfall(self) -> Shortfall:
         """What is requested beyond what is free."""
-        return Shortfall(self.resource, self.requested, self.requested - (self.allocatable - self.used))
+        lacking = self.requested - (self.allocatable - self.used)
+        return Shortfall(self.resource, self.requested, lacking, self.allocatable)
 
 
 @dataclass(frozen=True, slots=True)

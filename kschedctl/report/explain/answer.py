@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from kschedctl.admission.chain import Admitted
-from kschedctl.api.resources import CPU, pod_requests, scheduler_units
+from kschedctl.api.resources import pod_requests, scheduler_units
 from kschedctl.api.well_known import zone_of
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.status import Reason, Status
+from kschedctl.report.amounts import exact_quantity
 from kschedctl.report.envelope import Provenance, envelope
 from kschedctl.report.explain.data import (
     AdmissionData,
@@ -26,6 +27,7 @@ from kschedctl.report.explain.data import (
     VerdictData,
 )
 from kschedctl.report.explain.summary import summary
+from kschedctl.report.explain.usage import usage_data
 from kschedctl.scheduler.decision import Decision
 
 
@@ -53,13 +55,14 @@ def explanation(
         What admission did to the pod.
     """
     pod = _pod(decision, node_name)
+    nodes = _nodes(decision)
     scores = _scores(decision)
     preemption = _preemption(decision)
     return Explanation(
         pod=pod,
         **envelope(decision.cluster, provenance, decision.not_modelled),
         admission=_admission(admitted),
-        verdict=_verdict(decision, pod, scores, preemption, seed),
+        verdict=_verdict(decision, pod, nodes, scores, preemption, seed),
         pre_enqueue=_status(decision.pre_enqueue),
         pre_filter=_status(decision.pre_filter.status) if decision.pre_filter is not None else None,
         pre_filter_nodes=(
@@ -68,35 +71,12 @@ def explanation(
             else None
         ),
         filters=_filters(decision),
-        nodes=_nodes(decision),
+        nodes=nodes,
+        usage=usage_data(decision, nodes),
         scores=scores,
         preemption=preemption,
         message=decision.message,
     )
-
-
-def exact_quantity(resource: str, amount: int) -> str:
-    """An amount of the scheduler's as a quantity, without rounding.
-
-    Parameters
-    ----------
-    resource : str
-        The resource's name.
-    amount : int
-        Milli-CPU, bytes or a count.
-
-    Examples
-    --------
-    >>> exact_quantity("cpu", 1500), exact_quantity("memory", 3 << 29), exact_quantity("nvidia.com/gpu", 2)
-    ('1500m', '1536Mi', '2')
-    """
-    if resource == CPU:
-        return f"{amount}m" if amount % 1000 else str(amount // 1000)
-    if resource == "memory" or "storage" in resource or resource.startswith("hugepages-"):
-        for power, suffix in ((40, "Ti"), (30, "Gi"), (20, "Mi"), (10, "Ki")):
-            if amount and amount % (1 << power) == 0:
-                return f"{amount >> power}{suffix}"
-    return str(amount)
 
 
 def _pod(decision: Decision, node_name: str) -> PodData:
@@ -115,7 +95,12 @@ def _pod(decision: Decision, node_name: str) -> PodData:
 
 
 def _verdict(
-    decision: Decision, pod: PodData, scores: ScoresData | None, preemption: PreemptionData | None, seed: int | None
+    decision: Decision,
+    pod: PodData,
+    nodes: tuple[NodeData, ...],
+    scores: ScoresData | None,
+    preemption: PreemptionData | None,
+    seed: int | None,
 ) -> VerdictData:
     result, picked = decision.outcome, decision.pick(seed)
     n_feasible = len(decision.statuses.feasible) if decision.statuses is not None else 0
@@ -134,6 +119,7 @@ def _verdict(
         gate=decision.pre_enqueue.message,
         scores=scores,
         preemption=preemption,
+        nodes=nodes,
     )
     return VerdictData(result, text, verdict.nodes, picked, n_feasible, verdict.error)
 

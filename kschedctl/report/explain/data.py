@@ -86,6 +86,23 @@ class NodeData(Data, frozen=True):
     reasons: Annotated[tuple[ReasonData, ...], Meta(description="Every filter that turns the node away, in order.")]
 
 
+class OwnerUsageData(Data, frozen=True):
+    """Who uses a resource."""
+
+    owner: Annotated[str, Meta(description="The pods' controller, as KIND NAMESPACE/NAME, or Pod NAMESPACE/NAME.")]
+    pods: Annotated[int, Meta(description="How many pods it has there.")]
+    amount: Annotated[str, Meta(description="What they request, as a quantity.")]
+
+
+class UsageData(Data, frozen=True):
+    """Who uses what the nodes lack."""
+
+    resource: str
+    nodes: Annotated[int, Meta(description="How many nodes lack it that could hold the pod if they were empty.")]
+    amount: Annotated[str, Meta(description="What all pods there request, as a quantity.")]
+    owners: Annotated[tuple[OwnerUsageData, ...], Meta(description="Who uses most of it, the largest first.")]
+
+
 class FilterData(Data, frozen=True):
     """A filter of the profile."""
 
@@ -186,6 +203,9 @@ class Explanation(Answer, frozen=True, kw_only=True):
     ]
     filters: tuple[FilterData, ...]
     nodes: tuple[NodeData, ...]
+    usage: Annotated[
+        UsageData | None, Meta(description="Who uses the resource that most nodes lack; null where the pod fits.")
+    ]
     scores: ScoresData | None
     preemption: Annotated[PreemptionData | None, Meta(description="null where it is not asked.")]
     message: Annotated[str, Meta(description="The text of the FailedScheduling event; empty where the pod fits.")]

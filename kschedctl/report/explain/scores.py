@@ -84,7 +84,14 @@ def scores_in_full(scores: ScoresData, *, every_node: bool = False, only: str = 
 
 def _rest_section(scores: ScoresData, n_shown: int) -> Document:
     rest = scores.nodes[n_shown:]
-    if rest:
-        low, high = rest[-1].total, rest[0].total
+    if not rest:
+        return
+    best = scores.nodes[0].total
+    equal = sum(node.total == best for node in rest)
+    said = [f"{counted(equal, 'node')} more with {best}"] if equal else []
+    if equal < len(rest):
+        low, high = rest[-1].total, rest[equal].total
         span = f"{high}" if low == high else f"{low} to {high}"
-        yield Paragraph(f"and {counted(len(rest), 'node')} more with {span}", Tone.FAINT, indent=INDENT)
+        number = len(rest) - equal
+        said.append(f"{number} with {span}" if equal else f"{counted(number, 'node')} more with {span}")
+    yield Paragraph(f"and {', '.join(said)}", Tone.FAINT, indent=INDENT)

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Final
+
+from kschedctl.api.amounts import format_amount
 from kschedctl.api.wording import counted, listed
-from kschedctl.report.explain.data import PodData, PreemptionData, ScoresData, VerdictData
+from kschedctl.framework.operands import Shortfall
+from kschedctl.preemption.pod_eligible_to_preempt_others import NEVER, TERMINATING
+from kschedctl.report.explain.data import NodeData, PodData, PreemptionData, ScoresData, VerdictData
+from kschedctl.report.groups import amount
 from kschedctl.scheduler.decision import Outcome
+
+#: What is said where a pod may not even try.
+_INELIGIBLE: Final[dict[tuple[str, ...], str]] = {
+    (NEVER,): "It may not evict anyone: its preemptionPolicy is Never.",
+    (TERMINATING,): "It waits: a pod that was evicted for it is still stopping.",
+}
 
 
 def summary(
@@ -15,6 +28,7 @@ def summary(
     gate: str,
     scores: ScoresData | None,
     preemption: PreemptionData | None,
+    nodes: Sequence[NodeData] = (),
 ) -> str:
     """Say what comes of it in one or two sentences.
 
@@ -32,6 +46,8 @@ def summary(
         The scores.
     preemption : PreemptionData or None
         What preemption would do.
+    nodes : sequence of NodeData
+        What is said of the nodes.
     """
     subject = f"{pod.namespace}/{pod.name}"
     start = subject
@@ -48,7 +64,8 @@ def summary(
             )
             return f"{subject} is not tried: {gate}. {then}"
         case Outcome.UNSCHEDULABLE:
-            text = f"{start} fits on none of {counted(n_nodes, 'node')}."
+            fact = decisive_fact(nodes)
+            text = f"{start} fits on none of {counted(n_nodes, 'node')}{f': {fact}' if fact else ''}."
             return f"{text} {_preemption(preemption)}" if preemption is not None else text
     of = f"{verdict.feasible_nodes} of {counted(n_nodes, 'node')}"
     return f"{start} fits on {of} and goes to {_destination(pod, verdict, scores)}."
@@ -71,10 +88,34 @@ def _destination(pod: PodData, verdict: VerdictData, scores: ScoresData | None) 
 
 def _preemption(preemption: PreemptionData) -> str:
     if not preemption.nominated:
-        return "Preemption would not help."
+        return _INELIGIBLE.get(preemption.status.reasons, "Preemption would not help.")
     taken = next(candidate for candidate in preemption.candidates if candidate.name == preemption.nominated[0])
     whom = taken.victims[0] if len(taken.victims) == 1 else f"{len(taken.victims)} pods"
     against = f", {taken.pdb_violations} of them against a disruption budget" if taken.pdb_violations else ""
     if len(preemption.nominated) > 1:
         whom = counted(len(taken.victims), "pod")
     return f"Preemption would help: {listed(preemption.nominated, 'or')}, evicting {whom}{against}."
+
+
+def decisive_fact(nodes: Sequence[NodeData]) -> str:
+    """The resource of which no node offers enough, empty or not; empty where there is none.
+
+    Parameters
+    ----------
+    nodes : sequence of NodeData
+        What is said of the nodes, none of which fits.
+    """
+    short: dict[str, list[Shortfall]] = {}
+    for node in nodes:
+        for reason in node.reasons:
+            found = reason.operands.shortfall() if reason.operands is not None else None
+            if found is not None and found.hopeless:
+                short.setdefault(found.resource, []).append(found)
+    for resource, found_of in short.items():
+        if len(found_of) == len(nodes):
+            largest = max(shortfall.offered for shortfall in found_of)
+            wanted = amount(resource, found_of[0].wanted)
+            if not largest:
+                return f"no node offers {resource}"
+            return f"no node has {wanted}, the largest offers {format_amount(resource, largest)}"
+    return ""

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from kschedctl.api.wording import listed
-from kschedctl.report.document import GAP, Document, Paragraph, Tone, Verbatim, table
+from kschedctl.api.wording import counted, listed
+from kschedctl.report.amounts import readable
+from kschedctl.report.document import GAP, INDENT, Document, Paragraph, Tone, Verbatim, table
 from kschedctl.report.explain.admission import admission_section, refusals
-from kschedctl.report.explain.data import Explanation, NodeData, ReasonData
+from kschedctl.report.explain.data import Explanation, NodeData, ReasonData, UsageData
 from kschedctl.report.explain.domains import domains_section
 from kschedctl.report.explain.scores import scores_in_full, scores_section
 from kschedctl.report.frame import cautions, header, next_questions
-from kschedctl.report.groups import deciding_reasons, group_nodes, wording
+from kschedctl.report.groups import Group, deciding_reasons, group_nodes, wording
 from kschedctl.scheduler.decision import Outcome
 
 #: What stands for the plugin where nodes are out before any filter runs.
@@ -107,16 +108,40 @@ def _groups_section(explanation: Explanation) -> Document:
     groups = group_nodes(explanation.nodes)
     if not groups:
         return
+    zones = _zones(explanation, groups)
     rows = []
     for group in groups:
         lines = [group.why]
         if group.closest:
-            lines.append(f"closest: {group.closest}")
+            lines.append(group.closest)
         n_nodes = len(group.nodes)
         lines += [f"{'also' if n == n_nodes else f'{n} also'}: {text}" for text, n in group.also]
         rows.append((str(n_nodes), group.plugin or _BEFORE_FILTERS, "\n".join(lines)))
     yield GAP
-    yield table(("nodes", "plugin", "why not"), rows, numeric=(0,))
+    if zones:
+        zoned = [(n, zone, plugin, why) for zone, (n, plugin, why) in zip(zones, rows, strict=True)]
+        yield table(("nodes", "zone", "plugin", "why not"), zoned, numeric=(0,))
+    else:
+        yield table(("nodes", "plugin", "why not"), rows, numeric=(0,))
+    yield from _usage_section(explanation.usage)
+
+
+def _usage_section(usage: UsageData | None) -> Document:
+    if usage is None or not usage.owners:
+        return
+    users = [f"{o.owner} {readable(usage.resource, o.amount)} ({counted(o.pods, 'pod')})" for o in usage.owners]
+    total, where = readable(usage.resource, usage.amount), counted(usage.nodes, "node")
+    text = f"of {total} {usage.resource} requested on {where} that could hold it empty, most is used by {listed(users)}"
+    yield Paragraph(text, Tone.FAINT, INDENT)
+
+
+def _zones(explanation: Explanation, groups: Sequence[Group]) -> tuple[str, ...]:
+    """The zones of each group; nothing where no group of several nodes is in one zone of several alone."""
+    every = {node.zone for node in explanation.nodes}
+    own = [sorted({node.zone for node in group.nodes}) for group in groups]
+    if len(every) < 2 or not any(len(zones) == 1 and len(g.nodes) > 1 for zones, g in zip(own, groups, strict=True)):
+        return ()
+    return tuple("all" if set(zones) == every else listed([zone or "none" for zone in zones]) for zones in own)
 
 
 def _every_node_section(explanation: Explanation) -> Document:
@@ -216,5 +241,5 @@ def _next_node(explanation: Explanation, others: list[str]) -> str:
     """The node that is worth a closer look: the one preemption would take, else the closest, else the first."""
     if explanation.preemption is not None and explanation.preemption.nominated:
         return explanation.preemption.nominated[0]
-    closest = (group.closest.partition(" ")[0] for group in group_nodes(explanation.nodes) if group.closest)
+    closest = (group.closest_node for group in group_nodes(explanation.nodes) if group.closest_node)
     return next(closest, others[0])

@@ -203,7 +203,7 @@ def _groups(answer: Preemption) -> Iterator[Sequence[str]]:
     for cause, prefix in _CAUSES.items():
         nodes: list[NodeData] = [node for node in answer.not_helpful if node.cause is cause]
         for group in group_nodes(nodes):
-            closest = f"\nclosest: {group.closest}" if group.closest else ""
+            closest = f"\n{group.closest}" if group.closest else ""
             yield str(len(group.nodes)), group.plugin or "-", prefix + group.why + closest
 
 

@@ -399,4 +399,4 @@ def test_operands(operands: Operands, words: str, data: dict[str, Any]) -> None:
 )
 def test_shortfall(requested: int, used: int, lacking: int, share: float) -> None:
     shortfall = InsufficientResource("cpu", requested, used, allocatable=4000).shortfall()
-    assert (shortfall, shortfall.share) == (Shortfall("cpu", requested, lacking), share)
+    assert (shortfall, shortfall.share) == (Shortfall("cpu", requested, lacking, 4000), share)

@@ -15,8 +15,9 @@ from kschedctl.api.defaults import default_pod
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.releases.choice import choose_release
+from kschedctl.report.amounts import exact_quantity
 from kschedctl.report.envelope import Provenance
-from kschedctl.report.explain.answer import exact_quantity, explanation
+from kschedctl.report.explain.answer import explanation
 from kschedctl.report.explain.data import Explanation, ExplanationList, schema
 from kschedctl.report.render.json import as_json
 from kschedctl.report.render.yaml import as_yaml

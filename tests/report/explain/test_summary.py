@@ -7,11 +7,16 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from kschedctl.framework.status import Reason
+from kschedctl.plugins.node_resources.fit import InsufficientResource
+from kschedctl.preemption.pod_eligible_to_preempt_others import NEVER
 from kschedctl.report.explain.data import (
     CandidateData,
+    NodeData,
     NodeScoreData,
     PodData,
     PreemptionData,
+    ReasonData,
     ScoresData,
     StatusData,
     VerdictData,
@@ -126,3 +131,36 @@ def test_nominated_node() -> None:
     pod = replace(POD, nominated_node_name="n1")
     found = summary(pod, scheduled("n1", picked="n1"), n_nodes=9, gate="", scores=scores(5, 4), preemption=None)
     assert found == "shop/web fits on 5 of 9 nodes and goes to n1, the node it is nominated to."
+
+
+def test_a_pod_that_may_not_evict_is_not_told_that_evicting_would_not_help() -> None:
+    never = replace(preemption(nominated=0), status=replace(FAILED, reasons=(NEVER,)))
+    text = summary(POD, NOWHERE, n_nodes=9, gate="", scores=None, preemption=never)
+    assert text == "shop/web fits on none of 9 nodes. It may not evict anyone: its preemptionPolicy is Never."
+
+
+@pytest.mark.parametrize(
+    ("offered", "fact"),
+    [
+        ((1, 2), ": no node has 4 example.com/gpu, the largest offers 2"),
+        ((0, 0), ": no node offers example.com/gpu"),
+        ((1, 8), ""),
+    ],
+    ids=["too small everywhere", "nowhere", "one could hold it empty"],
+)
+def test_the_decisive_fact_is_in_the_first_line(offered: tuple[int, ...], fact: str) -> None:
+    nodes = [
+        NodeData(
+            name,
+            "",
+            fits=False,
+            code="Unschedulable",
+            plugin="TaintToleration",
+            reasons=(
+                ReasonData.of("NodeResourcesFit", Reason("", InsufficientResource("example.com/gpu", 4, 0, amount))),
+            ),
+        )
+        for name, amount in zip("ab", offered, strict=True)
+    ]
+    text = summary(POD, NOWHERE, n_nodes=2, gate="", scores=None, preemption=None, nodes=nodes)
+    assert text == f"shop/web fits on none of 2 nodes{fact}."

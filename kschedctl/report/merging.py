@@ -1,0 +1,107 @@
+"""One line for what is said of many nodes: only what holds for all, with the values that differ and how often."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from itertools import takewhile
+from typing import Final
+
+from kschedctl.api.wording import counted
+
+#: A number that stands alone, with its unit: not one that is part of a name.
+NUMBER: Final = re.compile(r"(?<![^\s(])(\d+(?:\.\d+)?)((?:[KMGTPE]i)?)(?=[\s,:;)]|$)")
+_UNITS: Final = {"": 1, **{f"{prefix}i": 1 << 10 * power for power, prefix in enumerate("KMGTPE", 1)}}
+#: How many values are named where they differ; the others are counted.
+_NAMED: Final = 3
+#: In how many places texts may differ and still be read as one.
+_MOST_PLACES: Final = 2
+_WORD: Final = re.compile(r"\s*\S+")
+_ENDING: Final = re.compile(r"[,;:)]*$")
+
+
+def shape(text: str) -> str:
+    """A text without its numbers: texts of one shape differ in numbers alone."""
+    return NUMBER.sub("#", text)
+
+
+def merge(texts: Sequence[str]) -> str:
+    """One line for lines that differ in numbers alone.
+
+    Examples
+    --------
+    >>> merge(["wants 2 cpu, free 0.1 of 4", "wants 2 cpu, free 1.6 of 4"])
+    'wants 2 cpu, free 0.1 to 1.6 of 4'
+    """
+    found = [NUMBER.findall(text) for text in texts]
+    ranges = []
+    for column in zip(*found, strict=True):
+        ordered = sorted(set(column), key=lambda number: float(number[0]) * _UNITS[number[1]])
+        low, high = "".join(ordered[0]), "".join(ordered[-1])
+        ranges.append(low if low == high else f"{low} to {high}")
+    replacements = iter(ranges)
+    return NUMBER.sub(lambda _: next(replacements), texts[0])
+
+
+def together(texts: Sequence[str]) -> str:
+    """One line for what is said of several nodes, whatever differs.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        What is said of each; there is at least one.
+
+    Examples
+    --------
+    >>> together(["has disk=hdd, free 2 of 4", "has disk=ssd, free 1 of 4", "has disk=hdd, free 3 of 4"])
+    'has disk=hdd (2) or ssd (1), free 1 to 3 of 4'
+    """
+    shapes = Counter(map(shape, texts))
+    if len(shapes) == 1:
+        return merge(texts)
+    words = [_WORD.findall(text) for text in texts]
+    if len({len(own) for own in words}) == 1:
+        columns = list(zip(*words, strict=True))
+        differing = [column for column in columns if len(set(map(shape, column))) > 1]
+        if len(differing) <= _MOST_PLACES:
+            return "".join(merge(column) if column not in differing else _values(column) for column in columns)
+    start, end = _common(words), _common([own[::-1] for own in words])
+    shortest = min(map(len, words))
+    if 2 * (start + end) >= shortest > start + end:
+        parts = [("".join(w[:start]), "".join(w[start : len(w) - end]), "".join(w[len(w) - end :])) for w in words]
+        first, middle, last = zip(*parts, strict=True)
+        return f"{merge(first)}{_values(middle)}{merge(last)}"
+    # What is said differs in kind: the commonest of it stands for itself alone.
+    (commonest, number), *others = shapes.most_common()
+    told = merge([text for text in texts if shape(text) == commonest])
+    rest = sum(n for _, n in others)
+    return f"{told} ({counted(number, 'node')}; {rest} {'otherwise' if len(others) == 1 else 'in other ways'})"
+
+
+def _common(words: Sequence[Sequence[str]]) -> int:
+    """How many words all have in common at the beginning, but for numbers."""
+    return sum(1 for _ in takewhile(lambda column: len(set(map(shape, column))) == 1, zip(*words, strict=False)))
+
+
+def _values(phrases: Sequence[str]) -> str:
+    """The phrases that stand in one place with their numbers, the commonest first; numbers in them as ranges."""
+    alike: dict[str, list[str]] = {}
+    for phrase in phrases:
+        alike.setdefault(shape(phrase), []).append(phrase)
+    ordered = sorted((merge(same), len(same)) for same in alike.values())
+    ordered.sort(key=lambda item: -item[1])
+    texts = [text for text, _ in ordered]
+    space = texts[0][: len(texts[0]) - len(texts[0].lstrip())]
+    ending = _ENDING.search(texts[0])
+    end = ending[0] if ending and all(text.endswith(ending[0]) for text in texts) else ""
+    bare = [text.strip().removesuffix(end) for text in texts]
+    # What all begin with stands once; a name is not cut in two.
+    start = "".join(c[0] for c in takewhile(lambda column: len(set(column)) == 1, zip(*bare, strict=False)))
+    start = start[: start.rfind("=") + 1]
+    named = [
+        f"{text.removeprefix(start)} ({number})" for text, (_, number) in zip(bare[:_NAMED], ordered, strict=False)
+    ]
+    if len(bare) > _NAMED:
+        named.append(f"{len(bare) - _NAMED} others ({sum(number for _, number in ordered[_NAMED:])})")
+    return f"{space}{start}{', '.join(named[:-1])} or {named[-1]}{end}"
