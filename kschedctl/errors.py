@@ -23,7 +23,26 @@ _MOST: Final = 50
 
 
 class KschedctlError(Exception):
-    """Base of all errors of this package; its text is meant for users."""
+    """Base of all errors of this package; its text is meant for users.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong.
+    hint : str
+        What to do.
+    """
+
+    def __init__(self, problem: str, *, hint: str = "") -> None:
+        super().__init__(problem)
+        self._lines = (problem, f"  {hint}") if hint else (problem,)
+
+    def lines(self) -> tuple[str, ...]:
+        """The text, line by line; what is quoted in a line may hold anything, a newline too."""
+        return self._lines
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
 
 
 class InputError(KschedctlError):
@@ -53,7 +72,7 @@ class InputError(KschedctlError):
     def __init__(
         self, problem: str, *, where: Where = "", path: str = "", hint: str = "", position: Position | None = None
     ) -> None:
-        super().__init__(problem)
+        super().__init__(problem, hint=hint)
         place, about = subject_of(where)
         self.findings = (Finding(problem, path, hint, place, about, position=position),)
 
@@ -88,8 +107,9 @@ class InputError(KschedctlError):
         """The error with where it is, as far as its findings do not tell themselves."""
         return self.together(finding.at(where) for finding in self.findings)
 
-    def __str__(self) -> str:
-        return "\n".join((*map(str, self.findings[:_MOST]), *self._others()))
+    def lines(self) -> tuple[str, ...]:
+        """The text, line by line."""
+        return (*(line for finding in self.findings[:_MOST] for line in finding.lines()), *self._others())
 
     def _others(self) -> tuple[str, ...]:
         """How many findings are not shown, if any."""
@@ -108,15 +128,16 @@ class ManifestError(InputError):
 class ConfigError(InputError):
     """A scheduler configuration is wrong."""
 
-    def __str__(self) -> str:
+    def lines(self) -> tuple[str, ...]:
+        """The text, line by line."""
         if len(self.findings) == 1:
-            return super().__str__()
+            return super().lines()
         # They are all of one file, which is named once.
         count = f"{len(self.findings)} problems"
         where = str(self.findings[0].where)
         shown = self.findings[:_MOST]
         lines = (": ".join(shortened(part) for part in (each.field, each.problem) if part) for each in shown)
-        return "\n  ".join([f"{where}: {count}" if where else count, *lines, *self._others()])
+        return f"{where}: {count}" if where else count, *(f"  {line}" for line in (*lines, *self._others()))
 
 
 class ClusterError(KschedctlError):

@@ -27,9 +27,9 @@ def command(answer: Callable[..., Reply]) -> Callable[..., None]:
 
     def command(**values: object) -> None:
         output = OutputOptions.read(values)
-        form = output.form()
+        form, colors = output.form(), output.colors()
         reply: Reply = run(**values)
-        for text in form.render(reply, partial(open_console, no_color=output.no_color)):
+        for text in form.render(reply, partial(open_console, colors)):
             write(text)
         outcome = reply.outcome()
         if output.strict and not outcome.complete:

@@ -7,10 +7,12 @@ import shutil
 import sys
 from typing import TYPE_CHECKING, Final
 
+from kschedctl.cli.streams import show_progress
+from kschedctl.report.render.printable import printable
+
 if TYPE_CHECKING:
     from kschedctl.live.context import LiveContext
 
-_CLEAR_LINE: Final = "\r\x1b[K"
 _NO_WIDTH: Final = 80
 
 
@@ -34,5 +36,4 @@ def live_context(context: str, kubeconfig: str) -> LiveContext:
 def _show_line(text: str) -> None:
     """Replace the line that is shown; an empty text takes it away."""
     width = shutil.get_terminal_size((_NO_WIDTH, 0)).columns
-    sys.stderr.write(_CLEAR_LINE + text[: width - 1])
-    sys.stderr.flush()
+    show_progress(printable(text)[: width - 1])

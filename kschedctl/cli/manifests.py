@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from kschedctl.api.kind_names import placed
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.wording import listed
-from kschedctl.cli.streams import stdin
+from kschedctl.cli.streams import note, stdin, warn
 from kschedctl.errors import ManifestError
 from kschedctl.face import SchedulingCluster
 from kschedctl.findings.finding import Subject, Where
@@ -110,7 +109,7 @@ class Manifests:
             hint = "node selector, node affinity and tolerations decide which nodes are"
             if not asked:
                 raise ManifestError(problem, hint=hint)
-            print(f"note: {problem}", file=sys.stderr)
+            note(problem)
         return cluster.with_made(every), asked
 
 
@@ -171,9 +170,9 @@ def read_manifests(
         wanted = WORKLOADS if otherwise is None else (*WORKLOADS, otherwise)
         raise _nothing_to_ask([path for path, _ in sources], [kind.__name__ for kind, _, _ in others], skipped, wanted)
     for what in unread:
-        print(f"warning: {what}", file=sys.stderr)
+        warn(what)
     if skipped:
-        print(f"note: skipped, as scheduling does not read them: {skipped}", file=sys.stderr)
+        note(f"skipped, as scheduling does not read them: {skipped}")
     return Manifests(tuple(given), tuple(others.values()), tuple(others_asked))
 
 

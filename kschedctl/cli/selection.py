@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections import defaultdict
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
@@ -16,7 +14,8 @@ from kschedctl.cli.manifests import Asked, read_manifests
 from kschedctl.cli.options.cluster import ChosenCluster, Source
 from kschedctl.cli.options.label_query import parse_label_query
 from kschedctl.cli.options.pods import PodOptions, ScopeOptions
-from kschedctl.cli.terminal import program
+from kschedctl.cli.shell import command_line
+from kschedctl.cli.streams import note
 from kschedctl.cluster.pods import PENDING, Pods
 from kschedctl.errors import InputError
 from kschedctl.face import SchedulingCluster
@@ -212,7 +211,7 @@ class PodSelection:
             hint = "give a configuration that has its profile: --config"
             raise InputError(f"another scheduler is responsible for all of them: {text}", hint=hint)
         if others:
-            print(f"note: passed over, as another scheduler is responsible: {text}", file=sys.stderr)
+            note(f"passed over, as another scheduler is responsible: {text}")
         return kept
 
     def command(self, name: str, asked: Asked | None, *words: str) -> str:
@@ -238,7 +237,7 @@ class PodSelection:
         if asked is None:
             about += ("-A",) if options.all_namespaces else ()
             about += ("-l", options.selector) if options.selector else ()
-        return shlex.join([*program().split(), name, *about, *self.cluster.arguments(), *words])
+        return command_line(name, *about, *self.cluster.arguments(), *words)
 
 
 def named_pod(pods: Pods, text: str, scope: Scope) -> Asked:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
+from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
@@ -13,8 +12,22 @@ if TYPE_CHECKING:
 _NO_WIDTH: Final = 100_000
 
 
-def open_console(*, no_color: bool) -> Console:
-    """Standard output as a console; colours only where a terminal shows them."""
+class ColorWhen(StrEnum):
+    """When answers have colours; named as by git and grep."""
+
+    AUTO = "auto"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+def open_console(when: ColorWhen) -> Console:
+    """Standard output as a console.
+
+    Parameters
+    ----------
+    when : ColorWhen
+        When it has colours: by itself where a terminal shows them and NO_COLOR does not say otherwise.
+    """
     import os
     import shutil
 
@@ -23,12 +36,16 @@ def open_console(*, no_color: bool) -> Console:
     # COLUMNS=0 is no width; so is what is told of a pipe.
     width = shutil.get_terminal_size((_NO_WIDTH, 0)).columns
     # Without colours there is no bold either: what is left are the characters alone.
-    plain = no_color or bool(os.environ.get("NO_COLOR"))
-    system: Literal["auto"] | None = None if plain else "auto"
-    return Console(width=width, color_system=system, highlight=False, markup=False, emoji=False)
-
-
-def program() -> str:
-    """How the user calls the program: as a kubectl plugin or by itself."""
-    name = Path(sys.argv[0]).name
-    return "kubectl ksched" if name.startswith("kubectl-") else "kschedctl"
+    plain = when is ColorWhen.NEVER or (when is ColorWhen.AUTO and bool(os.environ.get("NO_COLOR")))
+    always = when is ColorWhen.ALWAYS
+    system: Literal["auto", "standard"] | None = None if plain else "standard" if always else "auto"
+    # NO_COLOR does not take away what --color=always asks for.
+    return Console(
+        width=width,
+        color_system=system,
+        force_terminal=True if always else None,
+        no_color=False,
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )

@@ -129,8 +129,12 @@ class Finding:
         place, about = subject_of(where)
         return replace(self, place=place, object=about)
 
-    def __str__(self) -> str:
+    def lines(self) -> tuple[str, ...]:
+        """The finding in words, line by line: what is wrong, and the hint where there is one."""
         field = self.field or str(self.position or "")
         parts = (str(self.where), field, self.problem)
         head = ": ".join(shortened(part, _LONGEST) for part in parts if part)
-        return f"{head}\n  {shortened(self.hint, _LONGEST)}" if self.hint else head
+        return (head, f"  {shortened(self.hint, _LONGEST)}") if self.hint else (head,)
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())

@@ -133,7 +133,7 @@ class Connection:
         match status:
             case 401:
                 hint = "log in again, or check the user of the context with: kubectl auth whoami"
-                return ClusterError(f"{self.host} does not accept the credentials of context {self.name}\n  {hint}")
+                return ClusterError(f"{self.host} does not accept the credentials of context {self.name}", hint=hint)
             case 403:
                 return ForbiddenError(said)
             case 404:

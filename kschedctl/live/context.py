@@ -86,8 +86,8 @@ def client_settings(live: LiveContext) -> ClientSettings:
         load_incluster_config(client_configuration=configuration)
     except ConfigException:
         raise ClusterError(
-            f"no cluster is configured: there is neither $KUBECONFIG nor {_DEFAULT_FILE}\n  {_GIVE_SNAPSHOT}, "
-            "or name a kubeconfig with --kubeconfig"
+            f"no cluster is configured: there is neither $KUBECONFIG nor {_DEFAULT_FILE}",
+            hint=f"{_GIVE_SNAPSHOT}, or name a kubeconfig with --kubeconfig",
         ) from None
     return ClientSettings(IN_CLUSTER, configuration)
 

@@ -97,7 +97,7 @@ def choose_release(requested: str, server_version: str, kubelet_versions: Iterab
         release = RELEASES.get(f"{minor[0]}.{minor[1]}") if minor else None
         if release is None:
             known = ", ".join(RELEASES)
-            raise UnsupportedError(f"Kubernetes {requested} is not modelled\n  the versions are {known}")
+            raise UnsupportedError(f"Kubernetes {requested} is not modelled", hint=f"the versions are {known}")
         return ReleaseChoice(release, ChosenBy.OPTION)
     if _minor(server_version):
         return _nearest(ReleaseChoice(LATEST, ChosenBy.CONTROL_PLANE, server_version))

@@ -116,7 +116,8 @@ class Release:
             if name not in self.features:
                 known = ", ".join(sorted(self.features))
                 raise UnsupportedError(
-                    f"feature gate {name} is not modelled for Kubernetes {self.version}\n  modelled gates: {known}"
+                    f"feature gate {name} is not modelled for Kubernetes {self.version}",
+                    hint=f"modelled gates: {known}",
                 )
             if name in self.locked_features and value != self.features[name]:
                 locked = str(self.features[name]).lower()

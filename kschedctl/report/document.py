@@ -49,6 +49,10 @@ class Phrases:
     texts: tuple[str, ...]
 
 
+#: A cell: its lines, none of which has a newline that means one.
+Lines = tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """A table without lines.
@@ -57,21 +61,24 @@ class Table:
     ----------
     headings : tuple of str
         The columns.
-    rows : tuple of tuple of str
-        The cells; a cell may have several lines.
+    rows : tuple of tuple of Lines
+        The cells.
     numeric : frozenset of int
         The columns that stand to the right.
     tones : tuple of Tone
         A tone per row; none for plain ones.
     names_split : bool
         Whether headings may be broken inside their words (``NodeResources`` / ``Fit``) where there is no room.
+    identifiers : frozenset of int
+        The columns of names; where there is no room, what all names of one begin and end with is said once.
     """
 
     headings: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    rows: tuple[tuple[Lines, ...], ...]
     numeric: frozenset[int] = frozenset()
     tones: tuple[Tone, ...] = ()
     names_split: bool = False
+    identifiers: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +101,14 @@ Document = Iterator[Block]
 
 def table(
     headings: Sequence[str],
-    rows: Iterable[Sequence[str]],
+    rows: Iterable[Sequence[str | Sequence[str]]],
     *,
     numeric: Iterable[int] = (),
     tones: Sequence[Tone] = (),
     names_split: bool = False,
+    identifiers: Iterable[int] = (),
 ) -> Table:
-    """A table of any sequences."""
-    cells = tuple(tuple(row) for row in rows)
-    return Table(tuple(headings), cells, frozenset(numeric), tuple(tones), names_split)
+    """A table of any sequences; a cell is one line, or a sequence of lines."""
+    cells = tuple(tuple((cell,) if isinstance(cell, str) else tuple(cell) for cell in row) for row in rows)
+    columns = frozenset(numeric), tuple(tones), names_split, frozenset(identifiers)
+    return Table(tuple(headings), cells, *columns)

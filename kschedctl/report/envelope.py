@@ -84,8 +84,8 @@ class Answer(Envelope, frozen=True, kw_only=True, tag_field="kind"):
 
     api_version: Literal["kschedctl/v1"] = API_VERSION
 
-    def names(self, *, single: bool = True) -> str:
-        """What ``-o name`` prints: lines as kubectl names things.
+    def names(self, *, single: bool = True) -> tuple[str, ...]:
+        """What ``-o name`` prints, line by line: things as kubectl names them.
 
         Parameters
         ----------
@@ -100,7 +100,7 @@ class Compound(Data, frozen=True, kw_only=True, tag_field="kind"):
 
     api_version: Literal["kschedctl/v1"] = API_VERSION
 
-    def names(self, *, single: bool = True) -> str:
+    def names(self, *, single: bool = True) -> tuple[str, ...]:
         """What ``-o name`` prints."""
         raise NotImplementedError
 
@@ -108,10 +108,10 @@ class Compound(Data, frozen=True, kw_only=True, tag_field="kind"):
 class AnswerList(Compound, frozen=True, kw_only=True):
     """Base of the answers about several things, in ``items``."""
 
-    def names(self, *, single: bool = True) -> str:
+    def names(self, *, single: bool = True) -> tuple[str, ...]:
         """What ``-o name`` prints."""
         answers: tuple[Answer, ...] = getattr(self, "items", ())
-        return "".join(answer.names(single=False) for answer in answers)
+        return tuple(name for answer in answers for name in answer.names(single=False))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

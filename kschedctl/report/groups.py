@@ -11,6 +11,7 @@ from kschedctl.api.wording import listed
 from kschedctl.framework.operands import Shortfall
 from kschedctl.report.explain.data import NodeData, ReasonData
 from kschedctl.report.merging import shape, together
+from kschedctl.report.render.printable import printable
 
 #: Beyond this many wordings nodes share a row all the same.
 _MOST_WORDINGS: Final = 4
@@ -80,10 +81,10 @@ def wording(reasons: Sequence[ReasonData]) -> str:
 
 
 def _worded(reason: ReasonData) -> str:
-    if not reason.detail:
-        return reason.text
     # "node(s) ..." is made for counting nodes and says less than the detail.
-    return reason.detail if reason.text.startswith("node(s)") else f"{reason.text}: {reason.detail}"
+    detailed = reason.detail if reason.text.startswith("node(s)") else f"{reason.text}: {reason.detail}"
+    # One line each: a name that holds a newline does not make another one.
+    return printable(detailed if reason.detail else reason.text)
 
 
 def _group(nodes: list[NodeData], why: str) -> Group:

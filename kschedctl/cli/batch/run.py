@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import gzip
 import os
+import signal
 import sys
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from io import BufferedReader
 from itertools import chain, count, islice
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from typing import BinaryIO, Final
 
 import msgspec
 
-from kschedctl.cli.streams import write
+from kschedctl.cli.streams import say, stdin, write
 from kschedctl.errors import InputError, KschedctlError
 from kschedctl.framework.registry import Registry
 from kschedctl.plugins.registry import full_registry
 from kschedctl.releases.choice import choose_release
 from kschedctl.releases.release import Release
 from kschedctl.report.batch.answer import answer
+from kschedctl.report.render.printable import json_text
 from kschedctl.scheduler.cases import Case, decide
 from kschedctl.snapshot.pod_choice import STDIN
 from kschedctl.snapshot.unpacking import PackedStream, Unpacking, bounded_lines
@@ -117,11 +120,11 @@ def run_batch(path: str, *, kubernetes_version: str, feature_gates: Mapping[str,
     n_unreadable = 0
     with _opened(path) as stream, _progress(stream) as advance:
         for text, problem in _answers(decider, (kubernetes_version, dict(feature_gates)), _lines(stream), jobs):
-            write(text.decode() + "\n")
+            write(json_text(text) + "\n")
             advance()
             if problem:
                 n_unreadable += 1
-                print(f"error: {problem}", file=sys.stderr)
+                say(f"error: {problem}")
     return n_unreadable
 
 
@@ -141,13 +144,38 @@ def _answers(
     waiting: deque[Future[list[LineAnswer]]] = deque()
     try:
         for portion in portions:
-            waiting.append(pool.submit(_answer_portion, portion))
+            with _uninterrupted():
+                waiting.append(pool.submit(_answer_portion, portion))
             if len(waiting) >= jobs * _AHEAD:
                 yield from waiting.popleft().result()
         while waiting:
             yield from waiting.popleft().result()
+    except BrokenProcessPool:
+        hint = "where the machine ran out of memory, fewer processes help: --jobs"
+        raise KschedctlError("a process that decides cases was ended from outside", hint=hint) from None
+    except BaseException:
+        # Nobody waits for what they are at.
+        for process in active_children():
+            process.terminate()
+        raise
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Ctrl-C waits; processes started meanwhile never get it, as it is for this one to end them."""
+    came: list[int] = []
+    # What is blocked is inherited by processes, but another thread may still take it for this one.
+    handler = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.signal(signal.SIGINT, handler)
+    if came:
+        raise KeyboardInterrupt
 
 
 _deciders: list[Decider] = []
@@ -181,7 +209,7 @@ def _lines(stream: BufferedReader) -> Iterator[Line]:
 def _opened(path: str) -> Iterator[BufferedReader]:
     is_stdin = path == STDIN
     try:
-        stream = open(sys.stdin.fileno() if is_stdin else path, "rb", closefd=not is_stdin)  # noqa: SIM115
+        stream = open(stdin().fileno() if is_stdin else path, "rb", closefd=not is_stdin)  # noqa: SIM115
         # A folder can be opened and not read.
         stream.peek(1)
     except OSError as error:

@@ -12,6 +12,7 @@ from kschedctl.cli.grouping import GroupAnswer
 from kschedctl.cli.grouping import answers as grouped
 from kschedctl.cli.manifests import Asked
 from kschedctl.cli.selection import PodSelection
+from kschedctl.cli.shell import command_line
 from kschedctl.errors import InputError
 from kschedctl.face import SchedulingCluster
 from kschedctl.report.document import GAP, Document
@@ -106,5 +107,5 @@ class ExplainReply(Reply):
 
 def _no_such_node(cluster: SchedulingCluster, name: str) -> InputError:
     close = similar(name, cluster.nodes.names)
-    hint = f"did you mean {', '.join(close)}?" if close else "kschedctl explain POD --nodes lists them"
+    hint = f"did you mean {', '.join(close)}?" if close else f"{command_line('explain', 'POD', '--nodes')} lists them"
     return InputError(f"the snapshot has no node {name}", path="--node", hint=hint)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from kschedctl.cli.options.group import OptionGroup
+from kschedctl.cli.terminal import ColorWhen
 from kschedctl.report.render.form import Form, FormError
 from kschedctl.report.render.forms import parse_form, usage
 
@@ -26,10 +27,25 @@ class OutputOptions(OptionGroup):
             show_default=False,
         ),
     ] = ""
-    no_color: Annotated[bool, typer.Option("--no-color", help="No colours, as with NO_COLOR.")] = False
+    color: Annotated[
+        ColorWhen, typer.Option("--color", help="When to use colours. auto: on a terminal, without NO_COLOR.")
+    ] = ColorWhen.AUTO
+    no_color: Annotated[bool, typer.Option("--no-color", help="The same as --color=never.")] = False
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 3 where something that bears on the answer is not known.")
     ] = False
+
+    def colors(self) -> ColorWhen:
+        """When the answer has colours.
+
+        Raises
+        ------
+        typer.BadParameter
+            Where both options are given and say different things.
+        """
+        if self.no_color and self.color is ColorWhen.ALWAYS:
+            raise typer.BadParameter("--no-color is given as well", param_hint="--color")
+        return ColorWhen.NEVER if self.no_color else self.color
 
     def form(self) -> Form:
         """The form that is asked for.

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from kschedctl.cli.command import command
+from kschedctl.cli.help import Command, Group
 from kschedctl.cli.options.cluster import SourceOptions
 from kschedctl.cli.options.group import unfolded
 from kschedctl.cli.options.output import OutputOptions
@@ -14,6 +15,7 @@ from kschedctl.cli.options.whatif import ClusterWhatIfOptions
 from kschedctl.report.render.form import Reply
 
 app = typer.Typer(
+    cls=Group,
     help="Write the cluster into files that --snapshot reads, or say what is in such files.",
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -57,7 +59,7 @@ def snapshot(
     write_snapshot(chosen, what_ifs, target, anonymize=anonymize)
 
 
-@app.command()
+@app.command(cls=Command)
 @command
 def info(
     *,

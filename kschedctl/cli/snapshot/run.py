@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-
 from kschedctl.api.wording import counted
 from kschedctl.cli.live import live_context
 from kschedctl.cli.options.cluster import STDIN, Source
 from kschedctl.cli.options.whatif import WhatIfOptions
-from kschedctl.cli.streams import stdin, write
+from kschedctl.cli.streams import stdin, tell, warn
 from kschedctl.snapshot.anonymize import anonymized
 from kschedctl.snapshot.capture import Capture, capture
 from kschedctl.snapshot.capture_files import check_target, write_capture
@@ -43,14 +41,14 @@ def write_snapshot(source: Source, what_ifs: WhatIfOptions, target: str, *, anon
     header = captured.header
     kept = [f"{counted(header.kinds.get('Node', 0), 'node')}, {counted(header.kinds.get('Pod', 0), 'pod')}"]
     kept.append(f"{sum(header.kinds.values())} objects in all")
-    write(f"{target}: {', '.join(kept)}{', anonymised' if header.anonymized else ''}\n")
+    tell(f"{target}: {', '.join(kept)}{', anonymised' if header.anonymized else ''}")
     for warning in header.not_listed.values():
-        print(f"warning: {warning}", file=sys.stderr)
+        warn(warning)
     for lack in captured.unread:
-        print(f"warning: {lack.what}: what it holds is not in the snapshot", file=sys.stderr)
+        warn(f"{lack.what}: what it holds is not in the snapshot")
     if captured.scheduler_config_left_out:
         warning = "the scheduler configuration of the snapshot is not written: give it again with --config"
-        print(f"warning: {warning}", file=sys.stderr)
+        warn(warning)
 
 
 def _captured(source: Source, what_ifs: WhatIfOptions) -> Capture:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cached_property
@@ -11,7 +10,7 @@ from typing import Final
 from kschedctl.api.pod import Pod
 from kschedctl.api.selectors import SelectorError
 from kschedctl.cli.provenance import provenance
-from kschedctl.cli.terminal import program
+from kschedctl.cli.shell import command_line
 from kschedctl.cli.volumes.subjects import Subject, SubjectSelection
 from kschedctl.errors import SnapshotError
 from kschedctl.face import SchedulingCluster
@@ -91,4 +90,4 @@ class VolumesReply(Reply):
             raise SnapshotError(str(error), path=error.path) from None
 
     def _command(self, name: str, arguments: Sequence[str], *words: str) -> str:
-        return shlex.join([*program().split(), name, *arguments, *self._which.cluster.arguments(), *words])
+        return command_line(name, *arguments, *self._which.cluster.arguments(), *words)

@@ -12,6 +12,7 @@ from kschedctl.cli.manifests import Given, read_manifests
 from kschedctl.cli.options.cluster import ChosenCluster
 from kschedctl.cli.options.pods import ScopeOptions
 from kschedctl.cli.selection import POD_PREFIXES, Scope, in_scope, named_pod
+from kschedctl.cli.shell import command_line
 from kschedctl.errors import InputError
 from kschedctl.face import SchedulingCluster
 from kschedctl.findings.finding import Where
@@ -123,5 +124,5 @@ def _no_such_claim(cluster: SchedulingCluster, name: str, namespace: str) -> Inp
     close = [name] if any(c.name == name for c in claims) else similar(name, (c.name for c in claims))
     keys = [f"{claim.namespace}/{claim.name}" for claim in claims if claim.name in close]
     where = f"{namespace}/{name}" if namespace else name
-    hint = f"there is {', '.join(keys[:5])}" if keys else "kschedctl volumes -A lists all claims"
+    hint = f"there is {', '.join(keys[:5])}" if keys else f"{command_line('volumes', '-A')} lists all claims"
     return InputError(f"the snapshot has no claim and no pod {where}", hint=hint)

@@ -110,9 +110,9 @@ class Diff(Compound, frozen=True, kw_only=True):
     nodes_gone: Annotated[tuple[str, ...], Meta(description="Nodes that only the first side has.")]
     nodes_new: Annotated[tuple[str, ...], Meta(description="Nodes that only the second side has.")]
 
-    def names(self, *, single: bool = True) -> str:
+    def names(self, *, single: bool = True) -> tuple[str, ...]:
         """The pods that change, a line each."""
-        return "".join(f"{pod.key}\n" for pod in self.changed)
+        return tuple(pod.key for pod in self.changed)
 
 
 def schema() -> dict[str, Any]:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from kschedctl.api.wording import counted, listed
 from kschedctl.report.diff.data import Diff, NodeChangeData, NodeOutcomeData, Part, PodChangeData, SideData
-from kschedctl.report.document import GAP, Document, Paragraph, Phrases, Tone, Verbatim, table
+from kschedctl.report.document import GAP, Document, Lines, Paragraph, Phrases, Tone, Verbatim, table
 from kschedctl.report.envelope import MissingData, together
 from kschedctl.report.frame import basis, cautions, changes, each_alone, next_questions
 
@@ -156,10 +156,10 @@ def _side_section(name: str, texts: Sequence[str], side: SideData) -> Document:
     yield from changes(side.snapshot)
 
 
-def _row(group: Sequence[PodChangeData], *, wide: bool) -> tuple[str, str, str]:
+def _row(group: Sequence[PodChangeData], *, wide: bool) -> tuple[Lines, Lines, Lines]:
     names = [pod.key for pod in group]
-    shown = "\n".join(names) if wide else listed(names, most=_MOST_NAMED)
-    return str(len(group)), shown, "\n".join(group[0].summary)
+    shown = tuple(names) if wide else (listed(names, most=_MOST_NAMED),)
+    return (str(len(group)),), shown, tuple(group[0].summary)
 
 
 def _in_full_section(group: Sequence[PodChangeData]) -> Document:
@@ -174,13 +174,13 @@ def _in_full_section(group: Sequence[PodChangeData]) -> Document:
     yield Paragraph(f"{pod.key}{others}", Tone.STRONG)
     if nodes:
         rows = [(node.name, *_said(node, pod.before.nodes, pod.after.nodes)) for node in nodes]
-        yield table(("node", "before", "after"), rows)
+        yield table(("node", "before", "after"), rows, identifiers=(0,))
     if pod.before.message != pod.after.message:
         for side, text in messages:
             yield Verbatim(f"{side + ':':7} {text}")
 
 
-def _said(change: NodeChangeData, best_before: Sequence[str], best_after: Sequence[str]) -> tuple[str, str]:
+def _said(change: NodeChangeData, best_before: Sequence[str], best_after: Sequence[str]) -> tuple[Lines, Lines]:
     """What is said of a node on both sides; of scores those that differ."""
     old, new = change.before, change.after
     plugins: list[str] = []
@@ -188,7 +188,7 @@ def _said(change: NodeChangeData, best_before: Sequence[str], best_after: Sequen
         every = dict.fromkeys((*old.scores, *new.scores))
         plugins = [plugin for plugin in every if old.scores.get(plugin, 0) != new.scores.get(plugin, 0)]
     sides = ((old, change.name in best_before), (new, change.name in best_after))
-    before, after = ("\n".join(_lines(node, plugins, best=best)) for node, best in sides)
+    before, after = (tuple(_lines(node, plugins, best=best)) for node, best in sides)
     return before, after
 
 

@@ -220,13 +220,13 @@ class Explanation(Answer, frozen=True, kw_only=True):
         """Whether no quota refuses the pod before the scheduler sees it."""
         return not self.admission.quota_refusals
 
-    def names(self, *, single: bool = True) -> str:
+    def names(self, *, single: bool = True) -> tuple[str, ...]:
         """The nodes that the pod goes to; of several pods each line starts with the pod: ``pod/NS/NAME node/NODE``."""
         if not self.schedulable:
-            return ""
+            return ()
         start = "" if single else f"pod/{self.pod.namespace}/{self.pod.name} "
         nodes = (self.verdict.picked,) if self.verdict.picked else self.verdict.nodes
-        return "".join(f"{start}node/{name}\n" for name in nodes)
+        return tuple(f"{start}node/{name}" for name in nodes)
 
 
 class ExplanationList(AnswerList, frozen=True, kw_only=True):

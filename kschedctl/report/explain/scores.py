@@ -38,7 +38,7 @@ def scores_section(scores: ScoresData, best: Collection[str], *, every_node: boo
     rows = [(node.name, str(node.total), *(str(node.plugins[plugin].weighted) for plugin in plugins)) for node in shown]
     headings = ["node", "score", *(_heading(plugin, scores.weights[plugin]) for plugin in plugins)]
     tones = [Tone.STRONG if node.name in best else Tone.PLAIN for node in shown]
-    yield table(headings, rows, numeric=range(1, len(headings)), tones=tones, names_split=True)
+    yield table(headings, rows, numeric=range(1, len(headings)), tones=tones, names_split=True, identifiers=(0,))
     if alike:
         # What gives nothing to anyone needs no words.
         same = ", ".join(f"{plugin} {score}" for plugin, score in alike.items() if score)
@@ -77,7 +77,8 @@ def scores_in_full(scores: ScoresData, *, every_node: bool = False, only: str = 
             tones.append(Tone.PLAIN)
         rows.append(("", "total", "", "", "", str(node.total)))
         tones.append(Tone.STRONG)
-    yield table(("node", "plugin", "raw", "normalised", "weight", "score"), rows, numeric=range(2, 6), tones=tones)
+    headings = ("node", "plugin", "raw", "normalised", "weight", "score")
+    yield table(headings, rows, numeric=range(2, 6), tones=tones, identifiers=(0,))
     if not only:
         yield from _rest_section(scores, len(shown))
 

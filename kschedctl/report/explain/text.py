@@ -111,12 +111,12 @@ def _groups_section(explanation: Explanation) -> Document:
     zones = _zones(explanation, groups)
     rows = []
     for group in groups:
-        lines = [group.why]
+        lines = group.why.split("\n")
         if group.closest:
             lines.append(group.closest)
         n_nodes = len(group.nodes)
         lines += [f"{'also' if n == n_nodes else f'{n} also'}: {text}" for text, n in group.also]
-        rows.append((str(n_nodes), group.plugin or _BEFORE_FILTERS, "\n".join(lines)))
+        rows.append((str(n_nodes), group.plugin or _BEFORE_FILTERS, lines))
     yield GAP
     if zones:
         zoned = [(n, zone, plugin, why) for zone, (n, plugin, why) in zip(zones, rows, strict=True)]
@@ -149,7 +149,8 @@ def _every_node_section(explanation: Explanation) -> Document:
     best = set(explanation.verdict.nodes)
     ordered = sorted(explanation.nodes, key=lambda node: (not node.fits, -totals.get(node.name, 0)))
     zones = any(node.zone for node in ordered)
-    rows, tones = [], []
+    rows: list[tuple[str | Sequence[str], ...]] = []
+    tones = []
     for node in ordered:
         verdict = "best" if node.name in best else "fits" if node.fits else "no"
         why = f"score {totals[node.name]}" if node.name in totals else wording(deciding_reasons(node))
@@ -160,11 +161,11 @@ def _every_node_section(explanation: Explanation) -> Document:
         ]
         for i, (plugin, text) in enumerate(lines):
             head = (node.name, *((node.zone,) if zones else ()), verdict) if i == 0 else ("",) * (2 + zones)
-            rows.append((*head, plugin, text))
+            rows.append((*head, plugin, text.split("\n")))
             tones.append(Tone.STRONG if node.name in best else Tone.PLAIN)
     yield GAP
     headings = ("node", *(("zone",) if zones else ()), "verdict", "plugin", "why")
-    yield table(headings, rows, tones=tones)
+    yield table(headings, rows, tones=tones, identifiers=(0,))
 
 
 def _node_section(explanation: Explanation, node: NodeData, view: View) -> Document:
@@ -188,7 +189,7 @@ def _node_section(explanation: Explanation, node: NodeData, view: View) -> Docum
 
 def _left_by_pre_filter(explanation: Explanation, node: NodeData) -> str:
     """Why the filters do not look at a node."""
-    why = wording(node.reasons)
+    why = wording(node.reasons).replace("\n", ", ")
     left = explanation.pre_filter_nodes
     return f"{why}: {_BEFORE_FILTERS} leaves {listed(left) or 'no node'}" if left is not None else why
 
@@ -203,7 +204,7 @@ def _filters_section(explanation: Explanation, node: NodeData, *, every: bool) -
     rows = []
     for name in names:
         said = by_plugin.get(name, ())
-        rows.append((name, "no" if said else "passes", wording(said)))
+        rows.append((name, "no" if said else "passes", wording(said).split("\n")))
     if rows:
         yield table(("filter", "verdict", "why"), rows)
     if every:

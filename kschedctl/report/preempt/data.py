@@ -164,9 +164,9 @@ class Preemption(Answer, frozen=True, kw_only=True):
         picked = self.verdict.picked
         return tuple(c for c in self.candidates if c.lost_at is None and picked in (None, c.name))
 
-    def names(self, *, single: bool = True) -> str:
+    def names(self, *, single: bool = True) -> tuple[str, ...]:
         """The victims, a line each."""
-        return "".join(f"{victim.name}\n" for candidate in self.chosen for victim in candidate.victims)
+        return tuple(victim.name for candidate in self.chosen for victim in candidate.victims)
 
 
 class PreemptionList(AnswerList, frozen=True, kw_only=True):
@@ -201,9 +201,9 @@ class Threat(Answer, frozen=True, kw_only=True):
     safe_class: Annotated[str, Meta(description="The lowest PriorityClass that has it; empty where there is none.")]
     pending: Annotated[int, Meta(description="How many pending pods were asked.")]
 
-    def names(self, *, single: bool = True) -> str:
+    def names(self, *, single: bool = True) -> tuple[str, ...]:
         """The pods that would evict it, a line each."""
-        return "".join(f"{taker.name}\n" for taker in self.takers)
+        return tuple(taker.name for taker in self.takers)
 
 
 def schema() -> dict[str, Any]:

@@ -140,7 +140,9 @@ def list_document(answers: Sequence[Preemption], now: datetime, one: str, every:
         name = f"{answer.pod.namespace}/{answer.pod.name}"
         rows.append((name, str(answer.pod.priority), where, whom, budget))
     yield GAP
-    yield table(("pending pod", "priority", "makes room on", "evicting", "budget"), rows, numeric=(1,))
+    yield table(
+        ("pending pod", "priority", "makes room on", "evicting", "budget"), rows, numeric=(1,), identifiers=(0, 2, 3)
+    )
     yield from each_alone(indent=2)
     yield from next_questions([("One of them", one), ("All in full", every)])
 
@@ -164,11 +166,11 @@ def _victims_section(answer: Preemption, *, every: bool) -> Document:
                 budgets[candidate.name, budget.name] = (candidate.name, budget.name, *row)
     yield GAP
     headings = ("node", "victim", "priority", "running", "owner", "violates", "grace")
-    yield table(headings, rows, numeric=(2, 6))
+    yield table(headings, rows, numeric=(2, 6), identifiers=(0, 1))
     if budgets:
         yield GAP
         columns = ("node", "disruption budget", "allows", "evicted", "below that")
-        yield table(columns, budgets.values(), numeric=(2, 3))
+        yield table(columns, budgets.values(), numeric=(2, 3), identifiers=(0, 1))
     if len(shown) < len(answer.chosen):
         rest = len(answer.chosen) - len(shown)
         yield Paragraph(f"and {counted(rest, 'node')} more that would do as well", Tone.FAINT, indent=2)
@@ -181,7 +183,7 @@ def _lost_section(answer: Preemption, *, every: bool) -> Document:
     shown = lost if every else lost[:_LOST]
     rows = [(c.name, str(len(c.victims)), violated(c.victims), lost_words(c, at, answer)) for c, at in shown]
     yield GAP
-    yield table(("candidates that lost", "victims", "violates", "lost at"), rows, numeric=(1,))
+    yield table(("candidates that lost", "victims", "violates", "lost at"), rows, numeric=(1,), identifiers=(0,))
     if len(shown) < len(lost):
         yield Paragraph(f"and {len(lost) - len(shown)} more that lost", Tone.FAINT, indent=2)
 
@@ -190,8 +192,8 @@ def _not_helpful_section(answer: Preemption, *, every: bool) -> Document:
     if answer.not_helpful:
         yield GAP
         if every:
-            rows = [(n.name, n.plugin or "-", _why(n)) for n in answer.not_helpful]
-            yield table(("cannot help", "plugin", "why"), rows)
+            rows = [(n.name, n.plugin or "-", _why(n).split("\n")) for n in answer.not_helpful]
+            yield table(("cannot help", "plugin", "why"), rows, identifiers=(0,))
         else:
             yield table(("nodes", "plugin", "why evicting does not help"), _groups(answer), numeric=(0,))
     if answer.not_looked_at:
@@ -199,12 +201,12 @@ def _not_helpful_section(answer: Preemption, *, every: bool) -> Document:
         yield Paragraph(text, Tone.FAINT, indent=2)
 
 
-def _groups(answer: Preemption) -> Iterator[Sequence[str]]:
+def _groups(answer: Preemption) -> Iterator[Sequence[str | Sequence[str]]]:
     for cause, prefix in _CAUSES.items():
         nodes: list[NodeData] = [node for node in answer.not_helpful if node.cause is cause]
         for group in group_nodes(nodes):
-            closest = f"\n{group.closest}" if group.closest else ""
-            yield str(len(group.nodes)), group.plugin or "-", prefix + group.why + closest
+            closest = (group.closest,) if group.closest else ()
+            yield str(len(group.nodes)), group.plugin or "-", (*(prefix + group.why).split("\n"), *closest)
 
 
 def _why(node: NotHelpfulData) -> str:

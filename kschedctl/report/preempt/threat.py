@@ -97,7 +97,7 @@ def threat_document(answer: Threat, now: datetime, command: str) -> Document:
         ]
         yield GAP
         headings = ("would evict it", "priority", "class", "for sure", "disruption budget")
-        yield table(headings, rows, numeric=(1,))
+        yield table(headings, rows, numeric=(1,), identifiers=(0,))
         yield GAP
         yield Paragraph(_safe(answer))
     yield from cautions(answer)

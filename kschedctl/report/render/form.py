@@ -90,7 +90,7 @@ class Form(ABC):
         reply : Reply
             The answer.
         console : callable
-            Opens the console that tells width and colours; forms for programs do not ask.
+            Opens the console that tells width, colours and characters; forms for programs hardly ask.
 
         Yields
         ------

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kschedctl.report.render.form import Form, Reply
 from kschedctl.report.render.plain import plain
+from kschedctl.report.render.printable import json_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,4 +29,4 @@ def as_json(value: Answer | Compound) -> str:
     """An answer as JSON."""
     import msgspec
 
-    return msgspec.json.format(msgspec.json.encode(plain(value)), indent=2).decode() + "\n"
+    return json_text(msgspec.json.format(msgspec.json.encode(plain(value)), indent=2)) + "\n"

@@ -1,16 +1,24 @@
-"""``-o jsonpath=TEMPLATE``: what a template makes of the data of ``-o json``, as kubectl prints it."""
+"""``-o jsonpath=TEMPLATE``: what a template makes of the data of ``-o json``, as kubectl prints it.
+
+Programs get it raw, as from kubectl; on a terminal what cannot be seen is escaped, but for newlines and tabs.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from kschedctl.report.render.form import Form, FormError, Reply
 from kschedctl.report.render.plain import plain
+from kschedctl.report.render.printable import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+#: Templates have newlines and tabs of their own, between columns.
+_SHOWN: Final = re.compile(r"[^\n\t]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,4 +52,5 @@ class JsonPath(Form):
         """Print what the template makes of the data."""
         from kschedctl.report.render.jsonpath_template import evaluate, parse_template
 
-        yield evaluate(parse_template(self.template), plain(reply.value()))
+        text = evaluate(parse_template(self.template), plain(reply.value()))
+        yield _SHOWN.sub(lambda found: printable(found[0]), text) if console().file.isatty() else text

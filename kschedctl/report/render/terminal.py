@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
-from kschedctl.report.document import INDENT, Block, Commands, Gap, Paragraph, Phrases, Table, Tone, Verbatim
+from kschedctl.report.document import Block, Commands, Gap, Paragraph, Phrases, Table, Tone, Verbatim
+from kschedctl.report.render.grid import Printed, grid
+from kschedctl.report.render.printable import printable
+from kschedctl.report.render.wrapping import wrapped
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 _STYLES: Final = {
-    Tone.PLAIN: "",
     Tone.STRONG: "bold",
     Tone.FAINT: "dim",
     Tone.GOOD: "bold green",
@@ -20,10 +22,7 @@ _STYLES: Final = {
     Tone.MIXED: "bold yellow",
     Tone.CAUTION: "yellow",
 }
-_COLUMN_GAP: Final = 2
-#: Headings are split from this column on: the first ones name the row.
-_FIRST_SPLIT: Final = 2
-_WORDS: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_DOT: Final = "\N{MIDDLE DOT}"
 
 
 def render(blocks: Iterable[Block], console: Console) -> Iterator[str]:
@@ -32,9 +31,9 @@ def render(blocks: Iterable[Block], console: Console) -> Iterator[str]:
     Parameters
     ----------
     blocks : iterable of Block
-        The blocks.
+        The blocks; what in them cannot be seen is escaped.
     console : Console
-        Where they will be shown: it tells width and colours, and nothing is written to it.
+        Where they will be shown: it tells width, colours and characters, and nothing is written to it.
 
     Yields
     ------
@@ -42,77 +41,57 @@ def render(blocks: Iterable[Block], console: Console) -> Iterator[str]:
         Whole lines without spaces at their ends.
     """
     for block in blocks:
-        with console.capture() as capture:
-            _show(block, console)
-        # Tables fill their last column up with spaces.
-        yield "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())
+        for tone, parts in groupby(_lines(block, console), key=lambda printed: printed[1]):
+            text = "".join(f"{line.rstrip()}\n" for lines, _ in parts for line in lines)
+            yield _styled(text, tone, console)
 
 
-def _show(block: Block, console: Console) -> None:
+def _styled(text: str, tone: Tone, console: Console) -> str:
+    if tone is Tone.PLAIN or console.color_system is None:
+        return text
+    from rich.text import Text
+
+    with console.capture() as capture:
+        console.print(Text(text), style=_STYLES[tone], soft_wrap=True, end="")
+    return capture.get()
+
+
+def _lines(block: Block, console: Console) -> Iterator[Printed]:
     match block:
         case Gap():
-            console.print()
+            yield [""], Tone.PLAIN
         case Paragraph():
-            _show_paragraph(block, console)
+            indent = " " * block.indent
+            lines = wrapped(printable(block.text), max(console.width - block.indent, 1))
+            yield [indent + line for line in lines], block.tone
         case Verbatim():
-            _show_line(" " * block.indent + block.text, console)
+            yield [" " * block.indent + printable(block.text)], Tone.PLAIN
         case Phrases():
-            _show_phrases(block, console)
+            yield list(_phrases(block, console)), Tone.PLAIN
         case Table():
-            _show_table(block, console)
+            yield from grid(block, console.width)
         case Commands():
             width = max((len(question) for question, _ in block.questions), default=0)
-            for question, command in block.questions:
-                _show_line(f"{question + ':':{width + 1}} {command}", console)
+            lines = [f"{question + ':':{width + 1}} {command}" for question, command in block.questions]
+            yield list(map(printable, lines)), Tone.PLAIN
 
 
-def _show_paragraph(block: Paragraph, console: Console) -> None:
-    from rich.padding import Padding
-    from rich.text import Text
-
-    text = Text(block.text, style=_STYLES[block.tone])
-    console.print(Padding(text, (0, 0, 0, block.indent), expand=False))
-
-
-def _show_line(text: str, console: Console) -> None:
-    from rich.text import Text
-
-    console.print(Text(text), soft_wrap=True)
-
-
-def _show_phrases(block: Phrases, console: Console) -> None:
+def _phrases(block: Phrases, console: Console) -> Iterator[str]:
+    between = f" {_DOT} " if _can_show(_DOT, console) else " | "
     line = ""
-    for text in block.texts:
-        longer = f"{line} \N{MIDDLE DOT} {text}" if line else text
+    for text in map(printable, block.texts):
+        longer = f"{line}{between}{text}" if line else text
         if line and len(longer) > console.width:
-            _show_line(line, console)
+            yield from wrapped(line, console.width)
             longer = text
         line = longer
     if line:
-        _show_line(line, console)
+        yield from wrapped(line, console.width)
 
 
-def _show_table(block: Table, console: Console) -> None:
-    """The last column takes what room is left and wraps."""
-    from rich.padding import Padding
-    from rich.table import Table as Grid
-    from rich.text import Text
-
-    grid = Grid(box=None, pad_edge=False, padding=(0, _COLUMN_GAP, 0, 0), header_style="bold")
-    for i, heading in enumerate(_headings(block, console.width)):
-        right = i in block.numeric
-        grid.add_column(
-            Text(heading), justify="right" if right else "left", vertical="top", no_wrap=right, overflow="fold"
-        )
-    for i, row in enumerate(block.rows):
-        grid.add_row(*(Text(cell) for cell in row), style=_STYLES[block.tones[i]] if block.tones else "")
-    console.print(Padding(grid, (0, 0, 0, INDENT), expand=False))
-
-
-def _headings(block: Table, width: int) -> tuple[str, ...]:
-    if block.names_split:
-        widths = [max(map(len, column)) for column in zip(block.headings, *block.rows, strict=True)]
-        if sum(widths) + _COLUMN_GAP * (len(widths) + 1) > width:
-            first, rest = block.headings[:_FIRST_SPLIT], block.headings[_FIRST_SPLIT:]
-            return (*first, *(_WORDS.sub("\n", heading) for heading in rest))
-    return block.headings
+def _can_show(character: str, console: Console) -> bool:
+    try:
+        character.encode(console.encoding)
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kschedctl.report.render.form import Form, Reply
 from kschedctl.report.render.plain import plain
+from kschedctl.report.render.printable import unseen
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,12 +22,28 @@ class Yaml(Form):
 
     def render(self, reply: Reply, console: Callable[[], Console]) -> Iterator[str]:
         """Print the data."""
-        yield as_yaml(reply.value())
+        yield as_yaml(reply.value(), unicode=console().encoding.startswith("utf"))
 
 
-def as_yaml(value: Answer | Compound) -> str:
-    """An answer as YAML."""
+def as_yaml(value: Answer | Compound, *, unicode: bool = True) -> str:
+    """An answer as YAML.
+
+    Parameters
+    ----------
+    value : Answer or Compound
+        The answer.
+    unicode : bool
+        Whether characters beyond ASCII may stand as they are; where one of them cannot be seen, all are escaped.
+    """
+    data = plain(value)
+    text = _dumped(data, unicode=unicode)
+    hidden = not text.isascii() and any(unseen(character) and character != "\n" for character in set(text))
+    # YAML escapes within quotes alone, and its writer chooses these once for all characters beyond ASCII.
+    return _dumped(data, unicode=False) if hidden else text
+
+
+def _dumped(data: Any, *, unicode: bool) -> str:
     import yaml
 
-    text: str = yaml.dump(plain(value), Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True, width=120)
+    text: str = yaml.dump(data, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=unicode, width=120)
     return text

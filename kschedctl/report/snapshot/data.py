@@ -29,9 +29,9 @@ class SnapshotInfo(Compound, frozen=True, kw_only=True):
     files: Annotated[dict[str, int], Meta(description="The files that were read, and how many objects each has.")]
     not_read: Annotated[dict[str, str], Meta(description="The files that were passed over, and why.")]
 
-    def names(self, *, single: bool = True) -> str:
+    def names(self, *, single: bool = True) -> tuple[str, ...]:
         """The kinds that it has, a line each."""
-        return "".join(f"{kind}\n" for kind in self.kinds)
+        return tuple(self.kinds)
 
 
 def schema() -> dict[str, Any]:

@@ -65,11 +65,11 @@ class VerificationData(Answer, frozen=True, kw_only=True, tag="Verification"):
     pending_pods: tuple[PendingPodData, ...]
     infeasible_pods: tuple[InfeasiblePodData, ...]
 
-    def names(self, *, single: bool = True) -> str:
+    def names(self, *, single: bool = True) -> tuple[str, ...]:
         """The pods that differ, a line each."""
         names = [(pod.namespace, pod.name) for pod in self.pending_pods if pod.outcome is Match.DIFFERENT]
         names += [(pod.namespace, pod.name) for pod in self.infeasible_pods]
-        return "".join(f"pod/{namespace}/{name}\n" for namespace, name in names)
+        return tuple(f"pod/{namespace}/{name}" for namespace, name in names)
 
 
 def schema() -> dict[str, Any]:

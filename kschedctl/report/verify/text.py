@@ -82,11 +82,11 @@ def _infeasible_section(pods: tuple[InfeasiblePodData, ...]) -> Document:
             f"{pod.namespace}/{pod.name}",
             pod.node,
             pod.status.plugin,
-            "\n".join([", ".join(pod.status.reasons), *(f"likely because {cause}" for cause in pod.causes)]),
+            (", ".join(pod.status.reasons), *(f"likely because {cause}" for cause in pod.causes)),
         )
         for pod in pods
     ]
-    yield table(("pod", "node", "plugin", "why"), rows)
+    yield table(("pod", "node", "plugin", "why"), rows, identifiers=(0, 1))
 
 
 def _left_out(found: VerificationData, bound: BoundCountsData) -> Iterator[str]:

@@ -104,7 +104,7 @@ class ClaimVolumes(Answer, frozen=True, kw_only=True):
         """Whether the claim has a volume, or may get one."""
         return self.claim.usable
 
-    def names(self, *, single: bool = True) -> str:
+    def names(self, *, single: bool = True) -> tuple[str, ...]:
         """The volume that the claim has or would get."""
         return _volume_names((self.claim,))
 
@@ -128,7 +128,7 @@ class PodVolumes(Answer, frozen=True, kw_only=True):
         """Whether its claims leave the pod any node."""
         return not self.problem and not self.conflict
 
-    def names(self, *, single: bool = True) -> str:
+    def names(self, *, single: bool = True) -> tuple[str, ...]:
         """The volumes that its claims have or would get, a line each."""
         return _volume_names(self.claims)
 
@@ -139,8 +139,8 @@ class VolumesList(AnswerList, frozen=True, kw_only=True):
     items: tuple[ClaimVolumes | PodVolumes, ...]
 
 
-def _volume_names(claims: Iterable[ClaimData]) -> str:
-    return "".join(f"persistentvolume/{c.controller.volume}\n" for c in claims if c.controller.volume)
+def _volume_names(claims: Iterable[ClaimData]) -> tuple[str, ...]:
+    return tuple(f"persistentvolume/{c.controller.volume}" for c in claims if c.controller.volume)
 
 
 def schema() -> dict[str, Any]:

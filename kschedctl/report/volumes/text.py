@@ -9,7 +9,7 @@ from typing import Final
 
 from kschedctl.api.wording import counted, listed
 from kschedctl.persistentvolume.outcome import Action
-from kschedctl.report.document import GAP, Document, Paragraph, Phrases, Tone, Verbatim, table
+from kschedctl.report.document import GAP, Document, Lines, Paragraph, Phrases, Tone, Verbatim, table
 from kschedctl.report.envelope import together
 from kschedctl.report.frame import cautions, header, next_questions
 from kschedctl.report.volumes.data import (
@@ -140,7 +140,7 @@ def _table_section(claims: Sequence[ClaimData], *, with_pods: bool) -> Document:
         state = _STATES[controller.action].format(volume=controller.volume, provisioner=controller.provisioner)
         rows.append((claim.name, claim.size or "-", claim.storage_class or "-", state, zones, *pods))
     headings = ("claim", "size", "class", "volume", "only in zone", *(("pods",) if with_pods else ()))
-    yield table(headings, rows, numeric=(1,))
+    yield table(headings, rows, numeric=(1,), identifiers=(0, 3, 5))
 
 
 def _about(claim: ClaimData) -> Iterator[str]:
@@ -178,12 +178,12 @@ def _controller_section(claim: ClaimData, *, every: bool) -> Document:
         yield table(("volumes", "why not"), rows)
 
 
-def _volumes_one_by_one(volumes: Iterable[NotTakenData], would_do: str) -> Iterator[tuple[str, str]]:
+def _volumes_one_by_one(volumes: Iterable[NotTakenData], would_do: str) -> Iterator[tuple[str, Lines]]:
     for volume in volumes:
-        yield volume.volume, "\n".join(map(_mismatch, volume.mismatches)) or would_do
+        yield volume.volume, tuple(map(_mismatch, volume.mismatches)) or (would_do,)
 
 
-def _volumes_in_groups(volumes: Iterable[NotTakenData], would_do: str) -> Iterator[tuple[str, str]]:
+def _volumes_in_groups(volumes: Iterable[NotTakenData], would_do: str) -> Iterator[tuple[str, Lines]]:
     """Volumes that differ from the claim in the same fields in a row, the fewest differences first."""
     groups: dict[tuple[str, ...], list[NotTakenData]] = {}
     for volume in volumes:
@@ -191,7 +191,7 @@ def _volumes_in_groups(volumes: Iterable[NotTakenData], would_do: str) -> Iterat
     for fields, members in sorted(groups.items(), key=lambda item: len(item[0])):
         names = listed([member.volume for member in members], most=_NAMED)
         columns = zip(*(member.mismatches for member in members), strict=True)
-        why = "\n".join(_merged(column) for column in columns) if fields else would_do
+        why = tuple(_merged(column) for column in columns) if fields else (would_do,)
         yield names, why
 
 
@@ -216,9 +216,9 @@ def _nodes_section(nodes: Sequence[NodeVolumesData], *, every: bool) -> Document
     yield GAP
     if every:
         rows = [(n.name, n.zone or "-", "yes" if n.usable else "no", _on_node(n)) for n in nodes]
-        yield table(("node", "zone", "usable", "a pod there"), rows)
+        yield table(("node", "zone", "usable", "a pod there"), rows, identifiers=(0,))
         return
-    groups: dict[tuple[bool, str], list[NodeVolumesData]] = {}
+    groups: dict[tuple[bool, Lines], list[NodeVolumesData]] = {}
     for node in nodes:
         groups.setdefault((node.usable, _on_node(node)), []).append(node)
     ordered = sorted(groups.items(), key=lambda item: (not item[0][0], -len(item[1])))
@@ -232,9 +232,9 @@ def _zones(nodes: Sequence[NodeVolumesData]) -> str:
     return listed(sorted({node.zone for node in nodes if node.zone}), most=_NAMED) or "-"
 
 
-def _on_node(node: NodeVolumesData) -> str:
+def _on_node(node: NodeVolumesData) -> Lines:
     several = len(node.claims) > 1
-    return "\n".join(_worded(claim, several=several) for claim in node.claims)
+    return tuple(_worded(claim, several=several) for claim in node.claims)
 
 
 def _worded(claim: OnNodeData, *, several: bool) -> str:

@@ -74,4 +74,4 @@ def test_text_has_age_kinds_and_what_is_not_known() -> None:
 
 
 def test_names_are_its_kinds() -> None:
-    assert info().names() == "Node\n"
+    assert info().names() == ("Node",)

@@ -63,7 +63,7 @@ class Apply(Edit):
         from kschedctl.snapshot.reading import read_manifest
 
         path, copies = split_source(text)
-        read = read_manifest(path, stdin=sys.stdin.buffer if path == STDIN else None)
+        read = read_manifest(path, stdin=sys.stdin.buffer if path == STDIN and sys.stdin is not None else None)
         objects = tuple((placed(obj, namespace), place) for obj, place in read)
         return cls(objects, copies, "standard input" if path == STDIN else path)
 

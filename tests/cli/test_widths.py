@@ -1,0 +1,67 @@
+"""The answers of the fixtures on terminals of any width: every word is there, and none is broken."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import pytest
+
+from tests.cli.in_process import run
+from tests.cli.transcript import SHOP, VOLUMES
+
+COMMANDS = (
+    "explain -A",
+    "explain -A -o wide",
+    "explain shop/web-7 --why --nodes",
+    "explain shop/search-3 --node node-9 --why",
+    "preempt -A",
+    "preempt -A -o wide",
+    "preempt --victim batch/report-6",
+    "volumes -A",
+    "volumes data/data-postgres-1 -o wide",
+    "verify -o wide",
+    "diff -A --cordon node-8 -o wide",
+    "diff --all-pods -A --drain node-3",
+    "snapshot info",
+)
+
+
+def words(text: str) -> Counter[str]:
+    """The words, without what joins them on one line or stands for a heading on another."""
+    # The age of the fixtures may change meanwhile.
+    text = re.sub(r"written\s+\w+\s+\w+\s+ago", "", text)
+    return Counter(word.rstrip(":") for word in text.replace("\N{MIDDLE DOT}", " ").split())
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_word_is_lost_or_broken(command: str) -> None:
+    paths = [str(SHOP)] if "info" in command else ["--snapshot", str(SHOP)]
+    whole = words(run(*command.split(), *paths).out)
+    assert whole
+    for columns in (20, 30, 40, 60, 80):
+        text = run(*command.split(), *paths, columns=columns).out
+        # What the names of a column have in common is said once, with a star for the rest.
+        cut = re.findall(r"^  [a-z ]+: (\S*)\*(\S*)$", text, re.MULTILINE)
+        lost = {word for word in whole - words(text) if not _split_heading(word, text)}
+        lost -= {word for word in lost for start, end in cut if _short(word, start, end) in text.split()}
+        # Headings of tables stand in every row or in none.
+        assert not {word for word in lost if words(text)[word] == 0}, columns
+
+
+def test_volumes_of_the_fixtures() -> None:
+    for columns in (20, 30, 40, 60, 80):
+        text = run("volumes", "-A", "--snapshot", str(VOLUMES / "conflict"), columns=columns).out
+        assert {"shop/figures", "pvc-figures", "eu-central-1b"} <= set(text.split())
+
+
+def _split_heading(word: str, text: str) -> bool:
+    """Whether a heading stands over its column in parts."""
+    return all(part in text for part in re.findall(r"[A-Z][a-z]+", word)) and bool(
+        re.fullmatch(r"([A-Z][a-z]+)+", word)
+    )
+
+
+def _short(word: str, start: str, end: str) -> str:
+    fits = word.startswith(start) and word.endswith(end) and len(word) > len(start) + len(end)
+    return word[len(start) : len(word) - len(end)] if fits else word
