@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import shutil
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from kschedctl.cli.streams import show_progress
@@ -16,21 +17,27 @@ if TYPE_CHECKING:
 _NO_WIDTH: Final = 80
 
 
-def live_context(context: str, kubeconfig: str) -> LiveContext:
+def live_context(context: str, kubeconfig: str, request_seconds: float | None = None) -> LiveContext:
     """The cluster that the options name.
 
     Parameters
     ----------
     context, kubeconfig : str
         The values of the options; empty where they are not given.
+    request_seconds : float or None
+        How long a request may take; ``None`` for the default.
     """
     from kschedctl.live.context import LiveContext
+    from kschedctl.live.limits import REQUEST_SECONDS
 
     # Failed tries are told once, in the error.
     logging.getLogger("urllib3").setLevel(logging.ERROR)
-    if not sys.stderr.isatty():
-        return LiveContext(context=context, kubeconfig=kubeconfig)
-    return LiveContext(context=context, kubeconfig=kubeconfig, show_progress=_show_line)
+    live = LiveContext(
+        context=context,
+        kubeconfig=kubeconfig,
+        request_seconds=REQUEST_SECONDS if request_seconds is None else request_seconds,
+    )
+    return replace(live, show_progress=_show_line) if sys.stderr.isatty() else live
 
 
 def _show_line(text: str) -> None:

@@ -2,41 +2,29 @@
 
 from __future__ import annotations
 
-from threading import Lock
-from typing import Any, Final, cast
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from threading import Lock, get_ident
+from typing import Any, Final
 from urllib.parse import urlencode
 
-import msgspec
-
 from kschedctl.errors import ClusterError
+from kschedctl.live.body import read_body
 from kschedctl.live.context import LiveContext, client_settings
+from kschedctl.live.limits import Deadline, Limits
+from kschedctl.live.refusals import refusal
+from kschedctl.live.sockets import OpenSockets
 
 #: How many lists are read at a time.
 CONNECTIONS: Final = 8
 _JSON: Final = "application/json"
 _CONNECT_SECONDS: Final = 10.0
-_READ_SECONDS: Final = 60.0
-_TRIES: Final = 3
-_BACKOFF: Final = 0.2
+#: How long to wait before asking again.
+_PAUSES: Final = (0.2, 0.4, 0.8)
 _BUSY: Final = (429, 502, 503, 504)
-
-
-class ForbiddenError(Exception):
-    """The user may not read this; the text is the server's."""
-
-
-class NotServedError(Exception):
-    """The server has nothing of this name."""
-
-
-class GoneError(Exception):
-    """What a list was continued from is too old to be known."""
-
-
-class _Refusal(msgspec.Struct):
-    """A ``Status`` object, as far as it is told on."""
-
-    message: str = ""
+#: A thread may take this much longer to notice that its time is over.
+_GRACE_SECONDS: Final = 1.0
 
 
 class Connection:
@@ -53,6 +41,8 @@ class Connection:
         The name of the context.
     host : str
         The server's address.
+    limits : Limits
+        How long and how much is read.
 
     Raises
     ------
@@ -61,26 +51,22 @@ class Connection:
     """
 
     def __init__(self, live: LiveContext) -> None:
+        self.limits = Limits(live.request_seconds, live.max_answer)
         settings = client_settings(live)
-        from kubernetes.client import ApiClient
-        from urllib3 import Retry, Timeout, disable_warnings
+        from urllib3 import disable_warnings
         from urllib3.exceptions import InsecureRequestWarning
 
         self.name = settings.name
-        self._configuration = settings.configuration
-        self._configuration.connection_pool_maxsize = CONNECTIONS
-        if not self._configuration.verify_ssl:
+        self._settings = settings
+        settings.configuration.connection_pool_maxsize = CONNECTIONS
+        if not settings.configuration.verify_ssl:
             # The kubeconfig says so itself; kubectl does not warn either.
             disable_warnings(InsecureRequestWarning)
-        self.host = str(self._configuration.host)
-        self._pool = ApiClient(self._configuration).rest_client.pool_manager
+        self.host = str(settings.configuration.host)
+        self._pool = settings.pool()
+        self._sockets = OpenSockets(self._pool)
         self._login = Lock()
-        self._options = {
-            "timeout": Timeout(connect=_CONNECT_SECONDS, read=_READ_SECONDS),
-            "retries": Retry(
-                _TRIES, backoff_factor=_BACKOFF, status_forcelist=_BUSY, raise_on_status=False, redirect=False
-            ),
-        }
+        self._due: dict[int, tuple[Deadline, str]] = {}
 
     def get(self, path: str, *, accept: str = _JSON, **query: str) -> bytes:
         """Read one thing.
@@ -99,48 +85,104 @@ class Connection:
         ForbiddenError, NotServedError, GoneError
             For the answers 403, 404 and 410.
         ClusterError
-            Where the server cannot be reached, does not know the user or answers with another error.
+            Where the server cannot be reached, does not answer in time, does not know the user or answers with another
+            error.
         """
-        from urllib3.exceptions import HTTPError
+        from urllib3.exceptions import HTTPError, LocationValueError, SSLError
 
         text = urlencode({name: value for name, value in query.items() if value})
         url = f"{self.host}{path}?{text}" if text else f"{self.host}{path}"
-        headers = {"Accept": accept, "User-Agent": "kschedctl", **self._authorization()}
-        try:
-            response = self._pool.request("GET", url, headers=headers, **self._options)
-        except HTTPError as error:
-            raise ClusterError(f"{self.host} cannot be reached: {_cause(error)}") from None
-        if response.status == 200:
-            return cast("bytes", response.data)
-        raise self._refusal(response.status, response.data, path)
+        with self._watched(path) as until:
+            for pause in (*_PAUSES, None):
+                if self.limits.ended.is_set():
+                    raise ClusterError(f"{self.host} is not asked any more")
+                try:
+                    status, headers, body = self._ask(url, path, accept, until)
+                except HTTPError as error:
+                    if until.passed:
+                        raise until.too_late(f"{self.host}{path} has not answered") from None
+                    if pause is None or isinstance(error, (SSLError, LocationValueError)):
+                        raise ClusterError(f"{self.host} cannot be reached: {_cause(error)}") from None
+                    self._wait(pause, path, until)
+                    continue
+                if status == 200:
+                    return body
+                if pause is None or status not in _BUSY:
+                    break
+                self._wait(max(pause, _retry_after(headers)), path, until)
+        raise refusal(status, body, self.host, path, self.name)
+
+    def overdue(self) -> ClusterError | None:
+        """The error of a request that goes on although its time is over; not all that it waits for can be bounded."""
+        for until, path in tuple(self._due.values()):
+            if until.left is not None and Deadline(until.seconds, until.until + _GRACE_SECONDS).passed:
+                return until.too_late(f"{self.host}{path} has not answered")
+        return None
 
     def close(self) -> None:
-        """Close what is open; it opens again where more is asked."""
-        for key in self._pool.pools.keys():  # noqa: SIM118  (it cannot be iterated)
-            self._pool.pools[key].close()
+        """End all requests; more can be asked once the limits begin anew."""
+        self.limits.ended.set()
+        self._sockets.shut_down()
+        self._pool.clear()
 
-    def _authorization(self) -> dict[str, str]:
+    def _ask(self, url: str, path: str, accept: str, until: Deadline) -> tuple[int, Any, bytes]:
+        from urllib3 import HTTPHeaderDict, Timeout
+
+        headers = HTTPHeaderDict({"Accept": accept, "User-Agent": "kschedctl"})
         # Asking for the settings renews a token that has expired, which must happen once.
         with self._login:
-            settings: dict[str, Any] = self._configuration.auth_settings()
-        return {setting["key"]: setting["value"] for setting in settings.values() if setting["in"] == "header"}
-
-    def _refusal(self, status: int, body: bytes, path: str) -> Exception:
+            for name, value in self._settings.headers():
+                headers.add(name, value)
+        left = until.left
+        response = self._pool.request(
+            "GET",
+            url,
+            headers=headers,
+            timeout=Timeout(connect=_CONNECT_SECONDS if left is None else min(_CONNECT_SECONDS, left), read=left),
+            retries=False,
+            redirect=False,
+            preload_content=False,
+        )
         try:
-            said = msgspec.json.decode(body, type=_Refusal).message
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            said = ""
-        match status:
-            case 401:
-                hint = "log in again, or check the user of the context with: kubectl auth whoami"
-                return ClusterError(f"{self.host} does not accept the credentials of context {self.name}", hint=hint)
-            case 403:
-                return ForbiddenError(said)
-            case 404:
-                return NotServedError(said)
-            case 410:
-                return GoneError(said)
-        return ClusterError(f"{self.host}{path} answers with status {status}" + (f": {said}" if said else ""))
+            body = read_body(response, self.limits, until, f"{self.host}{path}")
+        except BaseException:
+            # What is left of the answer is not waited for.
+            response.close()
+            raise
+        response.release_conn()
+        return response.status, response.headers, body
+
+    def _wait(self, seconds: float, path: str, until: Deadline) -> None:
+        """Wait before asking again.
+
+        Raises
+        ------
+        ClusterError
+            Where there is no time for that.
+        """
+        if until.left is not None and seconds > until.left:
+            asked = f"{self.host}{path} is busy and wants to be asked again in {seconds:.0f} s, so that nothing is read"
+            raise until.too_late(asked)
+        self.limits.ended.wait(seconds)
+
+    @contextmanager
+    def _watched(self, path: str) -> Iterator[Deadline]:
+        until = self.limits.request()
+        self._due[get_ident()] = until, path
+        try:
+            yield until
+        finally:
+            del self._due[get_ident()]
+
+
+def _retry_after(headers: Any) -> float:
+    """The seconds that a busy server asks for; none where it asks for nothing that can be read."""
+    from urllib3 import Retry
+    from urllib3.exceptions import HTTPError
+
+    with suppress(HTTPError, ValueError, OverflowError):
+        return float(Retry().parse_retry_after(headers.get("Retry-After", "0").strip()))
+    return 0.0
 
 
 def _cause(error: BaseException) -> str:
@@ -148,4 +190,6 @@ def _cause(error: BaseException) -> str:
     reason = getattr(error, "reason", None)
     while isinstance(reason, BaseException):
         error, reason = reason, getattr(reason, "reason", None)
+    if isinstance(error.__context__, socket.gaierror):
+        error = error.__context__
     return str(error).rpartition(">: ")[2] or type(error).__name__

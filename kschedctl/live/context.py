@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kschedctl.errors import ClusterError, InputError
+from kschedctl.live.limits import MAX_ANSWER, REQUEST_SECONDS
 
 IN_CLUSTER: Final = "in-cluster"
 _DEFAULT_FILE: Final = "~/.kube/config"
@@ -32,6 +33,10 @@ class LiveContext:
         account of the pod that this runs in.
     page_size : int
         How many objects are asked for at a time.
+    request_seconds : float
+        How long a request may take; 0 for as long as it likes. The whole reading may take ten times as long.
+    max_answer : int
+        How many bytes an answer may have.
     show_progress : callable
         Is given a line to show instead of the last one; an empty one at the end.
     """
@@ -39,6 +44,8 @@ class LiveContext:
     context: str = ""
     kubeconfig: str = ""
     page_size: int = 500
+    request_seconds: float = REQUEST_SECONDS
+    max_answer: int = MAX_ANSWER
     show_progress: Callable[[str], None] = _no_progress
 
 
@@ -56,6 +63,17 @@ class ClientSettings:
 
     name: str
     configuration: Any
+
+    def headers(self) -> list[tuple[str, str]]:
+        """What a request is sent with to say who asks; renews a token that has expired."""
+        found: dict[str, Any] = self.configuration.auth_settings()
+        return [(setting["key"], setting["value"]) for setting in found.values() if setting["in"] == "header"]
+
+    def pool(self) -> Any:
+        """The connections to the server, a ``urllib3.PoolManager``."""
+        from kubernetes.client import ApiClient
+
+        return ApiClient(self.configuration).rest_client.pool_manager
 
 
 def client_settings(live: LiveContext) -> ClientSettings:

@@ -9,7 +9,8 @@ import msgspec
 from kschedctl.api.kinds import KINDS
 from kschedctl.api.meta import ApiObject
 from kschedctl.errors import ClusterError
-from kschedctl.live.connection import Connection, ForbiddenError, NotServedError
+from kschedctl.live.connection import Connection
+from kschedctl.live.refusals import ForbiddenError, NotServedError
 
 _AGGREGATED: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
 _DISCOVERY_LIST: Final = "APIGroupDiscoveryList"
@@ -66,6 +67,9 @@ class _Groups(msgspec.Struct, frozen=True):
     items: tuple[_Group, ...] = ()
 
 
+_DECODER: Final = msgspec.json.Decoder(_Groups)
+
+
 def served_kinds(connection: Connection) -> list[Served]:
     """The kinds of ``KINDS`` that the server has, each in the version that it prefers.
 
@@ -89,10 +93,10 @@ def served_kinds(connection: Connection) -> list[Served]:
 
 def _groups(connection: Connection, root: str) -> tuple[_Group, ...]:
     try:
-        answer = msgspec.json.decode(connection.get(root, accept=_AGGREGATED), type=_Groups)
+        answer = _DECODER.decode(connection.get(root, accept=_AGGREGATED))
     except (ForbiddenError, NotServedError) as error:
         raise ClusterError(f"{connection.host} does not tell which kinds it has: {error}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ClusterError(f"{connection.host}{root} does not answer as an API server does: {error}") from None
     if answer.kind != _DISCOVERY_LIST:
         raise ClusterError(f"{connection.host} is older than Kubernetes 1.27, which kschedctl cannot ask")

@@ -7,17 +7,20 @@ from typing import Final
 
 import msgspec
 
-from kschedctl.api.meta import ApiObject
-from kschedctl.errors import ClusterError, InputError, SnapshotError
+from kschedctl.api.meta import ApiObject, Int64
+from kschedctl.errors import ClusterError, InputError
 from kschedctl.findings.location import Location
-from kschedctl.live.connection import Connection, GoneError
+from kschedctl.live.connection import Connection
 from kschedctl.live.discovery import Served
+from kschedctl.live.refusals import GoneError
 from kschedctl.snapshot.conform import decode
 
 #: kube-scheduler does not watch pods that have finished (``scheduler.NewInformerFactory``).
 _FIELD_SELECTORS: Final = {"Pod": "status.phase!=Succeeded,status.phase!=Failed"}
 #: How often a list is begun anew in pages before it is asked for at once, which cannot grow too old.
 _PAGED_TRIES: Final = 3
+#: A server may answer with empty pages where it leaves objects out, but not for ever.
+_MOST_EMPTY_PAGES: Final = 20
 
 Objects = list[tuple[ApiObject, Location]]
 
@@ -25,12 +28,16 @@ Objects = list[tuple[ApiObject, Location]]
 class _ListMeta(msgspec.Struct, frozen=True, rename="camel"):
     # "continue" is a keyword.
     next_page: str = msgspec.field(default="", name="continue")
-    remaining_item_count: int | None = None
+    remaining_item_count: Int64 | None = None
 
 
 class _Page(msgspec.Struct, frozen=True):
     metadata: _ListMeta = _ListMeta()
     items: list[msgspec.Raw] | None = None
+
+
+#: Made before threads use it: while msgspec still looks at a type, other threads crash on it.
+_PAGES: Final = msgspec.json.Decoder(_Page)
 
 
 def list_objects(
@@ -59,9 +66,8 @@ def list_objects(
     ForbiddenError, NotServedError
         Where the user may not list the kind, or the server does not have it.
     ClusterError
-        Where the server goes away, or answers with what is no list.
-    SnapshotError
-        Where an object is not as its kind must be.
+        Where the server goes away, answers with what is no list or with an object that is not as its kind must be, or
+        comes to no end.
     """
     for _ in range(_PAGED_TRIES):
         try:
@@ -74,26 +80,35 @@ def list_objects(
 
 def _read_pages(connection: Connection, served: Served, page_size: int, listed: Callable[[int, int], None]) -> Objects:
     out: Objects = []
+    names: set[tuple[str, str]] = set()
     limit = str(page_size) if page_size else ""
     next_page = ""
+    n_empty = 0
     while True:
-        answer = connection.get(
-            served.path,
-            limit=limit,
-            fieldSelector=_FIELD_SELECTORS.get(served.kind, ""),
-            **{"continue": next_page},
-        )
-        try:
-            page = msgspec.json.decode(answer, type=_Page)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise ClusterError(f"{connection.host}{served.path} does not answer with a list: {error}") from None
+        page = _page(connection, served, limit, next_page)
+        n_before = len(names)
         for item in page.items or ():
             place = Location(f"context {connection.name}, {served.plural}", item=len(out) + 1)
             try:
-                out.append((decode(item, served.type_), place))
+                obj = decode(item, served.type_)
             except InputError as error:
-                raise SnapshotError.together(error.findings).at(place) from None
+                raise ClusterError(str(error.at(place))) from None
+            out.append((obj, place))
+            names.add((obj.namespace, obj.name))
         listed(len(out), page.metadata.remaining_item_count or 0)
-        next_page = page.metadata.next_page
-        if not next_page:
+        n_empty = 0 if page.items else n_empty + 1
+        following = page.metadata.next_page
+        if not following:
             return out
+        if following == next_page or n_empty > _MOST_EMPTY_PAGES or (page.items and len(names) == n_before):
+            raise ClusterError(f"{connection.host}{served.path} comes to no end: its pages bring nothing new")
+        next_page = following
+
+
+def _page(connection: Connection, served: Served, limit: str, next_page: str) -> _Page:
+    selector = _FIELD_SELECTORS.get(served.kind, "")
+    answer = connection.get(served.path, limit=limit, fieldSelector=selector, **{"continue": next_page})
+    try:
+        return _PAGES.decode(answer)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ClusterError(f"{connection.host}{served.path} does not answer with a list: {error}") from None

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from threading import Event, Lock
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
+from typing import Final, TypeVar
 
 import msgspec
 
+from kschedctl.api.kinds import KINDS
 from kschedctl.api.meta import ApiObject
 from kschedctl.errors import ClusterError
 from kschedctl.findings.location import Location
-from kschedctl.live.connection import CONNECTIONS, Connection, ForbiddenError, NotServedError
+from kschedctl.live.connection import CONNECTIONS, Connection
 from kschedctl.live.context import LiveContext
 from kschedctl.live.discovery import Served, served_kinds
 from kschedctl.live.lists import Objects, list_objects
+from kschedctl.live.progress import Progress
+from kschedctl.live.refusals import ForbiddenError, NotServedError
 from kschedctl.live.refused import refusal_warning
+from kschedctl.live.threads import Threads, result
+from kschedctl.snapshot.conform import build_decoders
 from kschedctl.snapshot.load import Snapshot, build_snapshot
 from kschedctl.snapshot.summary import ReadSummary
 
+T = TypeVar("T")
 _NODE: Final = "Node"
+_TICK_SECONDS: Final = 0.5
 
 
 def load_live(live: LiveContext, *, more: Iterable[tuple[ApiObject, Location]] = ()) -> Snapshot:
@@ -49,8 +55,7 @@ class _Version(msgspec.Struct, rename="camel"):
     git_version: str = ""
 
 
-class _AbandonedError(Exception):
-    """Another list has failed, so that this one is not wanted any more."""
+_VERSIONS: Final = msgspec.json.Decoder(_Version)
 
 
 class LiveReader:
@@ -76,47 +81,58 @@ class LiveReader:
     Notes
     -----
     Every kind is listed as of one resource version; the lists are read at the same time, not at the same version,
-    which is also how the scheduler's caches are filled.
+    which is also how the scheduler's caches are filled. All requests are made by threads that are not waited for, so
+    that whoever iterates can give up at any time.
     """
 
     def __init__(self, live: LiveContext) -> None:
-        self._live = live
         self._connection = Connection(live)
-        self._lock = Lock()
-        self._failed = Event()
-        self._counts: dict[str, tuple[int, int]] = {}
+        self._page_size = live.page_size
         self.name = self._connection.name
+        self._progress = Progress(self.name, live.show_progress)
         self.summary = ReadSummary()
 
     def __iter__(self) -> Iterator[tuple[ApiObject, Location]]:
         summary = self.summary
         summary.modified = time.time()
-        pool = ThreadPoolExecutor(CONNECTIONS)
+        build_decoders(KINDS.values())
+        self._connection.limits.begin()
+        self._progress.begin()
+        threads = Threads(CONNECTIONS)
         try:
-            summary.git_version = self._server_version()
-            kinds = served_kinds(self._connection)
-            lists = [(served, pool.submit(self._list, served, len(kinds))) for served in kinds]
+            summary.git_version = self._result(threads.submit(self._server_version))
+            kinds = self._result(threads.submit(lambda: served_kinds(self._connection)))
+            self._progress.begin(len(kinds))
+            lists = [(served, threads.submit(self._listing(served))) for served in kinds]
             while lists:
                 # Each list is let go of once it has been passed on.
                 yield from self._objects(*lists.pop(0))
         finally:
-            self._failed.set()
-            pool.shutdown(cancel_futures=True)
             self._connection.close()
-            self._live.show_progress("")
+            threads.close()
+            self._progress.end()
+
+    def _result(self, future: Future[T]) -> T:
+        def meanwhile() -> None:
+            overdue = self._connection.overdue()
+            if overdue is not None:
+                raise overdue
+            self._progress.waiting()
+
+        return result(future, meanwhile, _TICK_SECONDS)
 
     def _server_version(self) -> str:
         try:
-            return msgspec.json.decode(self._connection.get("/version"), type=_Version).git_version
+            return _VERSIONS.decode(self._connection.get("/version")).git_version
         except (ForbiddenError, NotServedError):
             # Some proxies do not let it pass; the kubelets' versions tell as well.
             return ""
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise ClusterError(f"{self._connection.host} does not answer as an API server does: {error}") from None
 
     def _objects(self, served: Served, listing: Future[Objects]) -> Iterator[tuple[ApiObject, Location]]:
         try:
-            objects = listing.result()
+            objects = self._result(listing)
         except ForbiddenError as error:
             if served.kind == _NODE:
                 raise ClusterError(f"without the nodes nothing can be said: {error}") from None
@@ -127,20 +143,8 @@ class LiveReader:
         self.summary.n_of_kind[served.kind] += len(objects)
         yield from objects
 
-    def _list(self, served: Served, n_kinds: int) -> Objects:
+    def _listing(self, served: Served) -> Callable[[], Objects]:
         def listed(so_far: int, to_come: int) -> None:
-            if self._failed.is_set():
-                raise _AbandonedError
-            self._show(served, so_far, to_come, n_kinds)
+            self._progress.listed(served.plural, so_far, to_come)
 
-        if self._failed.is_set():
-            raise _AbandonedError
-        return list_objects(self._connection, served, page_size=self._live.page_size, listed=listed)
-
-    def _show(self, served: Served, so_far: int, to_come: int, n_kinds: int) -> None:
-        with self._lock:
-            self._counts[served.plural] = (so_far, to_come)
-            done = sum(not waiting for _, waiting in self._counts.values())
-            open_ = [f"{n} of {n + waiting} {name}" for name, (n, waiting) in self._counts.items() if waiting]
-            parts = [f"asking {self.name}: {done} of {n_kinds} kinds", *open_]
-            self._live.show_progress(", ".join(parts))
+        return lambda: list_objects(self._connection, served, page_size=self._page_size, listed=listed)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import types
+from collections.abc import Iterable
 from functools import cache
 from typing import Any, Final, TypeVar, Union, cast, get_args, get_origin
 
@@ -38,6 +39,15 @@ _PLAIN_KEY_CHARS: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQ
 @cache
 def _decoder(type_: type[msgspec.Struct]) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(type_)
+
+
+def build_decoders(types: Iterable[type[msgspec.Struct]]) -> None:
+    """Build what ``decode`` needs for some types, before threads decode them.
+
+    While msgspec looks at a type, other threads see it half done and crash: nothing may be decoded meanwhile.
+    """
+    for type_ in types:
+        _decoder(type_)
 
 
 def decode(text: msgspec.Raw | memoryview | bytes, type_: type[T]) -> T:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kschedctl.errors import ClusterError, SnapshotError
+from kschedctl.errors import ClusterError
 from kschedctl.live.reader import load_live
 from tests.live.plain_server import Answer, discovery, page, serving
 
@@ -138,7 +138,7 @@ def test_object_that_is_wrong_is_named(tmp_path: Path) -> None:
     def answer(path: str, query: dict[str, str]) -> tuple[int, Any]:
         return (200, {"items": [{"metadata": {"name": 7}}]}) if path == "/api/v1/pods" else REST
 
-    with serving(answer, tmp_path) as (live, _), pytest.raises(SnapshotError) as error:
+    with serving(answer, tmp_path) as (live, _), pytest.raises(ClusterError) as error:
         load_live(live)
     assert str(error.value).startswith("context here, pods, document 1, item 1: metadata.name: 7 is a number")
 

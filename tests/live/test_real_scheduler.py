@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 import kschedctl
@@ -19,6 +18,7 @@ from kschedctl.live.context import LiveContext
 from kschedctl.live.reader import LiveReader, load_live
 from kschedctl.report.envelope import Provenance
 from kschedctl.report.explain.answer import explanation
+from kschedctl.report.render.plain import plain
 from kschedctl.scheduler.verify import Match
 from kschedctl.snapshot.anonymize import anonymized
 from kschedctl.snapshot.capture import capture
@@ -49,7 +49,7 @@ def answers(cluster: SchedulingCluster) -> dict[str, Any]:
         provenance = Provenance(
             release_choice=cluster.release_choice, paths=(), n_pods=len(cluster.pods), missing=cluster.missing(found)
         )
-        data = msgspec.to_builtins(explanation(cluster.explain(found.key), provenance))
+        data = plain(explanation(cluster.explain(found.key), provenance))
         data["snapshot"]["writtenAt"] = None
         out[found.key] = data
     return out

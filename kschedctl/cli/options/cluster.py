@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from kschedctl.cli.options.group import OptionGroup
-from kschedctl.cli.options.shared import ConfigOption, GatesOption, VersionOption, feature_gates
+from kschedctl.cli.options.shared import ConfigOption, GatesOption, VersionOption, feature_gates, request_seconds
 from kschedctl.cli.options.whatif import NO_WHAT_IFS, WhatIfOptions
 
 if TYPE_CHECKING:
     from kschedctl.api.meta import ApiObject
     from kschedctl.face import SchedulingCluster
     from kschedctl.findings.location import Location
+    from kschedctl.live.context import LiveContext
     from kschedctl.snapshot.load import Snapshot
 
 SNAPSHOT_VARIABLE: Final = "KSCHEDCTL_SNAPSHOT"
@@ -55,6 +56,16 @@ class SourceOptions(OptionGroup):
             show_default=False,
         ),
     ] = ""
+    request_timeout: Annotated[
+        str,
+        typer.Option(
+            "--request-timeout",
+            metavar="TIME",
+            help="Without a snapshot: how long a request may take, such as 30s or 2m; 0 for any time. The reading as a "
+            "whole may take ten times as long. Default: 1m.",
+            show_default=False,
+        ),
+    ] = ""
 
     def source(self) -> Source:
         """Where the cluster comes from.
@@ -62,15 +73,19 @@ class SourceOptions(OptionGroup):
         Raises
         ------
         typer.BadParameter
-            Where a snapshot and a running cluster are both given.
+            Where a snapshot and a running cluster are both given, or a time cannot be read.
         """
         live = "--context" if self.context else "--kubeconfig" if self.kubeconfig else ""
-        if self.snapshot and live:
-            raise typer.BadParameter("a snapshot is given as well: give one or the other", param_hint=live)
+        of_live = live or ("--request-timeout" if self.request_timeout else "")
+        if self.snapshot and of_live:
+            raise typer.BadParameter("a snapshot is given as well: give one or the other", param_hint=of_live)
         paths = list(self.snapshot or ())
         if not paths and not live:
             paths = [path for path in os.environ.get(SNAPSHOT_VARIABLE, "").split(os.pathsep) if path]
-        return Source(tuple(paths), bool(self.snapshot), self.context, self.kubeconfig)
+        if self.request_timeout:
+            # So that it is refused before anything is read.
+            request_seconds(self.request_timeout)
+        return Source(tuple(paths), bool(self.snapshot), self.context, self.kubeconfig, self.request_timeout)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,12 +133,15 @@ class Source:
         Whether an option names the snapshot, not the environment.
     context, kubeconfig : str
         Which running cluster; empty for kubectl's own choice.
+    request_timeout : str
+        How long a request may take, as it was given; empty for the default.
     """
 
     paths: tuple[str, ...]
     given: bool = True
     context: str = ""
     kubeconfig: str = ""
+    request_timeout: str = ""
 
     def read(self) -> Snapshot:
         """Read the cluster.
@@ -133,15 +151,21 @@ class Source:
         KschedctlError
             As ``kschedctl.load``.
         """
-        from kschedctl.cli.live import live_context
         from kschedctl.cli.streams import stdin
         from kschedctl.loading import read_snapshot
 
         return read_snapshot(
             *self.paths,
             stdin=stdin() if STDIN in self.paths else None,
-            live=None if self.paths else live_context(self.context, self.kubeconfig),
+            live=None if self.paths else self.live(),
         )
+
+    def live(self) -> LiveContext:
+        """The running cluster, with a line on a terminal that tells how far its reading is."""
+        from kschedctl.cli.live import live_context
+
+        seconds = request_seconds(self.request_timeout) if self.request_timeout else None
+        return live_context(self.context, self.kubeconfig, seconds)
 
     @property
     def namespace(self) -> str:
@@ -163,6 +187,8 @@ class Source:
             yield from ("--context", self.context)
         if self.kubeconfig:
             yield from ("--kubeconfig", self.kubeconfig)
+        if self.request_timeout:
+            yield from ("--request-timeout", self.request_timeout)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
+
+#: A number of seconds beyond these is a slip of the finger.
+_MOST_DIGITS: Final = 10
 
 
 def config_file(path: str) -> str:
@@ -65,3 +68,24 @@ def feature_gates(given: Sequence[str] | None) -> dict[str, bool]:
             raise typer.BadParameter(f'"{pair}" is not NAME=true or NAME=false', param_hint="--feature-gates")
         gates[name] = value.lower() == "true"
     return gates
+
+
+def request_seconds(text: str) -> float:
+    """How long a request may take: seconds, or a duration as Go reads it, as for kubectl.
+
+    Raises
+    ------
+    typer.BadParameter
+        Where it is neither, or below zero.
+    """
+    from kschedctl.framework.config.duration import Duration
+
+    if text.isascii() and text.isdigit() and len(text) < _MOST_DIGITS:
+        return float(text)
+    try:
+        seconds = Duration.parse(text).nanoseconds / 1e9
+    except ValueError:
+        seconds = -1.0
+    if seconds < 0:
+        raise typer.BadParameter(f'"{text}" is no time such as 30s, 2m or 0', param_hint="--request-timeout")
+    return seconds

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kschedctl.api.wording import counted
-from kschedctl.cli.live import live_context
 from kschedctl.cli.options.cluster import STDIN, Source
 from kschedctl.cli.options.whatif import WhatIfOptions
 from kschedctl.cli.streams import stdin, tell, warn
@@ -57,7 +56,7 @@ def _captured(source: Source, what_ifs: WhatIfOptions) -> Capture:
         return capture(_changed(SnapshotReader(paths, stdin=stdin() if STDIN in paths else None), paths, what_ifs))
     from kschedctl.live.reader import LiveReader
 
-    reader = LiveReader(live_context(source.context, source.kubeconfig))
+    reader = LiveReader(source.live())
     return capture(_changed(reader, (), what_ifs), context=reader.name)
 
 

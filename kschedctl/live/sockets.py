@@ -1,0 +1,42 @@
+"""The sockets that requests wait on, so that they can be made to stop waiting."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import suppress
+from typing import Any
+from weakref import WeakSet
+
+
+class OpenSockets:
+    """Remembers the connections of a pool.
+
+    Parameters
+    ----------
+    pool_manager : urllib3.PoolManager
+        Whose connections are remembered from now on.
+    """
+
+    def __init__(self, pool_manager: Any) -> None:
+        self._connections: WeakSet[Any] = WeakSet()
+        pools = pool_manager.pool_classes_by_scheme
+        pool_manager.pool_classes_by_scheme = {scheme: self._remembering(pool) for scheme, pool in pools.items()}
+
+    def shut_down(self) -> None:
+        """Let whoever waits for an answer fail at once."""
+        for connection in tuple(self._connections):
+            found = getattr(connection, "sock", None)
+            if found is not None:
+                with suppress(OSError):
+                    # Closing does not wake up who waits; of TLS only the connection below is of interest.
+                    socket.socket.shutdown(found, socket.SHUT_RDWR)
+
+    def _remembering(self, pool: Any) -> Any:
+        connections = self._connections
+
+        class Remembered(pool.ConnectionCls):  # type: ignore[misc]
+            def connect(self) -> None:
+                connections.add(self)
+                super().connect()
+
+        return type(pool.__name__, (pool,), {"ConnectionCls": Remembered})

@@ -1,0 +1,105 @@
+"""A server that says what it likes, byte by byte: for what no API server should do, and for the moments in between."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from kschedctl.live.context import LiveContext
+from tests.live.plain_server import kubeconfig, usual
+
+_SECONDS = 20.0
+
+
+class Talk:
+    """One request, and the socket to answer it.
+
+    Parameters
+    ----------
+    path : str
+        What is asked for.
+    query : dict of str to str
+        With which parameters.
+    headers : dict of str to str
+        The request's headers, their names in lower case.
+    """
+
+    def __init__(self, client: socket.socket, stopped: Event, path: str, query: dict[str, str], headers: Any) -> None:
+        self.path = path
+        self.query = query
+        self.headers: dict[str, str] = headers
+        self._client = client
+        self._stopped = stopped
+
+    def send(self, data: bytes) -> None:
+        """Send bytes as they are."""
+        self._client.sendall(data)
+
+    def answer(self, body: Any, status: int = 200, **headers: str) -> None:
+        """Send a whole answer."""
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        named = {"Content-Length": str(len(data)), **{name.replace("_", "-"): text for name, text in headers.items()}}
+        lines = [f"HTTP/1.1 {status} Status", *(f"{name}: {text}" for name, text in named.items()), "", ""]
+        self.send("\r\n".join(lines).encode() + data)
+
+    def usual(self) -> None:
+        """Answer as every API server does."""
+        status, body = usual(self.path)
+        self.answer(body, status)
+
+    def drip(self, data: bytes, seconds: float = 0.02) -> None:
+        """Send one byte at a time, again and again, until the test is over."""
+        while not self._stopped.wait(seconds):
+            self.send(data)
+
+    def be_silent(self) -> None:
+        """Say nothing until the test is over."""
+        self._stopped.wait(_SECONDS)
+
+
+@contextmanager
+def talking(handle: Callable[[Talk], None], folder: Path) -> Iterator[tuple[LiveContext, Event]]:
+    """Serve on the loopback address; the event is set once something is asked."""
+    stopped, asked = Event(), Event()
+    listener = socket.create_server(("127.0.0.1", 0))
+    listener.settimeout(0.05)
+    threads: list[Thread] = []
+
+    def serve(client: socket.socket) -> None:
+        with client, suppress(OSError):
+            client.settimeout(_SECONDS)
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            reader = client.makefile("rb")
+            while line := reader.readline():
+                url = urlsplit(line.split()[1].decode())
+                headers = dict(iter(lambda: _header(reader.readline()), ("", "")))
+                asked.set()
+                handle(Talk(client, stopped, url.path, dict(parse_qsl(url.query)), headers))
+
+    def accept() -> None:
+        while not stopped.is_set():
+            with suppress(TimeoutError):
+                threads.append(Thread(target=serve, args=(listener.accept()[0],), daemon=True))
+                threads[-1].start()
+
+    accepting = Thread(target=accept)
+    accepting.start()
+    config = folder / "kubeconfig"
+    config.write_text(json.dumps(kubeconfig(f"http://127.0.0.1:{listener.getsockname()[1]}")))
+    try:
+        yield LiveContext(kubeconfig=str(config), page_size=2), asked
+    finally:
+        stopped.set()
+        accepting.join()
+        listener.close()
+
+
+def _header(line: bytes) -> tuple[str, str]:
+    name, _, text = line.decode().strip().partition(":")
+    return name.lower(), text.strip()

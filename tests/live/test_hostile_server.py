@@ -1,0 +1,268 @@
+"""Whatever a server does, there is an answer or a sentence, and soon."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import os
+import pty
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kschedctl.errors import ClusterError
+from kschedctl.live.limits import Limits
+from kschedctl.live.reader import LiveReader, load_live
+from tests.live.hostile_server import Talk, talking
+from tests.live.plain_server import discovery, page
+
+NODES = "/api/v1/nodes"
+PODS = "/api/v1/pods"
+#: Far above what any of these takes, far below what the servers ask for.
+SOON = 15.0
+
+
+def refused(handle: Callable[[Talk], None], folder: Path, **options: float) -> str:
+    """The sentence that a reading ends with."""
+    began = time.monotonic()
+    with talking(handle, folder) as (live, _), pytest.raises(ClusterError) as error:
+        load_live(replace(live, **options))  # type: ignore[arg-type]
+    assert time.monotonic() - began < SOON
+    return str(error.value)
+
+
+def only(path: str, answer: Callable[[Talk], None]) -> Callable[[Talk], None]:
+    """A server that is like any other but for one path."""
+    return lambda talk: answer(talk) if talk.path == path else talk.usual()
+
+
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+DEEP = b'{"items": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+DEEP_OBJECT = b'{"items": [{"metadata": {"labels": ' + b'{"a":' * 100_000 + b"1" + b"}" * 100_000 + b"}}]}"
+
+
+@pytest.mark.parametrize(
+    ("path", "answer", "problem"),
+    [
+        ("/version", lambda talk: talk.answer({}, 410), "/version answers with status 410"),
+        ("/api", lambda talk: talk.answer({}, 410), "/api answers with status 410"),
+        (NODES, lambda talk: talk.answer({"message": "old\x1b[2J"}, 410), "/nodes answers with status 410: old [2J"),
+        ("/version", lambda talk: talk.answer(DEEP), "does not answer as an API server does"),
+        ("/api", lambda talk: talk.answer(DEEP), "does not answer as an API server does"),
+        (NODES, lambda talk: talk.answer(DEEP), "/nodes does not answer with a list"),
+        (NODES, lambda talk: talk.answer(DEEP_OBJECT), "/nodes"),
+        (NODES, lambda talk: talk.answer(DEEP, 500), "/nodes answers with status 500"),
+        (NODES, lambda talk: talk.answer([1]), "/nodes does not answer with a list"),
+        (NODES, lambda talk: talk.answer({"items": {}}), "/nodes does not answer with a list"),
+        (NODES, lambda talk: talk.answer({"items": ["x"]}), "context here, nodes, document 1, item 1"),
+        (NODES, lambda talk: talk.answer({"metadata": {"continue": 7}}), "/nodes does not answer with a list"),
+        (NODES, lambda talk: talk.answer({"metadata": {"remainingItemCount": 10**30}}), "does not answer with a list"),
+        (NODES, lambda talk: talk.answer(b"\xff"), "/nodes does not answer with a list"),
+        (NODES, lambda talk: talk.answer(b""), "/nodes does not answer with a list"),
+        (NODES, lambda talk: talk.answer({}, 302, Location="http://elsewhere/"), "/nodes answers with status 302"),
+        (NODES, lambda talk: talk.answer(b"hello", Content_Encoding="gzip"), "/nodes sends what cannot be unpacked"),
+        (NODES, lambda talk: talk.answer(b"x", Content_Encoding="br"), "encoding 'br', which was not asked for"),
+        (NODES, lambda talk: talk.send(b"hello\r\n\r\n"), "cannot be reached"),
+        (NODES, lambda talk: talk.send(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"), "/nodes has not answered"),
+    ],
+    ids=[
+        "version gone",
+        "discovery gone",
+        "every list gone",
+        "deep version",
+        "deep discovery",
+        "deep list",
+        "deep object",
+        "deep refusal",
+        "no object",
+        "items no list",
+        "item no object",
+        "number as token",
+        "large number",
+        "no UTF-8",
+        "empty",
+        "elsewhere",
+        "not packed",
+        "packed otherwise",
+        "no HTTP",
+        "half an answer",
+    ],
+)
+def test_what_is_no_answer(tmp_path: Path, path: str, answer: Callable[[Talk], None], problem: str) -> None:
+    assert problem in refused(only(path, answer), tmp_path, request_seconds=2)
+
+
+def test_packed_answer_is_unpacked(tmp_path: Path) -> None:
+    def packed(talk: Talk) -> None:
+        talk.answer(gzip.compress(b'{"items": [{"metadata": {"name": "a"}}]}'), Content_Encoding="gzip")
+
+    with talking(only(NODES, packed), tmp_path) as (live, _):
+        assert load_live(live).cluster.nodes.names == ("a",)
+
+
+def test_packed_answer_that_becomes_too_large(tmp_path: Path) -> None:
+    bomb = gzip.compress(b" " * 8 * 1024**2)
+    answer = only(NODES, lambda talk: talk.answer(bomb, Content_Encoding="gzip"))
+    assert "/nodes answers with more than 1 MiB" in refused(answer, tmp_path, max_answer=1024**2)
+
+
+def test_answer_that_is_too_large(tmp_path: Path) -> None:
+    def endless(talk: Talk) -> None:
+        talk.send(b"HTTP/1.1 200 OK\r\n\r\n")
+        while True:
+            talk.send(b" " * 65536)
+
+    assert "/nodes answers with more than 1 MiB" in refused(only(NODES, endless), tmp_path, max_answer=1024**2)
+
+
+def test_all_answers_together_are_limited() -> None:
+    limits = Limits(0, max_reading=1024)
+    limits.add(1024, "https://here")
+    with pytest.raises(ClusterError, match="https://here sends more than 1 KiB"):
+        limits.add(1, "https://here")
+
+
+@pytest.mark.parametrize(
+    ("status", "after"), [(429, "1000000"), (503, "Fri, 01 Jan 2100 00:00:00 GMT")], ids=["seconds", "date"]
+)
+def test_server_that_wants_to_be_left_alone(tmp_path: Path, status: int, after: str) -> None:
+    problem = refused(only(NODES, lambda talk: talk.answer({}, status, Retry_After=after)), tmp_path)
+    assert "/nodes is busy and wants to be asked again in" in problem
+    assert "--request-timeout" in problem
+
+
+def test_busy_server_is_asked_again(tmp_path: Path) -> None:
+    answers = iter([(429, "0"), (503, "nonsense"), (200, "")])
+
+    def busy(talk: Talk) -> None:
+        status, after = next(answers)
+        talk.answer(page("a") if status == 200 else {}, status, Retry_After=after)
+
+    with talking(only(NODES, busy), tmp_path) as (live, _):
+        assert load_live(live).cluster.nodes.names == ("a",)
+
+
+@pytest.mark.parametrize(
+    ("path", "answer"),
+    [
+        ("/version", Talk.be_silent),
+        (PODS, Talk.be_silent),
+        (PODS, lambda talk: (talk.send(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"), talk.drip(b" "))),
+        (PODS, lambda talk: (talk.send(b"HTTP/1.1 200 OK\r\nX: "), talk.drip(b"x"))),
+        (PODS, lambda talk: talk.drip(b"HTTP/1.1 100 Continue\r\n\r\n")),
+        (
+            PODS,
+            lambda talk: (
+                talk.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"),
+                talk.drip(b"1\r\n \r\n"),
+            ),
+        ),
+    ],
+    ids=["silent at once", "silent later", "drips a body", "drips a header", "continues for ever", "drips chunks"],
+)
+def test_server_that_takes_its_time(tmp_path: Path, path: str, answer: Callable[[Talk], None]) -> None:
+    before = threading.active_count()
+    problem = refused(only(path, answer), tmp_path, request_seconds=0.5)
+    assert f"{path} has not answered" in problem
+    assert "within 0.5 s" in problem
+    assert threading.active_count() <= before, "a thread is left"
+
+
+@pytest.mark.parametrize("request_seconds", [0.0, 30.0])
+def test_slow_server_is_waited_for(tmp_path: Path, request_seconds: float) -> None:
+    """Without a limit there is none."""
+
+    def slow(talk: Talk) -> None:
+        time.sleep(1)
+        talk.answer(page("a"))
+
+    with talking(only(NODES, slow), tmp_path) as (live, _):
+        assert load_live(replace(live, request_seconds=request_seconds)).cluster.nodes.names == ("a",)
+
+
+@pytest.mark.parametrize(
+    ("pages", "problem"),
+    [
+        (lambda _: page("a", "b", following="same"), "/nodes comes to no end: its pages bring nothing new"),
+        (lambda n: page("a", "b", following=str(n)), "/nodes comes to no end: its pages bring nothing new"),
+        (lambda n: page(following=str(n)), "/nodes comes to no end: its pages bring nothing new"),
+        (lambda n: page(f"n{n}", following=str(n)), "within 1 s"),
+    ],
+    ids=["one token", "the same objects", "no objects", "more and more"],
+)
+def test_pages_without_end(tmp_path: Path, pages: Callable[[int], object], problem: str) -> None:
+    numbers = itertools.count()
+
+    def endless(talk: Talk) -> None:
+        talk.answer(pages(next(numbers)))
+
+    assert problem in refused(only(NODES, endless), tmp_path, request_seconds=0.1 if "within" in problem else 10)
+
+
+def test_some_empty_pages_are_no_problem(tmp_path: Path) -> None:
+    def sparse(talk: Talk) -> None:
+        n = int(talk.query.get("continue", 0))
+        talk.answer(page("a") if n == 9 else page(following=str(n + 1)))
+
+    with talking(only(NODES, sparse), tmp_path) as (live, _):
+        assert load_live(live).cluster.nodes.names == ("a",)
+
+
+def test_reading_that_is_given_up_ends_its_threads(tmp_path: Path) -> None:
+    before = threading.active_count()
+    with talking(only(PODS, lambda talk: talk.answer({}, 500)), tmp_path) as (live, _):
+        objects = iter(LiveReader(live))
+        with pytest.raises(ClusterError, match="status 500"):
+            next(objects)
+        assert [thread.name for thread in threading.enumerate() if "_run" in thread.name] == []
+    assert threading.active_count() <= before + 1
+
+
+def command(*arguments: str) -> list[str]:
+    script = "import sys; sys.argv[0] = 'kschedctl'; from kschedctl.cli.main import run; run()"
+    return [sys.executable, "-c", script, *arguments]
+
+
+ENVIRONMENT = {"PATH": "/usr/bin:/bin", "PYTHONPATH": ":".join(sys.path), "TERM": "xterm", "HOME": "/none"}
+
+
+def test_interrupt_ends_at_once(tmp_path: Path) -> None:
+    with talking(only(PODS, Talk.be_silent), tmp_path) as (live, asked):
+        arguments = command("verify", "--kubeconfig", live.kubeconfig)
+        running = subprocess.Popen(arguments, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert asked.wait(SOON)
+        time.sleep(0.5)
+        began = time.monotonic()
+        running.send_signal(signal.SIGINT)
+        _, errors = running.communicate(timeout=SOON)
+    assert time.monotonic() - began < 5
+    assert (running.returncode, errors) == (130, b"")
+
+
+def test_terminal_hears_of_a_server_that_is_silent(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    with talking(only(PODS, Talk.be_silent), tmp_path) as (live, _):
+        arguments = command("verify", "--kubeconfig", live.kubeconfig, "--request-timeout", "4")
+        done = subprocess.run(
+            arguments, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=theirs, timeout=SOON, check=False
+        )
+    os.close(theirs)
+    shown = os.read(ours, 65536).decode()
+    os.close(ours)
+    assert done.returncode == 3
+    assert "asking here" in shown
+    assert "asking here: 2 of 3 kinds, no answer for 2 s" in shown
+    assert "/api/v1/pods has not answered within 4 s" in shown
+
+
+def test_kinds_that_nobody_knows_are_passed_over(tmp_path: Path) -> None:
+    answer = only("/apis", lambda talk: talk.answer(discovery([("a.com", [("v1", [("things", "Thing")])])])))
+    with talking(answer, tmp_path) as (live, _):
+        assert load_live(live).cluster.nodes.names == ()
