@@ -11,9 +11,10 @@ from urllib.parse import urlencode
 
 from kschedctl.errors import ClusterError
 from kschedctl.live.body import read_body
-from kschedctl.live.context import LiveContext, client_settings
+from kschedctl.live.context import LiveContext
 from kschedctl.live.limits import Deadline, Limits
 from kschedctl.live.refusals import refusal
+from kschedctl.live.settings import client_settings
 from kschedctl.live.sockets import OpenSockets
 
 #: How many lists are read at a time.

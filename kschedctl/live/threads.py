@@ -8,9 +8,12 @@ from queue import SimpleQueue
 from threading import Event, Thread
 from typing import Any, Final, TypeVar
 
+from kschedctl.live.limits import Deadline
+
 T = TypeVar("T")
 #: How long is waited for threads that were told to end; what still waits then dies with the process.
 _JOIN_SECONDS: Final = 0.5
+_TICK_SECONDS: Final = 0.1
 
 
 class Threads:
@@ -72,3 +75,33 @@ def result(future: Future[T], meanwhile: Callable[[], None], tick: float) -> T:
     while not wait((future,), tick).done:
         meanwhile()
     return future.result()
+
+
+def within(seconds: float | None, task: Callable[[], T], what: str) -> T:
+    """Run a function that may hang.
+
+    Parameters
+    ----------
+    seconds : float or None
+        How long it may take; ``None`` for as long as it likes.
+    task : callable
+        The function.
+    what : str
+        The beginning of a sentence, for the error.
+
+    Raises
+    ------
+    ClusterError
+        Where it takes longer.
+    """
+    deadline = Deadline.after(seconds)
+
+    def meanwhile() -> None:
+        if deadline.passed:
+            raise deadline.too_late(what)
+
+    threads = Threads(1)
+    try:
+        return result(threads.submit(task), meanwhile, _TICK_SECONDS)
+    finally:
+        threads.close()

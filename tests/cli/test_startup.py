@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -45,6 +46,13 @@ def test_engine_is_not_imported(arguments: list[str], code: int) -> None:
     returned, modules = imported(*arguments)
     assert returned == code
     assert not modules.intersection(HEAVY)
+
+
+def test_files_need_no_client() -> None:
+    snapshot = str(Path(__file__).parents[2] / "fixtures/shop/cluster")
+    returned, modules = imported("explain", "shop/web-7", "--snapshot", snapshot)
+    assert returned in (0, 1)
+    assert not modules.intersection({"kubernetes", "urllib3", "requests", "kschedctl.live.settings"})
 
 
 def test_package_imports_nothing() -> None:

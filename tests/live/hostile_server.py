@@ -26,14 +26,17 @@ class Talk:
         What is asked for.
     query : dict of str to str
         With which parameters.
-    headers : dict of str to str
+    every_header : list of (str, str)
         The request's headers, their names in lower case.
     """
 
-    def __init__(self, client: socket.socket, stopped: Event, path: str, query: dict[str, str], headers: Any) -> None:
+    def __init__(
+        self, client: socket.socket, stopped: Event, path: str, query: dict[str, str], headers: list[tuple[str, str]]
+    ) -> None:
         self.path = path
         self.query = query
-        self.headers: dict[str, str] = headers
+        self.every_header = headers
+        self.headers = dict(headers)
         self._client = client
         self._stopped = stopped
 
@@ -78,7 +81,7 @@ def talking(handle: Callable[[Talk], None], folder: Path) -> Iterator[tuple[Live
             reader = client.makefile("rb")
             while line := reader.readline():
                 url = urlsplit(line.split()[1].decode())
-                headers = dict(iter(lambda: _header(reader.readline()), ("", "")))
+                headers = list(iter(lambda: _header(reader.readline()), ("", "")))
                 asked.set()
                 handle(Talk(client, stopped, url.path, dict(parse_qsl(url.query)), headers))
 

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from kschedctl.errors import ClusterError, InputError, KschedctlError
-from kschedctl.live.context import LiveContext, client_settings
+from kschedctl.live.context import LiveContext
 from kschedctl.live.reader import load_live
+from kschedctl.live.settings import client_settings
 from tests.live.plain_server import kubeconfig
 
 
@@ -62,8 +63,7 @@ def test_plugin_for_credentials_is_run(tmp_path: Path) -> None:
     }
     (tmp_path / "config").write_text(json.dumps(config))
     settings = client_settings(LiveContext(kubeconfig=str(tmp_path / "config")))
-    (header,) = settings.configuration.auth_settings().values()
-    assert header["value"] == "Bearer made"
+    assert settings.headers() == [("authorization", "Bearer made")]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,11 @@ def test_plugin_for_credentials_is_run(tmp_path: Path) -> None:
         (LiveContext(), ClusterError, "no cluster is configured"),
         (LiveContext(context="x"), InputError, "there is no kubeconfig that could have a context x"),
         (LiveContext(kubeconfig="nowhere"), InputError, "nowhere: --kubeconfig: there is no such file"),
-        (LiveContext(kubeconfig="broken"), InputError, "broken: is not a kubeconfig that can be used"),
+        (
+            LiveContext(kubeconfig="broken"),
+            InputError,
+            "broken: line 2, column 1: is not a kubeconfig",
+        ),
         (LiveContext(kubeconfig="empty"), InputError, "empty: is not a kubeconfig that can be used"),
         (LiveContext(kubeconfig="unset"), InputError, "unset: has no current context"),
         (LiveContext(kubeconfig="good", context="two"), InputError, "there is no context two\n  there is one"),
@@ -116,4 +120,4 @@ def test_client_that_is_not_installed_is_asked_for() -> None:
     environment = {"PYTHONPATH": ":".join(sys.path), "PATH": "/usr/bin:/bin"}
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 2
-    assert "pip install 'kschedctl[live]'" in done.stderr
+    assert "pip install kubernetes" in done.stderr

@@ -1,0 +1,63 @@
+"""Addresses of servers and proxies, looked at before anything is sent to them."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Final
+
+from kschedctl.live.kubeconfig import ClusterEntry, Entry
+
+_SERVER_SCHEMES: Final = ("http", "https")
+_SOCKS_SCHEMES: Final = ("socks5", "socks5h")
+
+
+def server_address(cluster: Entry[ClusterEntry]) -> str:
+    """The address of a cluster's server, with its scheme: as for kubectl, one without is not encrypted.
+
+    Raises
+    ------
+    InputError
+        Where it is none.
+    """
+    given = cluster.value.server
+    if not given:
+        raise cluster.error("names no server", "server")
+    of_tls = cluster.value.certificate_authority or cluster.value.certificate_authority_data
+    scheme = "https" if of_tls or cluster.value.insecure_skip_tls_verify else "http"
+    address = given if "://" in given else f"{scheme}://{given}"
+    _check(cluster, "server", address, _SERVER_SCHEMES)
+    return address.rstrip("/")
+
+
+def proxy_address(cluster: Entry[ClusterEntry]) -> str:
+    """The address of the proxy to a cluster; empty where there is none.
+
+    Raises
+    ------
+    InputError
+        Where it is none, or of a kind that cannot be used.
+    """
+    address = cluster.value.proxy_url
+    if not address:
+        return ""
+    scheme = _check(cluster, "proxy-url", address, (*_SERVER_SCHEMES, *_SOCKS_SCHEMES))
+    if scheme in _SOCKS_SCHEMES and find_spec("socks") is None:
+        raise cluster.error(f"{address} needs what is not installed", "proxy-url", "pip install pysocks")
+    return address
+
+
+def _check(cluster: Entry[ClusterEntry], field: str, address: str, schemes: tuple[str, ...]) -> str:
+    from urllib3.exceptions import LocationValueError
+    from urllib3.util import parse_url
+
+    expected = f"an address such as {schemes[-1] if len(schemes) == 2 else schemes[0]}://HOST:PORT is expected"
+    try:
+        if not address.isprintable() or " " in address:
+            raise ValueError
+        url = parse_url(address)
+        (url.host or "").strip("[]").encode("idna")
+    except (LocationValueError, ValueError):
+        raise cluster.error(f"{address!a} is no address", field, expected) from None
+    if url.scheme not in schemes or not url.host or url.query is not None or url.fragment is not None:
+        raise cluster.error(f"{address!a} is no address that can be used", field, expected)
+    return url.scheme

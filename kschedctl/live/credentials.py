@@ -1,0 +1,223 @@
+"""From a user of a kubeconfig to what a request is sent with: who asks, and as whom."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import ssl
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from kschedctl.errors import ClusterError
+from kschedctl.live.exec_plugin import ExecStatus, run_plugin
+from kschedctl.live.kubeconfig import ClusterEntry, Entry, UserEntry
+
+_AUTHORIZATION: Final = "authorization"
+_OIDC: Final = "oidc"
+_REMOVED: Final = ("gcp", "azure")
+#: Characters of header names (RFC 9110); others of a key are written in percent.
+_HEADER_CHARS: Final = frozenset("!#$&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+
+Header = tuple[str, str]
+
+
+class Credentials:
+    """How a user logs in.
+
+    Parameters
+    ----------
+    user : Entry
+        The user.
+    cluster : Entry
+        The cluster to log in to, which plugins are told.
+    seconds : float or None
+        How long a plugin may take.
+
+    Attributes
+    ----------
+    certificates : dict of str to str
+        The user's certificate and key, by their fields in a kubeconfig.
+    impersonated : tuple of (str, str)
+        The headers that say as whom the user acts.
+
+    Raises
+    ------
+    InputError
+        Where the kubeconfig is wrong.
+    ClusterError
+        Where a plugin fails.
+    """
+
+    def __init__(self, user: Entry[UserEntry], cluster: Entry[ClusterEntry], seconds: float | None) -> None:
+        self._user = user
+        self._cluster = cluster
+        self._seconds = seconds
+        self._made: ExecStatus | None = None
+        self.impersonated = tuple(_impersonation(user))
+        self._check_provider()
+        self._given = self._authorization()
+        if not self._given and user.value.exec is not None:
+            self._made = run_plugin(user, cluster, seconds)
+        self.certificates = _certificates(user, self._made)
+
+    @property
+    def provider(self) -> dict[str, Any] | None:
+        """The provider that is left to the client to log in with; ``None`` where there is none."""
+        provider = self._user.value.auth_provider
+        return None if provider is None or self._given else {"name": provider.name, "config": dict(provider.config)}
+
+    def authorization(self) -> str:
+        """What the header of this name says; empty for nothing. A token that has expired is made anew.
+
+        Raises
+        ------
+        ClusterError
+            Where a plugin fails.
+        """
+        if self._made is not None and self._made.expired:
+            self._made = run_plugin(self._user, self._cluster, self._seconds)
+        if self._made is not None and self._made.token:
+            token = self._made.token.strip()
+            if not _is_header(token):
+                raise ClusterError(f"the credential plugin ({self._user.path}.exec) gives a token with odd characters")
+            return f"Bearer {token}"
+        return self._given
+
+    def _authorization(self) -> str:
+        user, value = self._user, self._user.value
+        if value.token_file:
+            path = user.resolved(value.token_file)
+            try:
+                token = Path(path).read_text().strip()
+            except (OSError, UnicodeDecodeError, ValueError) as error:
+                raise user.error(f"{path}: {getattr(error, 'strerror', None) or error}", "tokenFile") from None
+            if not token or not _is_header(token):
+                raise user.error(f"{path} holds no token", "tokenFile")
+            return f"Bearer {token}"
+        if value.token:
+            if not _is_header(value.token):
+                hint = "in YAML, write it in one line, or with |- in front" if "\n" in value.token else ""
+                raise user.error("has characters that no token has, such as line ends", "token", hint)
+            return f"Bearer {value.token}"
+        if value.username or value.password:
+            login = f"{value.username}:{value.password}"
+            return f"Basic {base64.b64encode(login.encode(errors='surrogateescape')).decode()}"
+        return ""
+
+    def _check_provider(self) -> None:
+        provider = self._user.value.auth_provider
+        if provider is None:
+            return
+        if provider.name == _OIDC:
+            if not provider.config.get("id-token"):
+                raise self._user.error("has no id-token", "auth-provider.config", "log in with the provider's program")
+            return
+        hint = "log in with a plugin of the provider: kubectl needs one too (exec)" if provider.name in _REMOVED else ""
+        raise self._user.error(f"{provider.name!a} is no way to log in that is known", "auth-provider.name", hint)
+
+
+def _impersonation(user: Entry[UserEntry]) -> Iterator[Header]:
+    """The headers of client-go's ``ImpersonationConfig``."""
+    value = user.value
+    if not value.as_user:
+        if value.as_uid or value.as_groups or value.as_user_extra:
+            raise user.error("is missing, and there is more to act as than a user", "as")
+        return
+    found = [("as", "Impersonate-User", value.as_user), ("as-uid", "Impersonate-Uid", value.as_uid)]
+    found += [(f"as-groups[{i}]", "Impersonate-Group", group) for i, group in enumerate(value.as_groups)]
+    for key, values in value.as_user_extra.items():
+        name = "".join(char if char in _HEADER_CHARS else _percent(char) for char in key)
+        found += [(f"as-user-extra.{key}", f"Impersonate-Extra-{name}", text) for text in values]
+    for field, header, text in found:
+        if text and not _is_header(text, " "):
+            raise user.error(f"{text!a} has characters that cannot be sent", field)
+        if text:
+            yield header, text
+
+
+def _percent(char: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in char.encode(errors="surrogateescape"))
+
+
+def _is_header(text: str, also: str = "") -> bool:
+    """Whether a text can stand in a header: printable ASCII."""
+    return all("!" <= char <= "~" or char in also for char in text)
+
+
+def _certificates(user: Entry[UserEntry], made: ExecStatus | None) -> dict[str, str]:
+    """The certificate and the key that the client is given."""
+    if made is not None and made.client_certificate_data:
+        pem = {"client-certificate": made.client_certificate_data, "client-key": made.client_key_data}
+        return {f"{field}-data": base64.b64encode(text.encode()).decode() for field, text in pem.items()}
+    value = user.value
+    out: dict[str, str] = {}
+    for field, path, data in (
+        ("client-certificate", value.client_certificate, value.client_certificate_data),
+        ("client-key", value.client_key, value.client_key_data),
+    ):
+        out |= file_or_data(user, field, path, data)
+    if len(out) == 1:
+        raise user.error("a certificate and its key belong together, and one of them is missing")
+    return out
+
+
+def file_or_data(entry: Entry[Any], field: str, path: str, data: str) -> dict[str, str]:
+    """A certificate or key as the client is given it: as data, where there is some, else as a file.
+
+    Raises
+    ------
+    InputError
+        Where the data cannot be unpacked or the file cannot be read.
+    """
+    if data:
+        try:
+            base64.b64decode("".join(data.split()), validate=True)
+        except (binascii.Error, ValueError) as error:
+            raise entry.error(f"is not base64: {error}", f"{field}-data") from None
+        return {f"{field}-data": data}
+    if not path:
+        return {}
+    full = entry.resolved(path)
+    try:
+        Path(full).read_bytes()
+    except (OSError, ValueError) as error:
+        raise entry.error(f"{full}: {getattr(error, 'strerror', None) or error}", field) from None
+    return {field: full}
+
+
+def check_certificates(configuration: Any, user: Entry[UserEntry], cluster: Entry[ClusterEntry]) -> None:
+    """Look whether certificates and keys can be read, so that a wrong one is told with its place.
+
+    Parameters
+    ----------
+    configuration : kubernetes.client.Configuration
+        The client's, which has them as files.
+    user, cluster : Entry
+        Where they are from.
+
+    Raises
+    ------
+    InputError
+        Where one cannot.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if configuration.ssl_ca_cert:
+        try:
+            context.load_verify_locations(cafile=configuration.ssl_ca_cert)
+        except (OSError, ValueError) as error:
+            field = (
+                "certificate-authority-data" if cluster.value.certificate_authority_data else "certificate-authority"
+            )
+            raise cluster.error(f"holds no certificates that can be read: {_reason(error)}", field) from None
+    if configuration.cert_file:
+        try:
+            # Nobody is asked for the password of a key.
+            context.load_cert_chain(configuration.cert_file, configuration.key_file, password="")
+        except (OSError, ValueError) as error:
+            problem = f"client certificate and key cannot be read: {_reason(error)}"
+            raise user.error(problem) from None
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "reason", None) or getattr(error, "strerror", None) or str(error)

@@ -1,0 +1,155 @@
+"""Credentials from a program that a kubeconfig names, as for client-go (``client.authentication.k8s.io``)."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from kschedctl.api.meta import ApiStruct, Time
+from kschedctl.errors import ClusterError, InputError
+from kschedctl.live.kubeconfig import ClusterEntry, Entry, ExecEntry, UserEntry
+from kschedctl.snapshot.conform import decode
+
+_VERSIONS: Final = tuple(f"client.authentication.k8s.io/{version}" for version in ("v1", "v1beta1"))
+_EXTENSION: Final = "client.authentication.k8s.io/exec"
+_MODES: Final = ("Never", "IfAvailable", "Always")
+_MOST_LINES: Final = 5
+#: Credentials are renewed this long before they expire.
+_SKEW: Final = timedelta(seconds=30)
+
+
+class ExecStatus(ApiStruct, frozen=True):
+    """The credentials that a plugin gives."""
+
+    token: str = ""
+    client_certificate_data: str = ""
+    client_key_data: str = ""
+    expiration_timestamp: Time | None = None
+
+    @property
+    def expired(self) -> bool:
+        """Whether new ones are needed."""
+        return self.expiration_timestamp is not None and self.expiration_timestamp - _SKEW <= datetime.now(UTC)
+
+
+class _ExecCredential(ApiStruct, frozen=True):
+    kind: str = ""
+    api_version: str = ""
+    status: ExecStatus = ExecStatus()
+
+
+def run_plugin(user: Entry[UserEntry], cluster: Entry[ClusterEntry], seconds: float | None) -> ExecStatus:
+    """Run a user's plugin.
+
+    Parameters
+    ----------
+    user : Entry
+        The user, who has one.
+    cluster : Entry
+        The cluster to log in to.
+    seconds : float or None
+        How long it may take; ``None`` for as long as it likes.
+
+    Raises
+    ------
+    InputError
+        Where the kubeconfig does not say how to run it.
+    ClusterError
+        Where it fails, or gives no credentials.
+    """
+    plugin = user.value.exec
+    assert plugin is not None
+    interactive = _interactive(user, plugin)
+    environment = {**os.environ, **{variable.name: variable.value for variable in plugin.env}}
+    environment["KUBERNETES_EXEC_INFO"] = msgspec.json.encode(_request(plugin, cluster, interactive)).decode()
+    # A name is looked for in $PATH; a path is meant from where the kubeconfig is.
+    command = user.resolved(plugin.command) if os.sep in plugin.command else plugin.command
+    shown = sys.stderr.isatty()
+    name = f"the credential plugin {plugin.command} ({user.file}: {user.path}.exec)"
+    try:
+        done = subprocess.run(
+            [command, *plugin.args],
+            env=environment,
+            stdin=None if interactive else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            # What it asks people to do must be seen.
+            stderr=None if shown else subprocess.PIPE,
+            timeout=seconds,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise ClusterError(f"{name} has not ended within {seconds:.0f} s") from None
+    except (OSError, ValueError) as error:
+        hint = f"\n  {plugin.install_hint.strip()}" if plugin.install_hint else ""
+        raise ClusterError(f"{name} cannot be run: {getattr(error, 'strerror', None) or error}{hint}") from None
+    if done.returncode:
+        said = (done.stderr or b"").decode(errors="replace").strip().splitlines()[-_MOST_LINES:]
+        raise ClusterError("\n  ".join([f"{name} failed with exit code {done.returncode}", *said]))
+    return _credentials(done.stdout, plugin, name)
+
+
+def _interactive(user: Entry[UserEntry], plugin: ExecEntry) -> bool:
+    """Whether the plugin may ask the user for something."""
+    if not plugin.command or "\0" in "".join([plugin.command, *plugin.args]):
+        raise user.error("names no program", "exec.command")
+    if plugin.api_version not in _VERSIONS:
+        found = f"{plugin.api_version!a} is not known"
+        raise user.error(found, "exec.apiVersion", f"known are {' and '.join(_VERSIONS)}")
+    for i, variable in enumerate(plugin.env):
+        if not variable.name or "=" in variable.name or "\0" in variable.name + variable.value:
+            raise user.error(f"{variable.name!a} names no variable", f"exec.env[{i}].name")
+    mode = plugin.interactive_mode or "IfAvailable"
+    if mode not in _MODES:
+        raise user.error(f"{mode!a} is not known", "exec.interactiveMode", f"known are {', '.join(_MODES)}")
+    available = sys.stdin is not None and sys.stdin.isatty()
+    if mode == "Always" and not available:
+        raise ClusterError(f"the credential plugin {plugin.command} wants to ask something, and there is no terminal")
+    return available and mode != "Never"
+
+
+def _request(plugin: ExecEntry, cluster: Entry[ClusterEntry], interactive: bool) -> dict[str, Any]:
+    """What the plugin is told."""
+    spec: dict[str, Any] = {"interactive": interactive}
+    if plugin.provide_cluster_info:
+        value, extensions = cluster.value, (cluster.plain or {}).get("extensions")
+        told = {
+            "server": value.server,
+            "tls-server-name": value.tls_server_name,
+            "insecure-skip-tls-verify": value.insecure_skip_tls_verify,
+            "certificate-authority-data": value.certificate_authority_data or _file_data(cluster),
+            "proxy-url": value.proxy_url,
+        }
+        spec["cluster"] = {field: given for field, given in told.items() if given}
+        for extension in extensions if isinstance(extensions, list) else ():
+            if isinstance(extension, dict) and extension.get("name") == _EXTENSION:
+                spec["cluster"]["config"] = extension.get("extension")
+    return {"apiVersion": plugin.api_version, "kind": "ExecCredential", "spec": spec}
+
+
+def _file_data(cluster: Entry[ClusterEntry]) -> str:
+    from base64 import b64encode
+
+    path = cluster.resolved(cluster.value.certificate_authority)
+    try:
+        return b64encode(Path(path).read_bytes()).decode() if path else ""
+    except OSError as error:
+        raise cluster.error(f"{path}: {error.strerror}", "certificate-authority") from None
+
+
+def _credentials(text: bytes, plugin: ExecEntry, name: str) -> ExecStatus:
+    try:
+        found = decode(text, _ExecCredential)
+    except InputError as error:
+        raise ClusterError(f"{name} does not print an ExecCredential: {error}") from None
+    status = found.status
+    if found.kind != "ExecCredential" or found.api_version != plugin.api_version:
+        raise ClusterError(f"{name} does not print an ExecCredential of {plugin.api_version}")
+    if not status.token and not (status.client_certificate_data and status.client_key_data):
+        raise ClusterError(f"{name} gives neither a token nor a certificate with its key")
+    return status

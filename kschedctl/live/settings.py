@@ -1,0 +1,164 @@
+"""From a context to connections: what the official client makes of server, certificates and credentials."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from kschedctl.errors import ClusterError, InputError
+from kschedctl.live.address import proxy_address, server_address
+from kschedctl.live.context import DEFAULT_FILE, LiveContext, kubeconfig_files
+from kschedctl.live.credentials import Credentials, Header, check_certificates, file_or_data
+from kschedctl.live.kubeconfig import ClusterEntry, Entry, UserEntry, read_kubeconfigs
+from kschedctl.live.limits import READING_FACTOR
+from kschedctl.live.threads import within
+
+IN_CLUSTER: Final = "in-cluster"
+_GIVE_SNAPSHOT: Final = "give --snapshot with a file, a folder or an archive, or set KSCHEDCTL_SNAPSHOT"
+_ONE: Final = "one"
+
+
+@dataclass(frozen=True, slots=True)
+class ClientSettings:
+    """What the official client knows of a context.
+
+    Attributes
+    ----------
+    name : str
+        The name of the context.
+    configuration : kubernetes.client.Configuration
+        Server, certificates, and what the client itself logs in with.
+    authorization : callable
+        Gives the header of this name; an empty text for what the client has.
+    impersonated : tuple of (str, str)
+        The headers that say as whom the user acts.
+    """
+
+    name: str
+    configuration: Any
+    authorization: Callable[[], str] = str
+    impersonated: tuple[Header, ...] = ()
+
+    def headers(self) -> list[Header]:
+        """What a request is sent with to say who asks; renews a token that has expired."""
+        own = self.authorization()
+        if own:
+            return [("authorization", own), *self.impersonated]
+        found: dict[str, Any] = self.configuration.auth_settings()
+        theirs = [(each["key"], str(each["value"]).strip()) for each in found.values() if each["in"] == "header"]
+        return [*theirs, *self.impersonated]
+
+    def pool(self) -> Any:
+        """The connections to the server, a ``urllib3.PoolManager``.
+
+        Raises
+        ------
+        InputError
+            Where the environment names a proxy that cannot be used.
+        """
+        from kubernetes.client import ApiClient
+        from urllib3.exceptions import HTTPError
+
+        try:
+            return ApiClient(self.configuration).rest_client.pool_manager
+        except (HTTPError, ValueError, ImportError) as error:
+            problem = f"the proxy {self.configuration.proxy} cannot be used: {error}"
+            raise InputError(problem, hint="look at HTTPS_PROXY and HTTP_PROXY in the environment") from None
+
+
+def client_settings(live: LiveContext) -> ClientSettings:
+    """Find out which server is meant and how to log in, exec and OIDC plugins included.
+
+    Raises
+    ------
+    InputError
+        Where the client is not installed, or the kubeconfig or the context is not there or wrong.
+    ClusterError
+        Where no cluster is configured at all, or a plugin fails.
+    """
+    try:
+        from kubernetes.client import Configuration
+    except ImportError:
+        raise InputError(
+            "no snapshot of the cluster is given, and asking a running one needs the Kubernetes client",
+            hint=f"{_GIVE_SNAPSHOT}, or install the client: pip install kubernetes",
+        ) from None
+    files = kubeconfig_files(live.kubeconfig)
+    configuration = Configuration()
+    if not files:
+        return _in_cluster(live, configuration)
+    configs = read_kubeconfigs(files)
+    name, context = configs.chosen(live.context)
+    cluster, user = configs.cluster(context), configs.user(context)
+    seconds = live.request_seconds * READING_FACTOR or None
+    entry = _cluster_entry(cluster)
+    credentials = Credentials(user, cluster, seconds)
+    provider = credentials.provider
+    own = {**credentials.certificates, **({"auth-provider": provider} if provider else {})}
+    _load(configuration, entry, own, user, seconds)
+    if entry["server"].startswith("https:"):
+        check_certificates(configuration, user, cluster)
+    if provider and not configuration.api_key:
+        raise ClusterError(f"{user.file}: {user.path}.auth-provider: logging in with {provider['name']} gives no token")
+    return ClientSettings(name, configuration, credentials.authorization, credentials.impersonated)
+
+
+def _cluster_entry(cluster: Entry[ClusterEntry]) -> dict[str, Any]:
+    """A cluster as the client reads it, with all paths resolved."""
+    value = cluster.value
+    entry: dict[str, Any] = {
+        "server": server_address(cluster),
+        "insecure-skip-tls-verify": value.insecure_skip_tls_verify,
+        "tls-server-name": value.tls_server_name,
+        "proxy-url": proxy_address(cluster),
+    }
+    authority = value.certificate_authority, value.certificate_authority_data
+    entry |= file_or_data(cluster, "certificate-authority", *authority)
+    return {field: given for field, given in entry.items() if given}
+
+
+def _load(
+    configuration: Any, cluster: dict[str, Any], own: dict[str, Any], user: Entry[UserEntry], seconds: float | None
+) -> None:
+    """Let the client read what is left of a context: one cluster and one user, with nothing that is wrong in them."""
+    from kubernetes.config import ConfigException, load_kube_config_from_dict
+    from oauthlib.oauth2 import OAuth2Error
+    from requests import RequestException
+    from urllib3.exceptions import HTTPError
+
+    given = {
+        "current-context": _ONE,
+        "contexts": [{"name": _ONE, "context": {"cluster": _ONE, "user": _ONE}}],
+        "clusters": [{"name": _ONE, "cluster": cluster}],
+        "users": [{"name": _ONE, "user": own}],
+    }
+
+    def load() -> None:
+        load_kube_config_from_dict(given, context=_ONE, client_configuration=configuration)
+
+    try:
+        if "auth-provider" in own:
+            # A token is renewed by asking a server, which may take its time.
+            within(seconds, load, f"{user.file}: {user.path}.auth-provider: logging in has not ended")
+        else:
+            load()
+    except (ConfigException, OAuth2Error, RequestException, HTTPError) as error:
+        raise ClusterError(f"{user.file}: {user.path}: logging in fails: {error}") from None
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise user.error(f"cannot be used: {error}", "auth-provider") from None
+
+
+def _in_cluster(live: LiveContext, configuration: Any) -> ClientSettings:
+    from kubernetes.config import ConfigException, load_incluster_config
+
+    if live.context:
+        raise InputError(f"there is no kubeconfig that could have a context {live.context}", path="--context")
+    try:
+        load_incluster_config(client_configuration=configuration)
+    except (ConfigException, OSError, UnicodeDecodeError):
+        raise ClusterError(
+            f"no cluster is configured: there is neither $KUBECONFIG nor {DEFAULT_FILE}\n  {_GIVE_SNAPSHOT}, "
+            "or name a kubeconfig with --kubeconfig"
+        ) from None
+    return ClientSettings(IN_CLUSTER, configuration)
