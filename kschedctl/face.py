@@ -26,12 +26,12 @@ from kschedctl.preemption.result import Candidate
 from kschedctl.releases.choice import ReleaseChoice
 from kschedctl.scheduler.aftermath import Aftermath, aftermath
 from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.missing import Missing, find_missing
+from kschedctl.scheduler.missing import Missing, find_missing, require_listed
 from kschedctl.scheduler.pending import Exposure, threat
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.scheduler.verify import Verification, verify
 from kschedctl.snapshot.load import Snapshot
-from kschedctl.snapshot.pod_choice import defaulted, find_pod, given_pod
+from kschedctl.snapshot.pod_choice import defaulted, find_pod, given_pod, is_manifest
 from kschedctl.whatif.edit import PodEdit
 from kschedctl.whatif.editing import edited_pod
 from kschedctl.workloads.claims import renamed
@@ -129,7 +129,7 @@ class SchedulingCluster:
         where : Subject, Location or str
             Where the pod was read, for errors.
         """
-        written, where = given_pod(self.pods, pod, where)
+        written, where = self._given(pod, where)
         found, where = defaulted(written, where)
         index = self._index(found)
         # A pod of the snapshot that has a priority was admitted when it was made.
@@ -213,6 +213,7 @@ class SchedulingCluster:
             Where there is no such pod.
         """
         namespace, _, name = pod.rpartition("/")
+        require_listed(self.cluster, "Pod")
         victim = find_pod(self.pods, name, namespace or DEFAULT_NAMESPACE)
         key = victim.metadata.namespace, victim.metadata.name
         if not self.pod_edits:
@@ -228,15 +229,29 @@ class SchedulingCluster:
         ------
         InputError
             Where pods are edited: the real scheduler did nothing with pods like those.
+        ClusterError
+            Where the pods may not be listed.
         """
         if self.pod_edits:
             problem = f"{self.pod_edits[0]}: pods are compared as they are"
             raise InputError(problem, hint="leave it out; changes to the cluster can be tried")
+        require_listed(self.cluster, "Pod")
         return verify(self._scheduler)
 
-    def missing(self, pod: Pod | Mapping[str, Any] | str | Path) -> tuple[Missing, ...]:
-        """What the snapshot does not have although the answer for a pod depends on it."""
-        return find_missing(self.cluster, self.find(pod))
+    def missing(
+        self, pod: Pod | Mapping[str, Any] | str | Path, decision: Decision | None = None
+    ) -> tuple[Missing, ...]:
+        """What the snapshot does not have although the answer for a pod depends on it.
+
+        Parameters
+        ----------
+        pod : Pod, mapping, str or Path
+            As for ``explain``.
+        decision : Decision, optional
+            The answer: what it does not go by is not missed.
+        """
+        preempts = decision is None or decision.preemption is not None
+        return find_missing(self.cluster, self.find(pod), preempts=preempts)
 
     def node_name(self, pod: Pod) -> str:
         """Where a pod runs in the snapshot; empty where it does not."""
@@ -253,11 +268,11 @@ class SchedulingCluster:
         where : Subject, Location or str
             Where the pod was read, for errors.
         """
-        return self._edited(*defaulted(*given_pod(self.pods, pod, where)))
+        return self._edited(*defaulted(*self._given(pod, where)))
 
     def idle_edits(self, pod: Pod | Mapping[str, Any] | str | Path) -> tuple[PodEdit, ...]:
         """The edits that change nothing in a pod: it has not what they drop, or has already what they set."""
-        found, where = defaulted(*given_pod(self.pods, pod))
+        found, where = defaulted(*self._given(pod))
         return tuple(edit for edit in self.pod_edits if edited_pod(found, [edit], self.cluster, where=where) == found)
 
     def _edited(self, pod: Pod, where: Where) -> Pod:
@@ -265,3 +280,8 @@ class SchedulingCluster:
 
     def _index(self, pod: Pod) -> int | None:
         return self.pods.index.get((pod.metadata.namespace, pod.metadata.name))
+
+    def _given(self, pod: Pod | Mapping[str, Any] | str | Path, where: Where = "") -> tuple[Pod, Where]:
+        if isinstance(pod, str) and not is_manifest(pod):
+            require_listed(self.cluster, "Pod")
+        return given_pod(self.pods, pod, where)

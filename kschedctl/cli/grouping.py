@@ -76,7 +76,7 @@ def _decided(cluster: SchedulingCluster, one: Asked, seed: int | None) -> tuple[
     """The decision, and what makes its explanation, which for a large cluster takes longer."""
     admitted = cluster.admit(one.pod, where=one.where)
     decision = cluster.decide(admitted.pod)
-    rests_on = provenance(cluster, cluster.missing(one.pod), pod=one.pod)
+    rests_on = provenance(cluster, cluster.missing(one.pod, decision), pod=one.pod)
     node_name = cluster.node_name(one.pod)
     return decision, lambda: explanation(decision, rests_on, node_name=node_name, seed=seed, admitted=admitted)
 

@@ -21,12 +21,15 @@ def provenance(cluster: SchedulingCluster, missing: tuple[Missing, ...] = (), *,
         The pod that is asked about: what-ifs that change nothing in it are told.
     """
     idle = cluster.idle_edits(pod) if pod is not None else ()
+    # What is missing is said there, with what that means; it is no warning besides.
+    said = set(map(str, missing))
+    read = (warning for warning in cluster.cluster.warnings if warning not in said)
     told = (f"what if: {edit} changes nothing in {pod.key}" for edit in idle if pod is not None)
     return Provenance(
         release_choice=cluster.release_choice,
         paths=cluster.snapshot.paths,
         n_pods=len(cluster.pods),
         missing=tuple(dict.fromkeys((*not_read(cluster.cluster), *missing))),
-        warnings=(*cluster.cluster.warnings, *cluster.configuration.warnings, *told),
+        warnings=(*read, *cluster.configuration.warnings, *told),
         changes=cluster.snapshot.changes,
     )

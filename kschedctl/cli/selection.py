@@ -19,6 +19,7 @@ from kschedctl.cli.streams import note
 from kschedctl.cluster.pods import PENDING, Pods
 from kschedctl.errors import InputError
 from kschedctl.face import SchedulingCluster
+from kschedctl.scheduler.missing import require_listed
 from kschedctl.snapshot.pod_choice import find_pod, is_manifest
 
 T = TypeVar("T", bound=ApiObject)
@@ -126,11 +127,13 @@ class PodSelection:
         Raises
         ------
         KschedctlError
-            Where the cluster or a manifest cannot be read, or there is no such pod.
+            Where the cluster or a manifest cannot be read, or there is no such pod, or it cannot be known whether.
         """
         names, paths = self.arguments()
         manifests = read_manifests(paths, self.options.filename or (), self.cluster.inputs, self.scope.given)
         cluster, given = manifests.pods(self.cluster.load(manifests.others))
+        if names or not self.named:
+            require_listed(cluster.cluster, "Pod")
         asked = [*given, *(self.named_pod(cluster.pods, name) for name in names)]
         if not self.named:
             asked = self.selected(cluster.pods)

@@ -31,6 +31,7 @@ class ClusterBuilder:
     def __init__(self) -> None:
         self.warnings: list[str] = []
         self.unread: list[Unread] = []
+        self.not_listed: dict[str, str] = {}
         self._nodes: dict[str, Node] = {}
         self._pods: dict[tuple[str, str], PodRecord] = {}
         self._objects: dict[type[ApiObject], dict[tuple[str, str], ApiObject]] = {}
@@ -79,6 +80,7 @@ class ClusterBuilder:
             taken_at=taken_at,
             warnings=self.warnings,
             unread=self.unread,
+            not_listed=self.not_listed,
         )
 
     def _note(self, obj: ApiObject, place: Place) -> None:

@@ -59,6 +59,8 @@ class Cluster:
         What the reading of the snapshot came across.
     unread : iterable of Unread
         What looks like part of the cluster and is not in it.
+    not_listed : mapping of str to str, optional
+        The kinds that the reader may not list, and what that means.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class Cluster:
         taken_at: datetime | None = None,
         warnings: Iterable[str] = (),
         unread: Iterable[Unread] = (),
+        not_listed: Mapping[str, str] | None = None,
     ) -> None:
         self.nodes = nodes
         self.pods = pods
@@ -78,6 +81,7 @@ class Cluster:
         self.taken_at = taken_at
         self.warnings = tuple(warnings)
         self.unread = tuple(unread)
+        self.not_listed = dict(not_listed or {})
         self._objects = objects
         self._resources: dict[RequestRules, ResourceColumns] = {}
         #: The cluster that this one was derived from, the pods of it that are gone, and how many are new.
@@ -172,6 +176,7 @@ class Cluster:
             taken_at=self.taken_at,
             warnings=self.warnings,
             unread=self.unread,
+            not_listed=self.not_listed,
         )
 
     @cached_property

@@ -11,7 +11,7 @@ import msgspec
 
 from kschedctl.api.kinds import KINDS
 from kschedctl.api.meta import ApiObject
-from kschedctl.errors import ClusterError
+from kschedctl.errors import ClusterError, SnapshotError
 from kschedctl.findings.location import Location
 from kschedctl.live.connection import CONNECTIONS, Connection
 from kschedctl.live.context import LiveContext
@@ -28,6 +28,7 @@ from kschedctl.snapshot.summary import ReadSummary
 T = TypeVar("T")
 _NODE: Final = "Node"
 _TICK_SECONDS: Final = 0.5
+_LONGEST_VERSION: Final = 100
 
 
 def load_live(live: LiveContext, *, more: Iterable[tuple[ApiObject, Location]] = ()) -> Snapshot:
@@ -43,12 +44,18 @@ def load_live(live: LiveContext, *, more: Iterable[tuple[ApiObject, Location]] =
     Raises
     ------
     InputError
-        Where the context cannot be used, or an object is not as its kind must be.
+        Where the context cannot be used, or an object of ``more`` is not as its kind must be.
     ClusterError
-        Where the cluster cannot be reached or does not answer.
+        Where the cluster cannot be reached or does not answer, or an object of it is not as its kind must be.
     """
     reader = LiveReader(live)
-    return build_snapshot(reader, (f"context {reader.name}",), more=more)
+    source = f"context {reader.name}"
+    try:
+        return build_snapshot(reader, (source,), more=more)
+    except SnapshotError as error:
+        if str(error.findings[0].place).startswith(f"{source}, "):
+            raise ClusterError(str(error)) from None
+        raise
 
 
 class _Version(msgspec.Struct, rename="camel"):
@@ -123,12 +130,14 @@ class LiveReader:
 
     def _server_version(self) -> str:
         try:
-            return _VERSIONS.decode(self._connection.get("/version")).git_version
+            version = _VERSIONS.decode(self._connection.get("/version")).git_version
         except (ForbiddenError, NotServedError):
             # Some proxies do not let it pass; the kubelets' versions tell as well.
             return ""
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise ClusterError(f"{self._connection.host} does not answer as an API server does: {error}") from None
+        # It is shown as it is; what is no version is none.
+        return version if version.isprintable() and len(version) <= _LONGEST_VERSION else ""
 
     def _objects(self, served: Served, listing: Future[Objects]) -> Iterator[tuple[ApiObject, Location]]:
         try:

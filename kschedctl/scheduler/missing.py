@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,13 +10,17 @@ from kschedctl.admission.priority import priority_class
 from kschedctl.api.classes import RuntimeClass
 from kschedctl.api.core import Namespace
 from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod, PodAffinityTerm, PodSpec
+from kschedctl.api.pod import Pod
 from kschedctl.api.storage import StorageClass
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.api.workload import ReplicaSet, ReplicationController, StatefulSet
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.errors import ClusterError
 from kschedctl.findings.finding import Finding, ObjectRef, Severity
+from kschedctl.scheduler.bearing import bears_on, names_namespaces, others_name_namespaces
 
+#: What the answer for a claim depends on.
+CLAIM_KINDS: Final = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSIDriver", "CSIStorageCapacity")
 _CONTROLLERS: dict[str, type[ApiObject]] = {
     "ReplicaSet": ReplicaSet,
     "StatefulSet": StatefulSet,
@@ -54,7 +58,7 @@ def _missing(kind: str, needed_for: str, effect: str) -> Missing:
     return Missing(needed_for, object=ObjectRef(kind), rule="Missing", severity=Severity.WARNING, effect=effect)
 
 
-def find_missing(cluster: Cluster, pod: Pod) -> tuple[Missing, ...]:
+def find_missing(cluster: Cluster, pod: Pod, *, preempts: bool = True) -> tuple[Missing, ...]:
     """Everything that is missing for the answer for a pod.
 
     Parameters
@@ -63,14 +67,13 @@ def find_missing(cluster: Cluster, pod: Pod) -> tuple[Missing, ...]:
         The cluster.
     pod : Pod
         The pod to place, defaulted but not admitted.
+    preempts : bool
+        Whether it is looked for pods that could give way to it.
     """
-    return (
-        *not_read(cluster),
-        *_counted(cluster),
-        *_classes(cluster, pod),
-        *_claims(cluster, pod),
-        *_groups(cluster, pod),
-    )
+    is_new = (pod.metadata.namespace, pod.metadata.name) not in cluster.pods.index
+    kinds = [kind for kind in cluster.not_listed if bears_on(kind, cluster, pod, is_new=is_new, preempts=preempts)]
+    found = (*_counted(cluster), *_classes(cluster, pod), *_claims(cluster, pod), *_groups(cluster, pod))
+    return (*not_read(cluster), *not_listed(cluster, kinds), *_listed(cluster, found))
 
 
 #: What becomes of an answer without something that was not read.
@@ -80,6 +83,45 @@ NOT_COUNTED: Final = "what it holds does not count"
 def not_read(cluster: Cluster) -> tuple[Missing, ...]:
     """What looks like part of the cluster and was not read: any answer may depend on it."""
     return tuple(_missing(lack.kind, lack.what, NOT_COUNTED) for lack in cluster.unread)
+
+
+def missing_for_any(cluster: Cluster) -> tuple[Missing, ...]:
+    """What may not be listed and bears on the answer for one of the cluster's own pods."""
+    pods = [each.pod for each in cluster.pods.classes]
+    kinds = [
+        kind
+        for kind in cluster.not_listed
+        if any(bears_on(kind, cluster, pod, is_new=False, preempts=True) for pod in pods)
+    ]
+    return tuple(not_listed(cluster, kinds))
+
+
+def not_listed(cluster: Cluster, kinds: Container[str]) -> Iterator[Missing]:
+    """The kinds that may not be listed, of those that matter."""
+    for kind, sentence in cluster.not_listed.items():
+        if kind in kinds:
+            what, _, effect = sentence.partition(": ")
+            yield _missing(kind, what, effect)
+
+
+def require_listed(cluster: Cluster, kind: str) -> None:
+    """Insist on a kind that the question itself is about.
+
+    Raises
+    ------
+    ClusterError
+        Where it may not be listed: nothing that is said of its objects would be true.
+    """
+    if kind in cluster.not_listed:
+        what = cluster.not_listed[kind].partition(": ")[0]
+        plural = what.partition(" ")[0]
+        hint = f"the right to list them in all namespaces is needed: kubectl auth can-i list {plural} -A"
+        raise ClusterError(f"{what}, and the question is about them\n  {hint}")
+
+
+def _listed(cluster: Cluster, found: Iterable[Missing]) -> Iterator[Missing]:
+    """What is missing although it could have been listed: of the rest the reason is told."""
+    return (each for each in found if each.kind not in cluster.not_listed)
 
 
 def _has(cluster: Cluster, kind: type[ApiObject]) -> bool:
@@ -120,10 +162,10 @@ def _claims(cluster: Cluster, pod: Pod) -> Iterator[Missing]:
         )
         return
     claims = (cluster.get(PersistentVolumeClaim, name, pod.metadata.namespace) for name in names)
-    yield from missing_for_claims(cluster, [claim for claim in claims if claim is not None])
+    yield from _volumes(cluster, [claim for claim in claims if claim is not None])
 
 
-def missing_for_claims(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]) -> Iterator[Missing]:
+def missing_for_claims(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]) -> tuple[Missing, ...]:
     """Everything that is missing for the answer for some claims.
 
     Parameters
@@ -133,6 +175,10 @@ def missing_for_claims(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]
     claims : sequence of PersistentVolumeClaim
         Claims of the cluster.
     """
+    return (*not_listed(cluster, CLAIM_KINDS), *_listed(cluster, _volumes(cluster, claims)))
+
+
+def _volumes(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]) -> Iterator[Missing]:
     bound = [claim.name for claim in claims if claim.spec.volume_name]
     if bound and not _has(cluster, PersistentVolume):
         yield _missing(
@@ -152,14 +198,13 @@ def missing_for_claims(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]
 def _groups(cluster: Cluster, pod: Pod) -> Iterator[Missing]:
     """What groups pods: namespaces by their labels, and the controllers that default spreading goes by."""
     if not _has(cluster, Namespace):
-        if any(_by_namespace_labels(term) for term in _terms(pod.spec)):
+        if names_namespaces(pod.spec):
             yield _missing(
                 "Namespace",
                 "the pod's affinity selects namespaces by label and the snapshot has no namespaces",
                 "such terms find no pods",
             )
-        others = (term for pod_class in cluster.pods.classes for term in _terms(pod_class.pod.spec))
-        if pod.metadata.namespace and any(_by_namespace_labels(term) for term in others):
+        if others_name_namespaces(cluster, pod):
             yield _missing(
                 "Namespace",
                 "pods select namespaces by label in their affinity and the snapshot has no namespaces",
@@ -173,20 +218,3 @@ def _groups(cluster: Cluster, pod: Pod) -> Iterator[Missing]:
             f"the pod belongs to {owner.kind} {owner.name} and the snapshot has no {owner.kind}s",
             "default spreading goes by its Services alone, so scores can differ",
         )
-
-
-def _terms(spec: PodSpec) -> Iterable[PodAffinityTerm]:
-    affinity = spec.affinity
-    if affinity is None:
-        return
-    for terms in (affinity.pod_affinity, affinity.pod_anti_affinity):
-        if terms is not None:
-            yield from terms.required_during_scheduling_ignored_during_execution
-            for weighted in terms.preferred_during_scheduling_ignored_during_execution:
-                yield weighted.pod_affinity_term
-
-
-def _by_namespace_labels(term: PodAffinityTerm) -> bool:
-    # An empty selector means all namespaces, whatever their labels.
-    selector = term.namespace_selector
-    return selector is not None and bool(selector.match_labels or selector.match_expressions)

@@ -105,6 +105,7 @@ def build_snapshot(
     summary = reader.summary
     builder.warnings.extend(summary.not_listed.values())
     builder.unread.extend(summary.unread())
+    builder.not_listed.update(summary.not_listed)
     return Snapshot(
         cluster=builder.build(server_version=summary.git_version, taken_at=taken_at(summary)),
         paths=paths,

@@ -17,9 +17,11 @@ from pathlib import Path
 
 import pytest
 
+import kschedctl
 from kschedctl.errors import ClusterError
 from kschedctl.live.limits import Limits
 from kschedctl.live.reader import LiveReader, load_live
+from kschedctl.releases.choice import ChosenBy
 from tests.live.hostile_server import Talk, talking
 from tests.live.plain_server import discovery, page
 
@@ -43,6 +45,7 @@ def only(path: str, answer: Callable[[Talk], None]) -> Callable[[Talk], None]:
     return lambda talk: answer(talk) if talk.path == path else talk.usual()
 
 
+FEW = {"items": [{"metadata": {"name": "a"}, "status": {"allocatable": {"cpu": "few"}}}]}
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 DEEP = b'{"items": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
 DEEP_OBJECT = b'{"items": [{"metadata": {"labels": ' + b'{"a":' * 100_000 + b"1" + b"}" * 100_000 + b"}}]}"
@@ -51,6 +54,7 @@ DEEP_OBJECT = b'{"items": [{"metadata": {"labels": ' + b'{"a":' * 100_000 + b"1"
 @pytest.mark.parametrize(
     ("path", "answer", "problem"),
     [
+        ("/version", lambda talk: talk.answer({"gitVersion": 7}), "does not answer as an API server does"),
         ("/version", lambda talk: talk.answer({}, 410), "/version answers with status 410"),
         ("/api", lambda talk: talk.answer({}, 410), "/api answers with status 410"),
         (NODES, lambda talk: talk.answer({"message": "old\x1b[2J"}, 410), "/nodes answers with status 410: old [2J"),
@@ -64,6 +68,7 @@ DEEP_OBJECT = b'{"items": [{"metadata": {"labels": ' + b'{"a":' * 100_000 + b"1"
         (NODES, lambda talk: talk.answer({"items": ["x"]}), "context here, nodes, document 1, item 1"),
         (NODES, lambda talk: talk.answer({"metadata": {"continue": 7}}), "/nodes does not answer with a list"),
         (NODES, lambda talk: talk.answer({"metadata": {"remainingItemCount": 10**30}}), "does not answer with a list"),
+        (NODES, lambda talk: talk.answer(FEW), "context here, nodes, document 1, item 1 (Node a): status.allocatable"),
         (NODES, lambda talk: talk.answer(b"\xff"), "/nodes does not answer with a list"),
         (NODES, lambda talk: talk.answer(b""), "/nodes does not answer with a list"),
         (NODES, lambda talk: talk.answer({}, 302, Location="http://elsewhere/"), "/nodes answers with status 302"),
@@ -73,6 +78,7 @@ DEEP_OBJECT = b'{"items": [{"metadata": {"labels": ' + b'{"a":' * 100_000 + b"1"
         (NODES, lambda talk: talk.send(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"), "/nodes has not answered"),
     ],
     ids=[
+        "number as version",
         "version gone",
         "discovery gone",
         "every list gone",
@@ -86,6 +92,7 @@ DEEP_OBJECT = b'{"items": [{"metadata": {"labels": ' + b'{"a":' * 100_000 + b"1"
         "item no object",
         "number as token",
         "large number",
+        "no quantity",
         "no UTF-8",
         "empty",
         "elsewhere",
@@ -260,6 +267,24 @@ def test_terminal_hears_of_a_server_that_is_silent(tmp_path: Path) -> None:
     assert "asking here" in shown
     assert "asking here: 2 of 3 kinds, no answer for 2 s" in shown
     assert "/api/v1/pods has not answered within 4 s" in shown
+
+
+@pytest.mark.parametrize("version", ["banana", "v9" * 10_000, "", "v1." + "9" * 5000], ids=lambda text: text[:8])
+def test_version_that_nobody_knows(tmp_path: Path, version: str) -> None:
+    """Whatever a server and its kubelets say, it is no version."""
+
+    def handle(talk: Talk) -> None:
+        node = {"metadata": {"name": "a"}, "status": {"nodeInfo": {"kubeletVersion": version}}}
+        match talk.path:
+            case "/version":
+                talk.answer({"gitVersion": version})
+            case path if path == NODES:
+                talk.answer({"items": [node]})
+            case _:
+                talk.usual()
+
+    with talking(handle, tmp_path) as (live, _):
+        assert kschedctl.load(live=live).release_choice.chosen_by is ChosenBy.DEFAULT
 
 
 def test_kinds_that_nobody_knows_are_passed_over(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from kschedctl.report.diff.text import DiffView, document, summary
 from kschedctl.report.document import Document
 from kschedctl.report.envelope import Compound
 from kschedctl.report.render.form import Outcome, Reply
+from kschedctl.scheduler.missing import require_listed
 from kschedctl.scheduler.pending import queue_order
 from kschedctl.snapshot.load import Snapshot
 
@@ -90,6 +91,9 @@ class DiffReply(Reply):
         before, after = self._sides
         which = self._which
         names, _ = which.arguments()
+        if names or not which.named:
+            for side in (before, after):
+                require_listed(side.cluster.cluster, "Pod")
         asked = {**after.given, **before.given, **{_key(one): one for one in map(self._named, names)}}
         if not which.named:
             for side in (before, after):

@@ -70,7 +70,7 @@ class Side:
         if admitted.pod.spec.scheduler_name not in cluster.configuration.profiles:
             return SideAnswer(None, node_name)
         decision = cluster.decide(admitted.pod)
-        self.missing |= dict.fromkeys(cluster.missing(pod))
+        self.missing |= dict.fromkeys(cluster.missing(pod, decision))
         self.not_modelled |= dict.fromkeys(decision.not_modelled)
         return SideAnswer(decision, node_name)
 

@@ -14,6 +14,7 @@ from kschedctl.report.envelope import Answer
 from kschedctl.report.preempt.data import Threat
 from kschedctl.report.preempt.threat import threat_answer, threat_document
 from kschedctl.report.render.form import Outcome, Reply
+from kschedctl.scheduler.missing import missing_for_any, require_listed
 
 
 class ThreatReply(Reply):
@@ -57,6 +58,7 @@ class ThreatReply(Reply):
 
     @cached_property
     def _asked(self) -> Asked:
+        require_listed(self._cluster.cluster, "Pod")
         return self._which.named_pod(self._cluster.pods, self._victim)
 
     @cached_property
@@ -64,5 +66,5 @@ class ThreatReply(Reply):
         cluster, asked = self._cluster, self._asked
         found = cluster.threat(asked.pod.key)
         victim = cluster.find(asked.pod)
-        rests_on = provenance(cluster, pod=asked.pod)
+        rests_on = provenance(cluster, missing_for_any(cluster.cluster), pod=asked.pod)
         return threat_answer(found, victim, rests_on, cluster.cluster, node_name=cluster.node_name(victim))

@@ -13,6 +13,7 @@ from kschedctl.report.render.form import Outcome, Reply
 from kschedctl.report.verify.answer import verification_data
 from kschedctl.report.verify.data import VerificationData
 from kschedctl.report.verify.text import document
+from kschedctl.scheduler.missing import missing_for_any
 
 
 class VerifyReply(Reply):
@@ -42,4 +43,5 @@ class VerifyReply(Reply):
     @cached_property
     def _found(self) -> VerificationData:
         cluster = self._chosen.load()
-        return verification_data(cluster.verify(), cluster.cluster, provenance(cluster))
+        rests_on = provenance(cluster, missing_for_any(cluster.cluster))
+        return verification_data(cluster.verify(), cluster.cluster, rests_on)

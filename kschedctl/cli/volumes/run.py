@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Final
 
 from kschedctl.api.pod import Pod
 from kschedctl.api.selectors import SelectorError
@@ -20,10 +19,8 @@ from kschedctl.report.render.form import Outcome, Reply
 from kschedctl.report.volumes.answer import claim_answer, pod_answer
 from kschedctl.report.volumes.data import ClaimVolumes, PodVolumes, VolumesList
 from kschedctl.report.volumes.text import VolumesView, claim_document, list_document, pod_document
-from kschedctl.scheduler.missing import missing_for_claims
+from kschedctl.scheduler.missing import CLAIM_KINDS, missing_for_claims
 from kschedctl.volumeview.overview import VolumeOverview
-
-_VOLUME_KINDS: Final = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass")
 
 
 class VolumesReply(Reply):
@@ -81,9 +78,9 @@ class VolumesReply(Reply):
         try:
             if isinstance(subject, Pod):
                 pod = cluster.find(subject, where=asked.where)
-                missing = tuple(lack for lack in cluster.missing(pod) if lack.kind in _VOLUME_KINDS)
+                missing = tuple(lack for lack in cluster.missing(pod) if lack.kind in CLAIM_KINDS)
                 return pod_answer(overview.pod(pod), cluster.cluster, provenance(cluster, missing))
-            rests_on = provenance(cluster, tuple(missing_for_claims(cluster.cluster, (subject,))))
+            rests_on = provenance(cluster, missing_for_claims(cluster.cluster, (subject,)))
             nodes = overview.on_nodes(subject) if self._which.named else None
             return claim_answer(overview.claim(subject), nodes, cluster.cluster, rests_on)
         except SelectorError as error:

@@ -16,6 +16,7 @@ from kschedctl.cli.shell import command_line
 from kschedctl.errors import InputError
 from kschedctl.face import SchedulingCluster
 from kschedctl.findings.finding import Where
+from kschedctl.scheduler.missing import require_listed
 from kschedctl.snapshot.pod_choice import is_manifest
 
 _CLAIM_PREFIXES: Final = ("pvc/", "persistentvolumeclaim/", "persistentvolumeclaims/")
@@ -84,6 +85,7 @@ class SubjectSelection:
         return cluster, subjects if self.named else self._selected(cluster)
 
     def _selected(self, cluster: SchedulingCluster) -> list[Subject]:
+        require_listed(cluster.cluster, "PersistentVolumeClaim")
         scope, selector = self.scope, self.options.selector
         claims = in_scope(cluster.cluster.list(PersistentVolumeClaim), scope, selector)
         if not claims:
@@ -104,6 +106,7 @@ def _named(cluster: SchedulingCluster, text: str, scope: Scope) -> Subject:
     """The claim or pod that an argument names; where there are both, the claim."""
     of_claims = text.startswith(_CLAIM_PREFIXES)
     if not text.startswith(POD_PREFIXES):
+        require_listed(cluster.cluster, "PersistentVolumeClaim")
         name, namespace = scope.split(text, "claim", _FORMS, _CLAIM_PREFIXES)
         claims = [c for c in cluster.cluster.list(PersistentVolumeClaim) if c.name == name]
         claims = [claim for claim in claims if namespace in (None, claim.namespace)]
@@ -113,8 +116,11 @@ def _named(cluster: SchedulingCluster, text: str, scope: Scope) -> Subject:
             names = ", ".join(f"{claim.namespace}/{claim.name}" for claim in claims)
             raise InputError(f"the snapshot has {len(claims)} claims of the name {name}", hint=f"name one: {names}")
         pods = [key for key in cluster.pods.index if key[1] == name and namespace in (None, key[0])]
+        if not of_claims and not pods:
+            require_listed(cluster.cluster, "Pod")
         if of_claims or not pods:
             raise _no_such_claim(cluster, name, namespace or "")
+    require_listed(cluster.cluster, "Pod")
     asked = named_pod(cluster.pods, text, scope)
     return Subject(asked.pod, asked.arguments)
 

@@ -1,0 +1,82 @@
+"""Which kinds of objects the answer for a pod depends on: what may not be listed matters only there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kschedctl.api.pod import Pod, PodAffinityTerm, PodSpec
+from kschedctl.api.volume import Volume
+from kschedctl.cluster.cluster import Cluster
+
+
+def bears_on(kind: str, cluster: Cluster, pod: Pod, *, is_new: bool, preempts: bool) -> bool:
+    """Whether objects of a kind could change the answer for a pod.
+
+    Parameters
+    ----------
+    kind : str
+        The kind.
+    cluster : Cluster
+        The cluster, which may not have them.
+    pod : Pod
+        The pod.
+    is_new : bool
+        Whether it goes through admission.
+    preempts : bool
+        Whether others may have to give way to it.
+    """
+    spec = pod.spec
+    match kind:
+        case "Node" | "Pod":
+            return True
+        case "Namespace":
+            return names_namespaces(spec) or others_name_namespaces(cluster, pod)
+        case "Service":
+            return not spec.topology_spread_constraints and bool(pod.metadata.labels)
+        case "ReplicationController" | "ReplicaSet" | "StatefulSet":
+            owner = pod.metadata.controller
+            return not spec.topology_spread_constraints and owner is not None and owner.kind == kind
+        case "PersistentVolumeClaim" | "PersistentVolume" | "StorageClass" | "CSIDriver" | "CSIStorageCapacity":
+            return any(v.persistent_volume_claim is not None or v.ephemeral is not None for v in spec.volumes)
+        case "CSINode" | "VolumeAttachment":
+            # A volume of which nothing but the name is read is not attached.
+            return any(volume != Volume(name=volume.name) for volume in spec.volumes)
+        case "ResourceClaim" | "ResourceSlice" | "DeviceClass":
+            return bool(spec.resource_claims)
+        case "PodDisruptionBudget":
+            return preempts
+        case "PriorityClass":
+            return is_new and spec.priority is None
+        case "RuntimeClass":
+            return is_new and bool(spec.runtime_class_name)
+        case "LimitRange" | "ResourceQuota":
+            return is_new
+    # The others are only read where a command names one.
+    return False
+
+
+def names_namespaces(spec: PodSpec) -> bool:
+    """Whether a pod's affinity selects namespaces by their labels."""
+    return any(_by_namespace_labels(term) for term in _terms(spec))
+
+
+def others_name_namespaces(cluster: Cluster, pod: Pod) -> bool:
+    """Whether the affinity of another pod, by their labels, may mean the namespace of this one."""
+    return bool(pod.metadata.namespace) and any(names_namespaces(each.pod.spec) for each in cluster.pods.classes)
+
+
+def _terms(spec: PodSpec) -> Iterable[PodAffinityTerm]:
+    affinity = spec.affinity
+    if affinity is None:
+        return
+    for terms in (affinity.pod_affinity, affinity.pod_anti_affinity):
+        if terms is not None:
+            yield from terms.required_during_scheduling_ignored_during_execution
+            for weighted in terms.preferred_during_scheduling_ignored_during_execution:
+                yield weighted.pod_affinity_term
+
+
+def _by_namespace_labels(term: PodAffinityTerm) -> bool:
+    # An empty selector means all namespaces, whatever their labels.
+    selector = term.namespace_selector
+    return selector is not None and bool(selector.match_labels or selector.match_expressions)

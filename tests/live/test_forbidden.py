@@ -1,0 +1,155 @@
+"""What a user may not list is named, and no answer that depends on it passes for a whole one."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kschedctl
+from kschedctl.errors import ClusterError
+from tests.live.plain_server import discovery, serving
+
+SPEC = {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}]}
+VOLUMES = [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]
+STORED = {"priority": 0, "schedulerName": "default-scheduler"}
+
+
+def named(name: str, **fields: Any) -> dict[str, Any]:
+    return {"metadata": {"name": name, "namespace": "default"}, **fields}
+
+
+OBJECTS: dict[str, list[dict[str, Any]]] = {
+    "nodes": [{"metadata": {"name": "n"}, "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "10"}}}],
+    "pods": [
+        named("waits", spec={**SPEC, **STORED}),
+        named("claims", spec={**SPEC, **STORED, "volumes": VOLUMES}),
+        named("large", spec={**STORED, "containers": [{"name": "c", "resources": {"requests": {"cpu": "64"}}}]}),
+    ],
+    "persistentvolumeclaims": [named("data", spec={"volumeName": "pv"}, status={"phase": "Bound"})],
+    "persistentvolumes": [{"metadata": {"name": "pv"}, "spec": {"claimRef": {"name": "data", "namespace": "default"}}}],
+    "namespaces": [{"metadata": {"name": "default"}}],
+    "services": [],
+    "limitranges": [],
+}
+KINDS = {
+    "nodes": "Node",
+    "pods": "Pod",
+    "persistentvolumeclaims": "PersistentVolumeClaim",
+    "persistentvolumes": "PersistentVolume",
+    "namespaces": "Namespace",
+    "services": "Service",
+    "limitranges": "LimitRange",
+}
+
+
+def answer(*forbidden: str) -> Any:
+    """A server where a user may list everything else."""
+
+    def of(path: str, _: dict[str, str]) -> tuple[int, Any]:
+        plural = path.rpartition("/")[2]
+        if path == "/api":
+            return 200, discovery([("", [("v1", list(KINDS.items()))])])
+        if path == "/apis":
+            budgets = ("policy", [("v1", [("poddisruptionbudgets", "PodDisruptionBudget")])])
+            jobs = ("batch", [("v1", [("jobs", "Job")])])
+            return 200, discovery([budgets, jobs])
+        if plural in forbidden:
+            return 403, {"message": f"{plural} is forbidden"}
+        return (200, {"items": OBJECTS[plural]}) if plural in OBJECTS else (0, None)
+
+    return of
+
+
+def run(folder: Path, forbidden: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A command as somebody who may not list some kinds."""
+    (folder / "pod.yaml").write_text(json.dumps({"apiVersion": "v1", "kind": "Pod", **named("new", spec=SPEC)}))
+    script = "import sys; sys.argv[0] = 'kschedctl'; from kschedctl.cli.main import run; run()"
+    environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": ":".join(sys.path), "COLUMNS": "500"}
+    with serving(answer(*forbidden.split()), folder) as (live, _):
+        command = [sys.executable, "-c", script, *arguments, "--kubeconfig", live.kubeconfig]
+        return subprocess.run(command, capture_output=True, text=True, check=False, env=environment, cwd=folder)
+
+
+PODS = "pods may not be listed by this user"
+
+
+@pytest.mark.parametrize(
+    ("forbidden", "command"),
+    [
+        ("pods", "explain"),
+        ("pods", "explain -A"),
+        ("pods", "explain -l app=web"),
+        ("pods", "explain default/waits"),
+        ("pods", "preempt default/waits"),
+        ("pods", "preempt --victim default/waits"),
+        ("pods", "diff -A --against-version 1.34"),
+        ("pods", "diff default/waits --against-version 1.34"),
+        ("pods", "verify"),
+        ("pods", "volumes pod/waits"),
+        ("persistentvolumeclaims", "volumes"),
+        ("persistentvolumeclaims", "volumes data"),
+    ],
+)
+def test_question_about_what_may_not_be_listed(tmp_path: Path, forbidden: str, command: str) -> None:
+    done = run(tmp_path, forbidden, *command.split())
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr == (
+        f"error: {forbidden} may not be listed by this user, and the question is about them\n"
+        f"  the right to list them in all namespaces is needed: kubectl auth can-i list {forbidden} -A\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("forbidden", "command", "code", "strict"),
+    [
+        ("pods", "explain -f pod.yaml", 0, 3),
+        ("pods", "diff -f pod.yaml --against-version 1.34", 1, 3),
+        ("limitranges", "explain -f pod.yaml", 0, 3),
+        ("limitranges", "explain default/waits", 0, 0),
+        ("persistentvolumes", "explain default/claims", 1, 3),
+        ("persistentvolumes", "explain default/waits", 0, 0),
+        ("persistentvolumes", "verify", 0, 3),
+        ("persistentvolumes", "volumes data", 1, 3),
+        ("services", "explain default/waits", 0, 0),
+        ("namespaces", "explain default/waits", 0, 0),
+        ("jobs", "explain default/waits", 0, 0),
+        ("poddisruptionbudgets", "explain default/waits", 0, 0),
+        ("poddisruptionbudgets", "preempt default/large", 1, 3),
+        ("poddisruptionbudgets", "preempt --victim default/waits", 0, 3),
+        ("jobs", "verify", 0, 0),
+    ],
+)
+def test_answer_that_may_depend_on_it(tmp_path: Path, forbidden: str, command: str, code: int, strict: int) -> None:
+    """It is said once, as a warning or as what is missing; the exit code tells on request."""
+    done = run(tmp_path, forbidden, *command.split())
+    assert done.returncode == code, done.stderr
+    assert done.stdout.count(f"{forbidden} may not be listed by this user") == 1
+    beginning = "warning: " if strict != 3 else "not in the snapshot: "
+    assert f"{beginning}{forbidden} may not be listed by this user: " in done.stdout
+    assert run(tmp_path, forbidden, *command.split(), "--strict").returncode == (strict or code)
+
+
+def test_data_say_what_is_missing(tmp_path: Path) -> None:
+    done = run(tmp_path, "pods", "explain", "-f", "pod.yaml", "-o", "json")
+    data = json.loads(done.stdout)
+    assert data["warnings"] == []
+    assert [(lack["kind"], lack["neededFor"]) for lack in data["missing"]] == [("Pod", PODS)]
+
+
+def test_captured_snapshot_remembers(tmp_path: Path) -> None:
+    done = run(tmp_path, "pods", "snapshot", "-o", "captured")
+    assert done.returncode == 0, done.stderr
+    assert f"warning: {PODS}: all nodes count as empty" in done.stderr
+    cluster = kschedctl.load(tmp_path / "captured")
+    for ask in (cluster.verify, lambda: cluster.explain("default/waits"), lambda: cluster.threat("default/waits")):
+        with pytest.raises(ClusterError, match=PODS):
+            ask()
+
+
+def test_everything_allowed_is_complete(tmp_path: Path) -> None:
+    assert run(tmp_path, "", "explain", "default/waits", "--strict").returncode == 0
