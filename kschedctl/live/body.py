@@ -8,7 +8,8 @@ from io import BytesIO
 from typing import Any, Final
 
 from kschedctl.errors import ClusterError
-from kschedctl.live.limits import Deadline, Limits, size_text
+from kschedctl.live.limits import Deadline, Limits
+from kschedctl.snapshot.unpacking import size_text
 
 _PIECE: Final = 256 * 1024
 #: For zlib: the header tells whether it is gzip or zlib.

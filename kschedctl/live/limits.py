@@ -8,6 +8,7 @@ from threading import Event, Lock
 from typing import Final
 
 from kschedctl.errors import ClusterError
+from kschedctl.snapshot.unpacking import size_text
 
 #: How long one request may take.
 REQUEST_SECONDS: Final = 60.0
@@ -116,17 +117,3 @@ class Limits:
                 raise ClusterError(
                     f"{host} sends more than {size_text(self._max_reading)}, and nothing says when it ends"
                 )
-
-
-def size_text(n_bytes: int) -> str:
-    """A number of bytes for people.
-
-    Examples
-    --------
-    >>> size_text(1024**3), size_text(1500)
-    ('1 GiB', '1500 bytes')
-    """
-    for power, name in ((3, "GiB"), (2, "MiB"), (1, "KiB")):
-        if n_bytes and not n_bytes % 1024**power:
-            return f"{n_bytes // 1024**power} {name}"
-    return f"{n_bytes} bytes"

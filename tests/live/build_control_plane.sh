@@ -1,9 +1,13 @@
 #!/usr/bin/env bash
 # build_control_plane.sh [DIR]: builds etcd, kube-apiserver, kube-scheduler, kube-controller-manager and kubectl from
 # their Go modules into DIR (default: a cache folder) and prints DIR. Needs Go; the first run takes a quarter of an hour,
-# what is there already is left alone.
+# what is there already is left alone. KUBERNETES=1.37 builds that release instead of 1.36.
 set -euo pipefail
-kubernetes=1.36.3 etcd=3.6.16
+case ${KUBERNETES:-1.36} in
+  1.36) kubernetes=1.36.3 etcd=3.6.16 ;;
+  1.37) kubernetes=1.37.0 etcd=3.7.0 ;;
+  *) echo "no such release: KUBERNETES=$KUBERNETES (1.36 and 1.37 can be built)" >&2; exit 2 ;;
+esac
 out=${1:-${XDG_CACHE_HOME:-$HOME/.cache}/kschedctl/kubernetes-$kubernetes}
 mkdir -p "$out"
 work=$(mktemp -d)

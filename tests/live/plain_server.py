@@ -62,7 +62,11 @@ def serving(answer: Answer, folder: Path) -> Iterator[tuple[LiveContext, list[st
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
             """Tell nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, request: Any, client_address: Any) -> None:
+            """Clients that hang up are no news."""
+
+    server = Server(("127.0.0.1", 0), Handler)
     thread = Thread(target=server.serve_forever)
     thread.start()
     config = folder / "kubeconfig"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import logging
 import subprocess
 import sys
@@ -169,6 +170,26 @@ def test_user_without_rights_to_volumes_is_warned(scheduled: ControlPlane) -> No
     text = " ".join(done.stdout.split())
     assert "persistentvolumes may not be listed by this user: where the volume of a bound claim can be reached" in text
     scheduled.kubectl("delete", "clusterrolebinding,clusterrole", "reader")
+
+
+def test_user_without_rights_to_pods_is_told(scheduled: ControlPlane) -> None:
+    _grant_all_but(scheduled, "pods")
+    for question in (("explain",), ("explain", "shop/fits"), ("verify",)):
+        done = command(*question, kubeconfig=scheduled.kubeconfig_nobody)
+        assert (done.returncode, done.stdout) == (3, "")
+        assert done.stderr.startswith("error: pods may not be listed by this user, and the question is about them")
+    scheduled.kubectl("delete", "clusterrolebinding,clusterrole", "reader")
+
+
+def test_whoever_is_acted_as_has_the_rights(scheduled: ControlPlane, tmp_path: Path) -> None:
+    """An admin who acts as nobody may do nothing, and everything in the group of admins."""
+    config = json.loads(scheduled.kubeconfig.read_text())
+    for groups, code in (([], 3), (["system:masters", "others"], 0)):
+        config["users"][0]["user"] |= {"as": "nobody", "as-groups": groups}
+        (tmp_path / "config").write_text(json.dumps(config))
+        done = command("explain", "shop/fits", kubeconfig=tmp_path / "config")
+        assert done.returncode == code, done.stderr
+        assert ('User "nobody" cannot list resource "nodes"' in done.stderr) == (code == 3)
 
 
 def test_user_without_any_rights_is_an_error(scheduled: ControlPlane) -> None:
