@@ -94,6 +94,7 @@ _WORDS: Final = frozenset(
         "helpful",
         "immediate",
         "in-use",
+        "incoming",
         "is",
         "label",
         "looking",

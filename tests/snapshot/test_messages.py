@@ -25,6 +25,7 @@ def anonymous(message: str, *, type_: str = "PodScheduled", reason: str = "Unsch
     ("message", "expected"),
     [
         ("0/3 nodes are available: 1 Insufficient cpu, 2 Too many pods.",) * 2,
+        ("0/3 nodes are available: 3 No preemption victims found for incoming pod.",) * 2,
         (
             "0/3 nodes are available: 3 Insufficient acme.com/gpu. preemption: 0/3 nodes are available",
             "0/3 nodes are available: 3 Insufficient example.com/resource-1. preemption: 0/3 nodes are available",
@@ -44,7 +45,7 @@ def anonymous(message: str, *, type_: str = "PodScheduled", reason: str = "Unsch
         ("0/3 nodes are available: waiting for web-0.", "0/3 nodes are available: waiting for name-4."),
         ("what another program writes of data", ""),
     ],
-    ids=["plain", "resource", "quoted", "taint", "taint of Kubernetes", "bare", "unknown"],
+    ids=["plain", "no victims", "resource", "quoted", "taint", "taint of Kubernetes", "bare", "unknown"],
 )
 def test_messages(message: str, expected: str) -> None:
     assert anonymous(message) == [expected]
