@@ -176,10 +176,13 @@ def test_busy_server_is_asked_again(tmp_path: Path) -> None:
 )
 def test_server_that_takes_its_time(tmp_path: Path, path: str, answer: Callable[[Talk], None]) -> None:
     before = threading.active_count()
-    problem = refused(only(path, answer), tmp_path, request_seconds=0.5)
+    problem = refused(only(path, answer), tmp_path, request_seconds=2)
     assert f"{path} has not answered" in problem
-    assert "within 0.5 s" in problem
-    assert threading.active_count() <= before, "a thread is left"
+    assert "within 2 s" in problem
+    until = time.monotonic() + SOON
+    while threading.active_count() > before:
+        assert time.monotonic() < until, "a thread is left"
+        time.sleep(0.05)
 
 
 @pytest.mark.parametrize("request_seconds", [0.0, 30.0])
@@ -200,7 +203,7 @@ def test_slow_server_is_waited_for(tmp_path: Path, request_seconds: float) -> No
         (lambda _: page("a", "b", following="same"), "/nodes comes to no end: its pages bring nothing new"),
         (lambda n: page("a", "b", following=str(n)), "/nodes comes to no end: its pages bring nothing new"),
         (lambda n: page(following=str(n)), "/nodes comes to no end: its pages bring nothing new"),
-        (lambda n: page(f"n{n}", following=str(n)), "within 1 s"),
+        (lambda n: page(f"n{n}", following=str(n)), " within "),
     ],
     ids=["one token", "the same objects", "no objects", "more and more"],
 )
@@ -210,7 +213,7 @@ def test_pages_without_end(tmp_path: Path, pages: Callable[[int], object], probl
     def endless(talk: Talk) -> None:
         talk.answer(pages(next(numbers)))
 
-    assert problem in refused(only(NODES, endless), tmp_path, request_seconds=0.1 if "within" in problem else 10)
+    assert problem in refused(only(NODES, endless), tmp_path, request_seconds=0.3 if "within" in problem else 10)
 
 
 def test_some_empty_pages_are_no_problem(tmp_path: Path) -> None:
@@ -228,8 +231,10 @@ def test_reading_that_is_given_up_ends_its_threads(tmp_path: Path) -> None:
         objects = iter(LiveReader(live))
         with pytest.raises(ClusterError, match="status 500"):
             next(objects)
-        assert [thread.name for thread in threading.enumerate() if "_run" in thread.name] == []
-    assert threading.active_count() <= before + 1
+    until = time.monotonic() + SOON
+    while threading.active_count() > before:
+        assert time.monotonic() < until, "a thread is left"
+        time.sleep(0.05)
 
 
 def command(*arguments: str) -> list[str]:
@@ -249,7 +254,7 @@ def test_interrupt_ends_at_once(tmp_path: Path) -> None:
         began = time.monotonic()
         running.send_signal(signal.SIGINT)
         _, errors = running.communicate(timeout=SOON)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < SOON
     assert (running.returncode, errors) == (130, b"")
 
 
@@ -265,7 +270,7 @@ def test_terminal_hears_of_a_server_that_is_silent(tmp_path: Path) -> None:
     os.close(ours)
     assert done.returncode == 3
     assert "asking here" in shown
-    assert "asking here: 2 of 3 kinds, no answer for 2 s" in shown
+    assert "asking here: 2 of 3 kinds, no answer for " in shown
     assert "/api/v1/pods has not answered within 4 s" in shown
 
 
