@@ -30,12 +30,12 @@ class KschedctlError(Exception):
     problem : str
         What is wrong.
     hint : str
-        What to do.
+        What to do; it may have several lines.
     """
 
     def __init__(self, problem: str, *, hint: str = "") -> None:
         super().__init__(problem)
-        self._lines = (problem, f"  {hint}") if hint else (problem,)
+        self._lines = (problem, *(f"  {line}" for line in hint.splitlines()))
 
     def lines(self) -> tuple[str, ...]:
         """The text, line by line; what is quoted in a line may hold anything, a newline too."""

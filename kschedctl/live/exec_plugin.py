@@ -86,11 +86,11 @@ def run_plugin(user: Entry[UserEntry], cluster: Entry[ClusterEntry], seconds: fl
     except subprocess.TimeoutExpired:
         raise ClusterError(f"{name} has not ended within {seconds:.0f} s") from None
     except (OSError, ValueError) as error:
-        hint = f"\n  {plugin.install_hint.strip()}" if plugin.install_hint else ""
-        raise ClusterError(f"{name} cannot be run: {getattr(error, 'strerror', None) or error}{hint}") from None
+        problem = f"{name} cannot be run: {getattr(error, 'strerror', None) or error}"
+        raise ClusterError(problem, hint=plugin.install_hint.strip()) from None
     if done.returncode:
         said = (done.stderr or b"").decode(errors="replace").strip().splitlines()[-_MOST_LINES:]
-        raise ClusterError("\n  ".join([f"{name} failed with exit code {done.returncode}", *said]))
+        raise ClusterError(f"{name} failed with exit code {done.returncode}", hint="\n".join(said))
     return _credentials(done.stdout, plugin, name)
 
 

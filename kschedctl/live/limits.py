@@ -63,7 +63,7 @@ class Deadline:
         what : str
             The beginning of a sentence that names how long it took.
         """
-        return ClusterError(f"{what} within {self.seconds or 0:g} s\n  {_MORE_TIME}")
+        return ClusterError(f"{what} within {self.seconds or 0:g} s", hint=_MORE_TIME)
 
 
 class Limits:

@@ -53,7 +53,7 @@ def refusal(status: int, body: bytes, host: str, path: str, context: str) -> Clu
         said = ""
     if status == 401:
         hint = "log in again, or check the user of the context with: kubectl auth whoami"
-        return ClusterError(f"{host} does not accept the credentials of context {context}\n  {hint}")
+        return ClusterError(f"{host} does not accept the credentials of context {context}", hint=hint)
     if status == 403:
         return ForbiddenError(said or f"{path} is forbidden")
     text = f"{host}{path} answers with status {status}" + (f": {said}" if said else "")

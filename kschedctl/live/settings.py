@@ -158,7 +158,7 @@ def _in_cluster(live: LiveContext, configuration: Any) -> ClientSettings:
         load_incluster_config(client_configuration=configuration)
     except (ConfigException, OSError, UnicodeDecodeError):
         raise ClusterError(
-            f"no cluster is configured: there is neither $KUBECONFIG nor {DEFAULT_FILE}\n  {_GIVE_SNAPSHOT}, "
-            "or name a kubeconfig with --kubeconfig"
+            f"no cluster is configured: there is neither $KUBECONFIG nor {DEFAULT_FILE}",
+            hint=f"{_GIVE_SNAPSHOT}, or name a kubeconfig with --kubeconfig",
         ) from None
     return ClientSettings(IN_CLUSTER, configuration)

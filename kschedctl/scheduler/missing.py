@@ -116,7 +116,7 @@ def require_listed(cluster: Cluster, kind: str) -> None:
         what = cluster.not_listed[kind].partition(": ")[0]
         plural = what.partition(" ")[0]
         hint = f"the right to list them in all namespaces is needed: kubectl auth can-i list {plural} -A"
-        raise ClusterError(f"{what}, and the question is about them\n  {hint}")
+        raise ClusterError(f"{what}, and the question is about them", hint=hint)
 
 
 def _listed(cluster: Cluster, found: Iterable[Missing]) -> Iterator[Missing]:
