@@ -83,11 +83,7 @@ def admit(pod: Pod, cluster: Cluster, *, release: Release, where: Where = "") ->
     """
     # Merging into spread constraints has a gate of its own; it is on in all releases that are modelled.
     spread = release.enabled("MatchLabelKeysInPodTopologySpread")
-    rules = RequestRules(
-        pod_level=release.enabled("PodLevelResources"),
-        status=release.enabled("InPlacePodVerticalScaling"),
-        pod_level_status=release.enabled("InPlacePodLevelResourcesVerticalScaling"),
-    )
+    rules = RequestRules.of(release)
     steps: tuple[tuple[str, _Step], ...] = (
         (DEFAULTS, lambda pod: (default_pod(pod), ())),
         ("LimitRanger", lambda pod: (default_limits(pod, cluster), ())),

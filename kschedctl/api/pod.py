@@ -34,6 +34,10 @@ class ContainerRestartRule(ApiStruct, frozen=True):
     action: str = ""
 
 
+class VolumeMount(ApiStruct, frozen=True):
+    bind_mount_options: tuple[str, ...] = ()
+
+
 class Container(ApiStruct, frozen=True):
     name: str = ""
     image: str = ""
@@ -41,6 +45,7 @@ class Container(ApiStruct, frozen=True):
     ports: tuple[ContainerPort, ...] = ()
     restart_policy: str = ""
     restart_policy_rules: tuple[ContainerRestartRule, ...] = ()
+    volume_mounts: tuple[VolumeMount, ...] = ()
 
 
 class Toleration(ApiStruct, frozen=True):

@@ -6,7 +6,7 @@ KEP-2837 pod-level resources) and of the scheduler's ``framework.Resource``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -17,6 +17,7 @@ from kschedctl.api.core import ResourceList
 from kschedctl.api.names import extended_resource_problems
 from kschedctl.api.pod import Container, ContainerStatus, Pod, PodSpec, ResourceRequirements
 from kschedctl.api.quantity import NANO, QuantityError, milli_value, parse_quantity, value
+from kschedctl.releases.release import Release
 
 CPU: Final = "cpu"
 MEMORY: Final = "memory"
@@ -34,7 +35,7 @@ Nanos = dict[str, int]
 
 @dataclass(frozen=True, slots=True)
 class RequestRules:
-    """Which feature gates shape the request of a pod.
+    """What shapes the request of a pod: feature gates, and how a release counts a resize that is under way.
 
     Attributes
     ----------
@@ -44,11 +45,25 @@ class RequestRules:
         InPlacePodVerticalScaling: what the kubelet reports for containers counts for pods on nodes.
     pod_level_status : bool
         InPlacePodLevelResourcesVerticalScaling: likewise for ``spec.resources``.
+    totals : bool
+        Whether what is wanted, allocated and actuated is summed over the pod before the largest of each resource is
+        taken; else the largest is taken per container.
     """
 
     pod_level: bool = True
     status: bool = True
     pod_level_status: bool = True
+    totals: bool = False
+
+    @classmethod
+    def of(cls, release: Release) -> RequestRules:
+        """The rules of a release."""
+        return cls(
+            pod_level=release.enabled("PodLevelResources"),
+            status=release.enabled("InPlacePodVerticalScaling"),
+            pod_level_status=release.enabled("InPlacePodLevelResourcesVerticalScaling"),
+            totals=release.resizes_count_in_totals,
+        )
 
 
 @lru_cache(maxsize=4096)
@@ -121,8 +136,12 @@ def pod_requests(pod: Pod, rules: RequestRules, *, non_missing: Mapping[str, int
         effective = None
         if rules.pod_level_status and rules.status and status is not None:
             effective = _effective(pod, pod_level, status.requests, pod.status.allocated_resources, "status.resources")
-        for name in pod_level:
-            requests[name] = pod_level[name] if effective is None else effective.get(name, 0)
+        if effective is None:
+            requests |= pod_level
+        elif rules.totals:
+            requests |= {name: amount for name, amount in effective.items() if is_pod_level_resource(name)}
+        else:
+            requests |= {name: effective.get(name, 0) for name in pod_level}
     _add(requests, parse_resources(pod.spec.overhead, "spec.overhead"))
     return requests
 
@@ -169,35 +188,83 @@ def scoring_requests(pod: Pod, rules: RequestRules) -> Nanos:
 
 def container_requests(pod: Pod, rules: RequestRules, *, non_missing: Mapping[str, int] | None = None) -> Nanos:
     """What the containers of a pod ask for together, in nano-units: the larger of running and initializing."""
-    statuses: dict[str, ContainerStatus] = {}
-    if rules.status:
-        reported = (*pod.status.container_statuses, *pod.status.init_container_statuses)
-        statuses = {status.name: status for status in reported if status.resources is not None}
+    if rules.status and rules.totals:
+        return _largest_total(pod, non_missing or {}, pod_level_status=rules.pod_level_status)
+    ordinary = {container.name for container in pod.spec.init_containers if container.restart_policy != "Always"}
+    statuses = {name: status for name, status in _statuses(pod).items() if rules.status and name not in ordinary}
 
     def requests_of(container: Container, path: str) -> Nanos:
-        out = parse_resources(container.resources.requests, f"{path}.resources.requests")
+        out = _spec_requests(container, path)
         status = statuses.get(container.name)
         if status is not None and status.resources is not None:
             out = _effective(pod, out, status.resources.requests, status.allocated_resources, "status")
-        for name, amount in (non_missing or {}).items():
-            out.setdefault(name, amount)
         return out
 
+    return _summed(pod, requests_of, non_missing or {})
+
+
+def _largest_total(pod: Pod, non_missing: Mapping[str, int], *, pod_level_status: bool) -> Nanos:
+    """The largest of what is wanted, allocated and actuated, each summed over the pod. The infeasible is not wanted.
+
+    Where the kubelet reports the pod as a whole, that stands for what is allocated and actuated.
+    """
+    statuses = _statuses(pod)
+    infeasible = _resize_is_infeasible(pod)
+
+    def allocated(container: Container, path: str) -> Nanos:
+        status = statuses.get(container.name)
+        if status is not None and status.allocated_resources:
+            return parse_resources(status.allocated_resources, "status.allocatedResources")
+        return {} if infeasible else _spec_requests(container, path)
+
+    def actuated(container: Container, path: str) -> Nanos:
+        status = statuses.get(container.name)
+        if status is not None and status.resources is not None and status.resources.requests:
+            return parse_resources(status.resources.requests, "status.resources.requests")
+        return allocated(container, path)
+
+    by_container = [allocated, actuated] if infeasible else [_spec_requests, allocated, actuated]
+    as_a_whole: list[Nanos] = []
+    of_pod = pod.status.resources
+    if pod_level_status and of_pod is not None and of_pod.requests and pod.status.allocated_resources:
+        as_a_whole.append(parse_resources(pod.status.allocated_resources, "status.allocatedResources"))
+        as_a_whole.append(parse_resources(of_pod.requests, "status.resources.requests"))
+        by_container = [] if infeasible else [_spec_requests]
+    elif not statuses:
+        # Both fall back on the spec, or on nothing.
+        by_container = [allocated]
+    out: Nanos = {}
+    for requests_of in by_container:
+        _raise_to(out, _summed(pod, requests_of, non_missing))
+    for total in as_a_whole:
+        _raise_to(out, total)
+    return out
+
+
+def _statuses(pod: Pod) -> dict[str, ContainerStatus]:
+    """What the kubelet reports of each container's resources, by name."""
+    reported = (*pod.status.init_container_statuses, *pod.status.container_statuses)
+    return {status.name: status for status in reported if status.resources is not None or status.allocated_resources}
+
+
+def _spec_requests(container: Container, path: str) -> Nanos:
+    return parse_resources(container.resources.requests, f"{path}.resources.requests")
+
+
+def _summed(pod: Pod, requests_of: Callable[[Container, str], Nanos], non_missing: Mapping[str, int]) -> Nanos:
+    """Containers and sidecars together, or the peak of initializing where that is more."""
     running: Nanos = {}
     for i, container in enumerate(pod.spec.containers):
-        _add(running, requests_of(container, f"spec.containers[{i}]"))
+        _add(running, {**non_missing, **requests_of(container, f"spec.containers[{i}]")})
     sidecars: Nanos = {}
     initializing: Nanos = {}
     for i, container in enumerate(pod.spec.init_containers):
-        path = f"spec.initContainers[{i}]"
+        requests = {**non_missing, **requests_of(container, f"spec.initContainers[{i}]")}
         if container.restart_policy == "Always":
-            requests = requests_of(container, path)
             _add(running, requests)
             _add(sidecars, requests)
             _raise_to(initializing, sidecars)
         else:
-            statuses.pop(container.name, None)
-            requests = requests_of(container, path)
             _add(requests, sidecars)
             _raise_to(initializing, requests)
     _raise_to(running, initializing)

@@ -45,6 +45,7 @@ class CSINode(ApiObject, frozen=True, kw_only=True):
 
 class CSIDriverSpec(ApiStruct, frozen=True):
     storage_capacity: bool = False
+    prevent_pod_scheduling_if_missing: bool = False
 
 
 class CSIDriver(ApiObject, frozen=True, kw_only=True):

@@ -80,6 +80,8 @@ class PodInterner:
             representative = Pod(metadata=shared, spec=_meaning_to_others(spec), status=reported)
             # Every quantity is read here once, so that a wrong one is found where its place is known.
             pod_requests(representative, RequestRules())
+            if reported is not _NOTHING_REPORTED:
+                pod_requests(representative, RequestRules(totals=True))
             self.classes.append(PodClass(representative, terminating))
         return PodRecord(
             metadata=ObjectMeta(
@@ -150,20 +152,21 @@ def _reported_resources(status: PodStatus) -> PodStatus:
     """What the kubelet reports of a pod's resources; empty where it reports nothing that counts."""
 
     def reported(statuses: tuple[ContainerStatus, ...]) -> tuple[ContainerStatus, ...]:
-        return tuple(status for status in statuses if status.resources is not None)
+        return tuple(status for status in statuses if status.resources is not None or status.allocated_resources)
 
     containers = reported(status.container_statuses)
     init_containers = reported(status.init_container_statuses)
-    if not containers and not init_containers and status.resources is None:
+    resizing = tuple(
+        replace(c, message="", last_transition_time=None) for c in status.conditions if c.type in _RESIZE_CONDITIONS
+    )
+    if not (containers or init_containers or resizing or status.resources is not None or status.allocated_resources):
         return _NOTHING_REPORTED
     return PodStatus(
         container_statuses=containers,
         init_container_statuses=init_containers,
         resources=status.resources,
         allocated_resources=status.allocated_resources,
-        conditions=tuple(
-            replace(c, message="", last_transition_time=None) for c in status.conditions if c.type in _RESIZE_CONDITIONS
-        ),
+        conditions=resizing,
     )
 
 

@@ -58,11 +58,7 @@ class Handle:
     @property
     def request_rules(self) -> RequestRules:
         """How the release counts what pods request."""
-        return RequestRules(
-            pod_level=self.release.enabled("PodLevelResources"),
-            status=self.release.enabled("InPlacePodVerticalScaling"),
-            pod_level_status=self.release.enabled("InPlacePodLevelResourcesVerticalScaling"),
-        )
+        return RequestRules.of(self.release)
 
 
 class Plugin(ABC):
@@ -88,8 +84,9 @@ class Plugin(ABC):
 
     @classmethod
     def extension_points(cls, release: Release) -> frozenset[ExtensionPoint]:
-        """Where the plugin takes part in a release: the extension points it derives from."""
-        return frozenset(point for point, base in EXTENSION_POINT_CLASSES.items() if issubclass(cls, base))
+        """Where the plugin takes part in a release: the extension points it derives from, but for absent ones."""
+        points = frozenset(point for point, base in EXTENSION_POINT_CLASSES.items() if issubclass(cls, base))
+        return frozenset(point for point in points if (cls.name, point) not in release.absent_points)
 
 
 class PreEnqueuePlugin(Plugin):

@@ -140,9 +140,10 @@ class Framework:
     def nominated_pods(self, pod: Pod) -> PodIndices:
         """The pods that must be counted on the node they are nominated to while ``pod`` is filtered.
 
-        Pending pods of this scheduler with equal or higher priority that may enter its queue: indices into
-        ``Cluster.pods``.
+        Pending pods of this scheduler with equal or higher priority, in some releases only those that may enter its
+        queue: indices into ``Cluster.pods``.
         """
+        keep_nomination = self.release.gated_pods_keep_nomination
         pods = self.cluster.pods
         candidates = np.flatnonzero((pods.nominated_row >= 0) & (pods.priority >= (pod.spec.priority or 0)))
         own = pod.metadata
@@ -152,7 +153,7 @@ class Framework:
                 for i in candidates.tolist()
                 if pods.records[i].spec.scheduler_name in self.handle.scheduler_names
                 and (pods.records[i].metadata.uid, pods.key(i)) != (own.uid, pod.key)
-                and self.run_pre_enqueue(pods.pod(i)).code is Code.SUCCESS
+                and (keep_nomination or self.run_pre_enqueue(pods.pod(i)).code is Code.SUCCESS)
             ],
             dtype=np.int64,
         )

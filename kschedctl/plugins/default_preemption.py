@@ -26,5 +26,9 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin):
         """Find the node to make room on; what came of it is kept in the cycle state."""
         found = preempt(self.handle.framework, state, pod, statuses)
         state.write(found)
-        reasons = tuple(f"preemption: {reason}" for reason in found.status.reasons)
+        said = found.status.reasons
+        if found.nominated and self.handle.release.preemption_names_node:
+            # Where chance decides, the event names any of the nodes; the answer names the first.
+            said = (found.placement(found.nominated[0]),)
+        reasons = tuple(f"preemption: {text}" for text in said)
         return PostFilterResult(Status(found.status.code, reasons), found.nominated)

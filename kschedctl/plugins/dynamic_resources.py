@@ -87,7 +87,8 @@ class DynamicResources(
         """Have no claim to deallocate. Where PreFilter did not come this far, upstream misses its state."""
         if state.read(_State) is None:
             return PostFilterResult(Status(Code.ERROR, ("not found",)))
-        return PostFilterResult(Status(Code.UNSCHEDULABLE, ("no new claims to deallocate",)))
+        reasons = () if self.handle.release.devices_give_no_reason else ("no new claims to deallocate",)
+        return PostFilterResult(Status(Code.UNSCHEDULABLE, reasons))
 
     def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
         """Score every node 0."""

@@ -1,7 +1,8 @@
 """ImageLocality: nodes that already have the pod's images score higher.
 
 Score: the sizes of the present images, each scaled by the share of nodes that have it, between 23 MiB (0) and
-1000 MiB per container (100). The scaling is done in float64 and truncated, as upstream.
+1000 MiB per container (100), from 1.37 on per container and image volume. The scaling is done in float64 and truncated,
+as upstream.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from kschedctl.framework.interface import MAX_NODE_SCORE, ScorePlugin
 
 _MIB: Final = 1024 * 1024
 _MIN_THRESHOLD: Final = 23 * _MIB
-_MAX_THRESHOLD_PER_CONTAINER: Final = 1000 * _MIB
+_MAX_THRESHOLD_PER_IMAGE: Final = 1000 * _MIB
 
 
 def normalized_image_name(name: str) -> str:
@@ -44,17 +45,20 @@ class ImageLocality(ScorePlugin):
     def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
         """Scale the bytes that need not be pulled into 0..100."""
         nodes = self.handle.cluster.nodes
-        containers = (*pod.spec.init_containers, *pod.spec.containers)
-        wanted = [container.image for container in containers]
-        if self.handle.release.image_volumes_have_locality:
+        release = self.handle.release
+        wanted = [container.image for container in (*pod.spec.init_containers, *pod.spec.containers)]
+        n_counted = len(wanted)
+        if release.image_volumes_have_locality:
             wanted += [volume.image.reference for volume in pod.spec.volumes if volume.image is not None]
+        if release.image_volumes_raise_threshold:
+            n_counted = len(wanted)
         present = np.zeros(len(nodes), dtype=np.int64)
         for image in wanted:
             found = nodes.images.get(normalized_image_name(image))
             if found is not None:
                 holders, size = found
                 present[holders] += scaled_size(size, len(holders), len(nodes))
-        most = _MAX_THRESHOLD_PER_CONTAINER * len(containers)
+        most = _MAX_THRESHOLD_PER_IMAGE * n_counted
         # Not clip: with no containers the bounds are the wrong way round, and the lower one is looked at first.
         bounded = np.where(present < _MIN_THRESHOLD, _MIN_THRESHOLD, np.minimum(present, most))
         return (MAX_NODE_SCORE * (bounded - _MIN_THRESHOLD) // (most - _MIN_THRESHOLD))[rows]

@@ -19,14 +19,17 @@ _GATE: Final = "NodeDeclaredFeatures"
 REASON: Final = "node(s) didn't match Pod's required features"
 
 
-def needed_features(pod: Pod) -> frozenset[str]:
-    """The features that a pod needs of its node."""
+def needed_features(pod: Pod, release: Release) -> frozenset[str]:
+    """The features that a pod needs of its node, as far as a release knows them."""
     needed = set()
     containers = (*pod.spec.containers, *pod.spec.init_containers)
     if any(rule.action == "RestartAllContainers" for c in containers for rule in c.restart_policy_rules):
         needed.add("RestartAllContainersOnContainerExits")
     if pod.spec.host_network and pod.spec.host_users is False:
         needed.add("UserNamespacesHostNetworkSupport")
+    mounts = (mount for container in containers for mount in container.volume_mounts)
+    if release.bind_mount_options_are_declared and any(mount.bind_mount_options for mount in mounts):
+        needed.add("VolumeBindMountOptions")
     return frozenset(needed)
 
 
@@ -64,7 +67,7 @@ class NodeDeclaredFeatures(PreFilterPlugin, FilterPlugin):
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
         """Skip pods that need nothing, and everything where the feature gate is off."""
-        needed = needed_features(pod)
+        needed = needed_features(pod, self.handle.release)
         if not needed or not self.handle.release.enabled(_GATE):
             return PreFilterResult(SKIP)
         state.write(_State(needed))

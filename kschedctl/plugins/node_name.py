@@ -1,4 +1,7 @@
-"""NodeName: a pod that names its node runs there or nowhere."""
+"""NodeName: a pod that names its node runs there or nowhere.
+
+From 1.37 on PreFilter narrows the search to that node, whether it exists or not.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import numpy as np
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
-from kschedctl.framework.interface import FilterPlugin
+from kschedctl.framework.interface import FilterPlugin, PreFilterPlugin, PreFilterResult
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Code, Reason, Rejections
 
@@ -32,11 +35,16 @@ class OtherNodeNamed(Operands, frozen=True):
         return f"spec.nodeName is {self.node_name}"
 
 
-class NodeName(FilterPlugin):
+class NodeName(PreFilterPlugin, FilterPlugin):
     """Upstream: plugins/nodename."""
 
     name = "NodeName"
     depends_on_pods = False
+
+    def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
+        """Leave the node in ``spec.nodeName`` only, where there is one."""
+        wanted = pod.spec.node_name
+        return PreFilterResult(node_names=frozenset({wanted}) if wanted else None)
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
         """Turn away all nodes but the one in ``spec.nodeName``, where there is one."""

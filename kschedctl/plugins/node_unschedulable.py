@@ -11,7 +11,7 @@ from kschedctl.api.pod import Pod
 from kschedctl.api.tolerations import NO_SCHEDULE, tolerated
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
-from kschedctl.framework.interface import FilterPlugin
+from kschedctl.framework.interface import FilterPlugin, PreFilterPlugin, PreFilterResult
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Code, Reason, Rejections
 
@@ -27,11 +27,15 @@ class Cordoned(Operands, frozen=True):
         return "the node is cordoned"
 
 
-class NodeUnschedulable(FilterPlugin):
+class NodeUnschedulable(PreFilterPlugin, FilterPlugin):
     """Upstream: plugins/nodeunschedulable."""
 
     name = "NodeUnschedulable"
     depends_on_pods = False
+
+    def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
+        """Have nothing to prepare: a PreFilter plugin for pods of another kind, whose resize is deferred."""
+        return PreFilterResult()
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
         """Turn away nodes with ``spec.unschedulable``."""

@@ -1,10 +1,12 @@
 """NodeVolumeLimits: a node takes so many volumes of a CSI driver as its CSINode says.
 
-Per driver: volumes of the pods there and attached volumes, each once, + those that the pod adds <= limit.
+Per driver: volumes of the pods there and attached volumes, each once, + those that the pod adds <= limit. Before that,
+with the gate VolumeLimitScaling, a driver that insists on it must be on the node at all.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -12,7 +14,8 @@ from typing import Final
 import numpy as np
 
 from kschedctl.api.pod import Pod
-from kschedctl.arrays import Int64Array, Mask
+from kschedctl.api.storage import CSIDriver
+from kschedctl.arrays import Int64Array, Mask, Rows
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import FilterPlugin, PreFilterPlugin, PreFilterResult
@@ -22,6 +25,7 @@ from kschedctl.volumes.attachable import Attachable, Needs, Unattachable, attach
 from kschedctl.volumes.attachments import Attachments
 
 REASON: Final = "node(s) exceed max volume count"
+REASON_NOT_INSTALLED: Final = "{driver} CSI driver is not installed on the node"
 _EXCEEDED: Final = Status(Code.UNSCHEDULABLE, (REASON,))
 
 
@@ -48,6 +52,22 @@ class TooManyVolumes(Operands, frozen=True):
     def words(self) -> str:
         """The numbers of one driver."""
         return f"{self.driver}: adds {self.added} to {self.attached} attached, the node takes {self.limit}"
+
+
+class DriverNotInstalled(Operands, frozen=True):
+    """The node has no driver for a volume of the pod.
+
+    Attributes
+    ----------
+    driver : str
+        The CSI driver.
+    """
+
+    driver: str
+
+    def words(self) -> str:
+        """Where the driver is missing."""
+        return f"the node's CSINode does not list {self.driver}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,22 +113,36 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
         return PreFilterResult() if counts_volumes(pod) else PreFilterResult(SKIP)
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        """Turn away nodes that would have more volumes of a driver than they take."""
+        """Turn away nodes without a driver that insists on it, or with more volumes of a driver than they take."""
         attachments = self._attachments
         volumes = attachable_volumes(self.handle.cluster, pod, new=True)
         level = attachments.level[nodes.rows]
         which = np.full(len(nodes), -1, dtype=np.int64)
         statuses = [_EXCEEDED]
+        operands: dict[int, Operands] = {}
+        counts: DriverCounts | None = None
         for volume in volumes:
             if isinstance(volume, Unattachable):
                 which[(which < 0) & (level >= volume.needs)] = len(statuses)
                 statuses.append(_refusal(volume))
         new = _distinct(volumes)
+        for driver, missing in self._not_installed(new, nodes.rows):
+            which[(which < 0) & missing] = len(statuses)
+            operands[len(statuses)] = DriverNotInstalled(driver)
+            statuses.append(Status(Code.UNSCHEDULABLE, (REASON_NOT_INSTALLED.format(driver=driver),)))
+
+        def details(position: int) -> tuple[Reason, ...]:
+            number = int(which[position])
+            if number:
+                return tuple(Reason(text, operands.get(number)) for text in statuses[number].reasons)
+            assert counts is not None
+            return tuple(_reason(counts, int(i), position) for i in np.flatnonzero(counts.exceeded[:, position]))
+
         # Without a limit, and without a volume of the pod that counts there, the pods of a node are not looked at.
         undecided = (which < 0) & attachments.csi_nodes.any_limit[nodes.rows]
         undecided &= level >= min((volume.needs for volume in new), default=len(Needs))
         if not undecided.any():
-            return Rejections.choose(which, tuple(statuses))
+            return Rejections.choose(which, tuple(statuses), details)
         problem = attachments.problem_in_worlds(nodes)
         broken = undecided & (problem >= 0)
         for number in np.unique(problem[broken]):
@@ -116,14 +150,21 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
             statuses.append(Status(Code.ERROR, (attachments.problems[number],)))
         counts = count_volumes(attachments, new, nodes)
         which[undecided & ~broken & counts.exceeded.any(axis=0)] = 0
-
-        def details(position: int) -> tuple[Reason, ...]:
-            status = statuses[which[position]]
-            if status is not _EXCEEDED:
-                return tuple(Reason(text) for text in status.reasons)
-            return tuple(_reason(counts, int(i), position) for i in np.flatnonzero(counts.exceeded[:, position]))
-
         return Rejections.choose(which, tuple(statuses), details)
+
+    def _not_installed(self, new: tuple[Attachable, ...], rows: Rows) -> Iterator[tuple[str, Mask]]:
+        """The drivers of a pod's volumes that insist on being on the node, and where they are not.
+
+        Of several, kube-scheduler names any; the answer has the first in the order of the pod's volumes.
+        """
+        if not self.handle.release.enabled("VolumeLimitScaling"):
+            return
+        level = self._attachments.level[rows]
+        for driver in dict.fromkeys(volume.driver for volume in new):
+            found = self.handle.cluster.get(CSIDriver, driver)
+            if found is not None and found.spec.prevent_pod_scheduling_if_missing:
+                counts = level >= min(volume.needs for volume in new if volume.driver == driver)
+                yield driver, counts & ~self._attachments.csi_nodes.installed(driver)[rows]
 
 
 def _distinct(volumes: list[Attachable | Unattachable]) -> tuple[Attachable, ...]:

@@ -26,7 +26,7 @@ from kschedctl.plugins.pod_topology_spread.plugin import PodTopologySpread
 from kschedctl.plugins.priority_sort import PrioritySort
 from kschedctl.plugins.scheduling_gates import SchedulingGates
 from kschedctl.plugins.taint_toleration import TaintToleration
-from kschedctl.plugins.volume_binding import VolumeBinding
+from kschedctl.plugins.volume_binding.plugin import VolumeBinding
 from kschedctl.plugins.volume_restrictions import VolumeRestrictions
 from kschedctl.plugins.volume_zone import VolumeZone
 

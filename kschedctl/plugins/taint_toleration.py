@@ -20,6 +20,8 @@ from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import (
     FilterPlugin,
     PluginError,
+    PreFilterPlugin,
+    PreFilterResult,
     PreScorePlugin,
     ScorePlugin,
     default_normalize_score,
@@ -66,11 +68,15 @@ class _State:
     """That PreScore ran."""
 
 
-class TaintToleration(FilterPlugin, PreScorePlugin, ScorePlugin):
+class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
     """Upstream: plugins/tainttoleration."""
 
     name = "TaintToleration"
     depends_on_pods = False
+
+    def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
+        """Have nothing to prepare: a PreFilter plugin for pods of another kind, whose resize is deferred."""
+        return PreFilterResult()
 
     def _per_list(self, judge: Callable[[tuple[Taint, ...]], int], rows: Int64Array) -> Int64Array:
         """Ask once per distinct list of taints: int64, shape (n_rows,)."""

@@ -106,6 +106,20 @@ class PreemptionResult:
             return ()
         return tuple(sorted(self._names(self.run.victims.rows[self.choice.best])))
 
+    def placement(self, node: str) -> str:
+        """What kube-scheduler says of a node that is taken, from 1.37 on.
+
+        Parameters
+        ----------
+        node : str
+            One of ``nominated``.
+        """
+        n_victims = 0
+        if self.run is not None:
+            world = self._names(self.run.victims.rows).index(node)
+            n_victims = int(self.run.victims.counts[world])
+        return f"found a potential placement for pod on node {node}, preempting {n_victims} victims"
+
     def _names(self, rows: Rows) -> list[str]:
         names = self._cluster.nodes.names
         return [names[row] for row in rows]

@@ -41,13 +41,25 @@ _GATES: Final = {
     "MatchLabelKeysInPodTopologySpread": True,
     "NodeInclusionPolicyInPodTopologySpread": True,
     "PodLevelResources": True,
+    "StorageCapacityScoring": False,
 }
 #: The modelled gates that came with 1.35; off there and on in 1.36.
 _GATES_OF_1_35: Final = ("InPlacePodLevelResourcesVerticalScaling", "NodeDeclaredFeatures")
+_GATES_OF_1_36: Final = _GATES | dict.fromkeys(_GATES_OF_1_35, True) | {"VolumeLimitScaling": False}
 #: The gates that put a plugin into the default profile.
 _GATED_PLUGINS: Final = (("NodeDeclaredFeatures", "NodeDeclaredFeatures"),)
 #: Gates that kube-scheduler refuses to change, because their feature is generally available.
 _LOCKED: Final = frozenset({"NodeInclusionPolicyInPodTopologySpread"})
+#: The plugins that are PreFilter plugins from 1.37 on.
+_PRE_FILTERS_OF_1_37: Final = frozenset(
+    (name, "preFilter") for name in ("NodeName", "NodeUnschedulable", "TaintToleration")
+)
+#: Plugins of pod groups, which have no effect in 1.36 and 1.37; the last two have extension points of their own.
+_INERT_IN_1_36: Final[Mapping[str, frozenset[str]]] = {
+    "GangScheduling": frozenset({"preEnqueue", "permit"}),
+    "TopologyPlacementGenerator": frozenset(),
+    "PodGroupPodsCount": frozenset(),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +78,8 @@ class Release:
         Whether NodeResourcesBalancedAllocation scores the change that the pod makes instead of the result.
     image_volumes_have_locality : bool
         Whether ImageLocality looks at images mounted as volumes.
+    image_volumes_raise_threshold : bool
+        Whether such images raise the sum that ImageLocality takes for the highest score.
     devices_back_extended_resources : bool
         Whether a DeviceClass can stand for an extended resource.
     portworx_needs_annotation : bool
@@ -74,6 +88,22 @@ class Release:
         Whether DynamicResources has a binding timeout (the gate DRADeviceBindingConditions).
     capacity_ratio_follows_type : bool
         Whether NodeResourcesFit takes requestedToCapacityRatio with that type of scoring strategy only.
+    absent_points : frozenset of (str, str)
+        Plugins and extension points at which other releases have them and this one does not.
+    inert_plugins : mapping of str to frozenset of str
+        Plugins that a configuration may name and that have no effect, because their feature gates are off, with the
+        extension points of single pods at which they may stand.
+    bind_mount_options_are_declared : bool
+        Whether ``bindMountOptions`` of a mount are a feature that a node must declare.
+    resizes_count_in_totals : bool
+        Whether what is wanted, allocated and actuated is summed over a running pod before the largest of each resource
+        is taken; else the largest is taken per container.
+    gated_pods_keep_nomination : bool
+        Whether a pod that PreEnqueue holds back counts on the node that it is nominated to.
+    preemption_names_node : bool
+        Whether a preemption that finds a node says which one.
+    devices_give_no_reason : bool
+        Whether DynamicResources adds nothing to the event where it has no claim to deallocate.
     absent_config_fields : frozenset of str
         The fields of a KubeSchedulerConfiguration that this release does not know yet.
     features : mapping of str to bool
@@ -93,6 +123,14 @@ class Release:
     portworx_needs_annotation: bool
     dynamic_resources_binding_timeout: bool
     capacity_ratio_follows_type: bool
+    image_volumes_raise_threshold: bool
+    absent_points: frozenset[tuple[str, str]]
+    inert_plugins: Mapping[str, frozenset[str]]
+    bind_mount_options_are_declared: bool
+    resizes_count_in_totals: bool
+    gated_pods_keep_nomination: bool
+    preemption_names_node: bool
+    devices_give_no_reason: bool
     absent_config_fields: frozenset[str]
 
     @property
@@ -131,6 +169,14 @@ def _weighted(plugins: tuple[tuple[str, int], ...], **weights: int) -> tuple[tup
     return tuple((name, weights.get(name, weight)) for name, weight in plugins)
 
 
+def _moved(plugins: tuple[tuple[str, int], ...], name: str, *, before: str) -> tuple[tuple[str, int], ...]:
+    """The plugins with one of them moved to the place before another."""
+    moved = next(plugin for plugin in plugins if plugin[0] == name)
+    others = [plugin for plugin in plugins if plugin[0] != name]
+    at = next(i for i, plugin in enumerate(others) if plugin[0] == before)
+    return (*others[:at], moved, *others[at:])
+
+
 _V1_34: Final = Release(
     version="1.34",
     ungated_plugins=_DEFAULT_PLUGINS,
@@ -143,7 +189,15 @@ _V1_34: Final = Release(
     portworx_needs_annotation=True,
     dynamic_resources_binding_timeout=False,
     capacity_ratio_follows_type=False,
-    absent_config_fields=frozenset({"bindingTimeout", "placementGenerate", "placementScore"}),
+    image_volumes_raise_threshold=False,
+    absent_points=_PRE_FILTERS_OF_1_37,
+    inert_plugins=MappingProxyType({}),
+    bind_mount_options_are_declared=False,
+    resizes_count_in_totals=False,
+    gated_pods_keep_nomination=False,
+    preemption_names_node=False,
+    devices_give_no_reason=False,
+    absent_config_fields=frozenset({"bindingTimeout", "placementGenerate", "placementScore", "podGroupPostFilter"}),
 )
 _V1_35: Final = replace(
     _V1_34,
@@ -151,21 +205,42 @@ _V1_35: Final = replace(
     ungated_plugins=_weighted(_DEFAULT_PLUGINS, DynamicResources=2),
     features=MappingProxyType(_GATES | dict.fromkeys(_GATES_OF_1_35, False)),
     dynamic_resources_scores=True,
-    absent_config_fields=frozenset({"placementGenerate", "placementScore"}),
+    locked_features=_LOCKED | {"InPlacePodVerticalScaling"},
+    inert_plugins=MappingProxyType({"GangScheduling": frozenset({"preEnqueue", "reserve", "permit"})}),
+    absent_config_fields=frozenset({"placementGenerate", "placementScore", "podGroupPostFilter"}),
 )
 _V1_36: Final = replace(
     _V1_35,
     version="1.36",
-    features=MappingProxyType(_GATES | dict.fromkeys(_GATES_OF_1_35, True)),
+    features=MappingProxyType(_GATES_OF_1_36),
+    inert_plugins=MappingProxyType(_INERT_IN_1_36),
     balanced_allocation_compares=True,
     image_volumes_have_locality=True,
     devices_back_extended_resources=True,
     portworx_needs_annotation=False,
     dynamic_resources_binding_timeout=True,
     capacity_ratio_follows_type=True,
+    absent_config_fields=frozenset({"podGroupPostFilter"}),
+)
+_V1_37: Final = replace(
+    _V1_36,
+    version="1.37",
+    ungated_plugins=_moved(_V1_36.ungated_plugins, "NodeName", before="NodeUnschedulable"),
+    features=MappingProxyType(_GATES_OF_1_36 | {"StorageCapacityScoring": True, "VolumeLimitScaling": True}),
+    locked_features=_V1_36.locked_features | {"NodeDeclaredFeatures"},
+    image_volumes_raise_threshold=True,
+    absent_points=frozenset(),
+    inert_plugins=MappingProxyType(
+        {**_INERT_IN_1_36, "DeferredPodScheduling": frozenset({"preFilter", "filter", "permit"})}
+    ),
+    bind_mount_options_are_declared=True,
+    resizes_count_in_totals=True,
+    gated_pods_keep_nomination=True,
+    preemption_names_node=True,
+    devices_give_no_reason=True,
     absent_config_fields=frozenset(),
 )
 
 #: The releases that are modelled, oldest first.
-RELEASES: Final[Mapping[str, Release]] = MappingProxyType({r.version: r for r in (_V1_34, _V1_35, _V1_36)})
-LATEST: Final = _V1_36
+RELEASES: Final[Mapping[str, Release]] = MappingProxyType({r.version: r for r in (_V1_34, _V1_35, _V1_36, _V1_37)})
+LATEST: Final = _V1_37

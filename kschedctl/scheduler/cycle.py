@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 import numpy as np
 
 from kschedctl.api.pod import Pod
-from kschedctl.arrays import Int64Array
+from kschedctl.arrays import Int64Array, Rows
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import PluginError
 from kschedctl.framework.message import fit_error
@@ -46,7 +47,6 @@ def schedule_pod(framework: Framework, pod: Pod) -> Decision:
         )
     searched = _rows_in_question(framework, outcome)
     statuses = _filter(framework, state, pod, outcome, searched)
-    error = _filter_error(framework, statuses)
     scores = None
     best: tuple[str, ...] = ()
     message = ""
@@ -54,6 +54,8 @@ def schedule_pod(framework: Framework, pod: Pod) -> Decision:
     feasible = searched[statuses.code[searched] == 0]
     own = nodes.row.get(pod.status.nominated_node_name, -1)
     fits_own = own >= 0 and outcome.status.code is Code.SUCCESS and statuses.code[own] == 0
+    # The node that the pod is nominated to is taken alone, before the others are looked at.
+    error = "" if fits_own else _filter_error(framework, statuses)
     if error:
         pass
     elif len(feasible) or fits_own:
@@ -102,18 +104,37 @@ def _rows_in_question(framework: Framework, outcome: PreFilterOutcome) -> Int64A
 def _filter(
     framework: Framework, state: CycleState, pod: Pod, outcome: PreFilterOutcome, searched: Int64Array
 ) -> NodeStatuses:
-    """Filter the nodes in question, and the node that the pod itself is nominated to, which is looked at first."""
+    """Filter the nodes in question, and the node that the pod itself is nominated to.
+
+    That one is looked at first, whatever PreFilter leaves. It keeps its status, unless that is an error, and who turned
+    it away is named among those that narrowed the search: upstream collects both in one set.
+    """
     nodes = framework.cluster.nodes
     if outcome.status.code is not Code.SUCCESS:
         return NodeStatuses(len(nodes), outcome.status)
     own = nodes.row.get(pod.status.nominated_node_name)
     rows = searched if own is None else np.union1d(searched, [own])
-    absent = None
-    if outcome.node_names is not None:
-        text = f"node(s) didn't satisfy plugin(s) [{' '.join(outcome.plugins)}]"
-        absent = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (text,))
+    statuses = _filtered(framework, state, pod, outcome, rows)
+    if own is None or outcome.node_names is None:
+        return statuses
+    said = statuses.status(own)
+    if said.code is Code.ERROR and len(rows) > len(searched):
+        return _filtered(framework, state, pod, outcome, searched)
+    rejecting = {said.plugin} if said.code.rejected else set()
+    absent = _not_in_question({*outcome.plugins, *rejecting})
+    return NodeStatuses(len(nodes), absent, statuses.snapshot, statuses.nominated)
+
+
+def _filtered(framework: Framework, state: CycleState, pod: Pod, outcome: PreFilterOutcome, rows: Rows) -> NodeStatuses:
+    absent = _not_in_question(outcome.plugins) if outcome.node_names is not None else None
     worlds = framework.overlay_with_nominated_pods(pod, rows)
     return framework.run_filters_with_nominated_pods(state, pod, worlds, absent)
+
+
+def _not_in_question(plugins: Iterable[str]) -> Status:
+    """What is said of the nodes that PreFilter leaves out."""
+    text = f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(plugins))}]"
+    return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (text,))
 
 
 def _filter_error(framework: Framework, statuses: NodeStatuses) -> str:

@@ -26,6 +26,10 @@ _POD_SCHEDULED: Final = "PodScheduled"
 _GATED: Final = "SchedulingGated"
 _FAILED: Final = "SchedulerError"
 _CUT: Final = " ..."
+#: The end of a message that was stored when room was made, from 1.37 on.
+_PLACEMENT: Final = re.compile(
+    r" preemption: found a potential placement for pod on node (\S+), preempting \d+ victims$"
+)
 #: Where preemption begins in a message.
 _PREEMPTION: Final = re.compile(r"(?:[^\s.][^.]*, )?preemption: ")
 
@@ -145,10 +149,26 @@ def _same(condition: Condition, decision: Decision) -> bool:
     theirs = condition.message
     if theirs.endswith(_CUT):
         return bool(decision.message) and decision.message.startswith(theirs.removesuffix(_CUT))
-    if decision.pod.status.nominated_node_name and theirs == _without_preemption(decision.message):
+    own = decision.pod.status.nominated_node_name
+    if own and _without_placement(theirs, own) == _without_preemption(decision.message):
         # Stored in the cycle that evicted the victims; nothing more is said until they have gone.
         return True
-    return theirs == decision.message
+    return theirs in _messages(decision)
+
+
+def _messages(decision: Decision) -> set[str]:
+    """What the scheduler may say: it names the node that it takes, which may be chance."""
+    found = decision.preemption
+    nodes = found.nominated if found is not None else ()
+    if found is None or not nodes or not decision.release.preemption_names_node:
+        return {decision.message}
+    return {decision.message.replace(found.placement(nodes[0]), found.placement(node)) for node in nodes}
+
+
+def _without_placement(message: str, node: str) -> str:
+    """The message without the placement on a node, where it ends with that."""
+    found = _PLACEMENT.search(message)
+    return message[: found.start()] if found and found[1] == node else message
 
 
 def _causes(cluster: Cluster, condition: Condition, decision: Decision) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What CSINodes say of their nodes: how many volumes of a driver fit, and which in-tree plugins are migrated to CSI."""
+"""What CSINodes say of their nodes: the drivers there, how many volumes fit, and which in-tree plugins are migrated."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ class CSINodes:
         self._none: Mask = np.zeros(n_nodes, dtype=np.bool_)
         self._no_limit: Int64Array = np.full(n_nodes, -1, dtype=np.int64)
         self._limits: defaultdict[str, Int64Array] = defaultdict(self._no_limit.copy)
+        self._installed: defaultdict[str, Mask] = defaultdict(self._none.copy)
         self._migrated: defaultdict[str, Mask] = defaultdict(self._none.copy)
         for csi_node in cluster.list(CSINode):
             row = cluster.nodes.row.get(csi_node.name)
@@ -44,9 +45,14 @@ class CSINodes:
             for plugin in migrated_plugins(csi_node):
                 self._migrated[plugin][row] = True
             for driver in csi_node.spec.drivers:
+                self._installed[driver.name][row] = True
                 if driver.allocatable is not None and driver.allocatable.count is not None:
                     self._limits[driver.name][row] = driver.allocatable.count
                     self.any_limit[row] = True
+
+    def installed(self, driver: str) -> Mask:
+        """The nodes whose CSINode lists a driver: bool, shape (n_nodes,). Not to be written to."""
+        return self._installed.get(driver, self._none)
 
     def limit(self, driver: str) -> Int64Array:
         """How many volumes of a driver each node takes; -1 without a limit: int64, shape (n_nodes,). Read only."""

@@ -121,3 +121,140 @@ def test_equals_the_slow_reference(pod: Pod) -> None:
     assert {name: reference.units(name, amount) for name, amount in expected.items()} == {
         name: milli_value(nanos) if name == "cpu" else value(nanos) for name, nanos in found.items()
     }
+
+
+TOTALS = RequestRules(totals=True)
+INFEASIBLE = {"conditions": [{"type": "PodResizePending", "status": "True", "reason": "Infeasible"}]}
+
+
+def status(name: str, allocated: str = "", actuated: str = "") -> dict[str, Any]:
+    """What the kubelet reports of a container's cpu."""
+    out: dict[str, Any] = {"name": name}
+    if allocated:
+        out["allocatedResources"] = {"cpu": allocated}
+    if actuated:
+        out["resources"] = {"requests": {"cpu": actuated}}
+    return out
+
+
+def two(first: str, second: str) -> dict[str, Any]:
+    """Containers a and b and their requests of cpu."""
+    return {"containers": [make_container(n, requests={"cpu": c}) for n, c in (("a", first), ("b", second))]}
+
+
+@pytest.mark.parametrize(
+    ("spec", "reported", "per_container", "totals"),
+    [
+        pytest.param(two("1", "4"), {}, 5000, 5000, id="nothing reported: the spec"),
+        pytest.param(
+            two("1", "4"),
+            {"containerStatuses": [status("a", "3", "3"), status("b", "2", "2")]},
+            3000 + 4000,
+            5000,
+            id="wanted 1 + 4, allocated and actuated 3 + 2",
+        ),
+        pytest.param(
+            two("1", "4"),
+            {"containerStatuses": [status("a", "3", "5"), status("b", "2", "1")]},
+            5000 + 4000,
+            6000,
+            id="wanted 1 + 4, allocated 3 + 2, actuated 5 + 1",
+        ),
+        pytest.param(
+            two("1", "4"),
+            {"containerStatuses": [status("a", "3")]},
+            5000,
+            7000,
+            id="allocated 3 + the spec's 4, where nothing is actuated",
+        ),
+        pytest.param(
+            two("1", "4"),
+            {"containerStatuses": [status("a", "3", "2")], **INFEASIBLE},
+            3000 + 4000,
+            3000,
+            id="infeasible: the spec of neither counts, b has no status",
+        ),
+        pytest.param(two("1", "4"), INFEASIBLE, 5000, 0, id="infeasible and nothing reported"),
+        pytest.param(
+            {**two("1", "1"), "initContainers": [make_container("i", requests={"cpu": "3"})]},
+            {"initContainerStatuses": [status("i", "5", "4")]},
+            3000,
+            5000,
+            id="the peak of an ordinary init container: wanted 3, allocated 5, actuated 4",
+        ),
+        pytest.param(
+            {**two("1", "1"), "initContainers": [make_container("i", requests={"cpu": "1"}, restartPolicy="Always")]},
+            {"initContainerStatuses": [status("i", "2", "3")]},
+            5000,
+            5000,
+            id="a sidecar runs along: 1 + 1 + 3",
+        ),
+        pytest.param(
+            two("1", "4"),
+            {
+                "containerStatuses": [status("a", "9", "9")],
+                "resources": {"requests": {"cpu": "6"}},
+                "allocatedResources": {"cpu": "7"},
+            },
+            9000 + 4000,
+            7000,
+            id="the pod's own report stands for those of its containers",
+        ),
+        pytest.param(
+            {**two("1", "1"), "overhead": {"cpu": "1"}},
+            {"containerStatuses": [status("a", "2", "2")]},
+            4000,
+            4000,
+            id="overhead comes on top",
+        ),
+    ],
+)
+def test_a_resize_of_containers(
+    spec: dict[str, Any], reported: dict[str, Any], per_container: int, totals: int
+) -> None:
+    pod = make_pod(**spec, status=reported)
+    assert milli_value(pod_requests(pod, ALL).get("cpu", 0)) == per_container
+    assert milli_value(pod_requests(pod, TOTALS).get("cpu", 0)) == totals
+
+
+@pytest.mark.parametrize(
+    ("reported", "older", "totals"),
+    [
+        pytest.param(
+            {"resources": {"requests": {"memory": "3Mi"}}, "allocatedResources": {"memory": "2Mi"}},
+            (1000, MIB),
+            (1000, 3 * MIB),
+            id="memory, which the spec does not ask for as a whole, counts as reported",
+        ),
+        pytest.param(
+            {"containerStatuses": [status("a", "2", "2")], "resources": {}, **INFEASIBLE},
+            (0, 0),
+            (2000, 0),
+            id="nothing is reported as a whole, and the spec is infeasible: what the container reports stays",
+        ),
+    ],
+)
+def test_resources_of_the_pod_as_a_whole(
+    reported: dict[str, Any], older: tuple[int, int], totals: tuple[int, int]
+) -> None:
+    container = make_container("a", requests={"cpu": "500m", "memory": "1Mi"})
+    pod = make_pod(containers=[container], resources={"requests": {"cpu": "1"}}, status=reported)
+    for rules, expected in ((ALL, older), (TOTALS, totals)):
+        found = pod_requests(pod, rules)
+        assert (milli_value(found.get("cpu", 0)), value(found.get("memory", 0))) == expected
+
+
+@pytest.mark.parametrize(
+    ("reported", "cpu"),
+    [
+        pytest.param({}, 1100, id="the defaults fill in what the spec leaves out: 1 + 0.1"),
+        pytest.param({"containerStatuses": [status("a", "2", "2")]}, 2100, id="in each total: allocated 2 + 0.1"),
+        pytest.param(
+            {"containerStatuses": [status("a", "2", "2")], **INFEASIBLE}, 2100, id="also without a status: 2 + 0.1"
+        ),
+    ],
+)
+def test_defaults_for_scoring_of_a_pod_that_is_resized(reported: dict[str, Any], cpu: int) -> None:
+    containers = [make_container("a", requests={"cpu": "1"}), make_container("b")]
+    pod = make_pod(containers=containers, status=reported)
+    assert non_zero_requests(pod, TOTALS, pod_requests(pod, TOTALS)) == (cpu, 2 * 200 * MIB)

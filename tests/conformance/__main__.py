@@ -36,10 +36,11 @@ def _compare(names: list[str], versions: list[str], show: int, *, rewrite: bool)
     for version in versions:
         for theme in names:
             parts: Counter[str] = Counter()
-            n_equal = n_shown = 0
+            n_cases = n_equal = n_shown = 0
             for case, recorded, ours in compared(theme, version):
                 differing = differences(recorded, ours)
                 parts.update(differing.keys())
+                n_cases += 1
                 n_equal += not differing
                 if differing:
                     found[version, theme, case.id] = (_needs(case, version, differing), tuple(differing))
@@ -47,7 +48,7 @@ def _compare(names: list[str], versions: list[str], show: int, *, rewrite: bool)
                     n_shown += 1
                     print(*(f"{case.id} {part}: {text}" for part, text in differing.items()), sep="\n")
             worst = ", ".join(f"{part} {n}" for part, n in parts.most_common())
-            print(f"{version} {theme:12} {n_equal:4} of {len(cases(theme))} equal  {worst}".rstrip())
+            print(f"{version} {theme:12} {n_equal:4} of {n_cases} equal  {worst}".rstrip())
     if rewrite:
         gaps.write(gaps.grouped(found))
         print(f"{gaps.PATH}: {len(found)} cases")

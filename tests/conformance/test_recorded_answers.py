@@ -4,8 +4,8 @@ import pytest
 
 from conformance import gaps
 from conformance.comparison import PARTS, differences
-from conformance.recordings import cases, compared, themes
-from kschedctl.releases.release import RELEASES
+from conformance.recordings import cases, compared, recorded_answers, themes
+from kschedctl.releases.release import LATEST, RELEASES
 
 GAPS = gaps.read()
 SHOWN = 10
@@ -32,6 +32,15 @@ def test_answers_equal_the_recorded_ones(theme: str, version: str) -> None:
 
 def test_every_theme_has_cases() -> None:
     assert {theme: len(cases(theme)) for theme in themes()} == dict.fromkeys(themes(), 150)
+
+
+@pytest.mark.parametrize("theme", themes())
+def test_releases_answer_cases_of_objects_that_they_know(theme: str) -> None:
+    """DeviceTaintRule came with 1.37; all else is answered by all releases."""
+    answered = {version: set(recorded_answers(theme, version)) for version in RELEASES}
+    newer = {case.id for case in cases(theme) if any(obj["kind"] == "DeviceTaintRule" for obj in case.objects)}
+    every = {case.id for case in cases(theme)}
+    assert answered == {version: every if version == LATEST.version else every - newer for version in RELEASES}
 
 
 def test_gaps_name_recorded_cases_and_parts_once() -> None:

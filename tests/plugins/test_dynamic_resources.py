@@ -47,11 +47,14 @@ def test_resources_backed_by_a_device_class(version: str, resource: str, noted: 
     assert features == ([f"extended resources backed by a DeviceClass: {resource}"] if noted else [])
 
 
-def test_post_filter_has_nothing_to_deallocate() -> None:
+@pytest.mark.parametrize(("version", "reasons"), [("1.36", ("no new claims to deallocate",)), ("1.37", ())])
+def test_post_filter_has_nothing_to_deallocate(version: str, reasons: tuple[str, ...]) -> None:
     config = make_profile(plugins={"postFilter": {"disabled": [{"name": "DefaultPreemption"}]}})
-    decision = decide(make_pod(requests={"cpu": "9"}), make_cluster([make_node()]), config=config)
+    decision = decide(
+        make_pod(requests={"cpu": "9"}), make_cluster([make_node()]), config=config, release=RELEASES[version]
+    )
     assert decision.post_filter is not None
-    assert decision.post_filter.status == Status(Code.UNSCHEDULABLE, ("no new claims to deallocate",), PLUGIN)
+    assert decision.post_filter.status == Status(Code.UNSCHEDULABLE, reasons, PLUGIN)
 
 
 def test_post_filter_misses_its_state_where_pre_filter_did_not_come_that_far() -> None:

@@ -51,7 +51,14 @@ def test_init_containers_count() -> None:
     assert raw_scores(decision, PLUGIN) == {"has": 24, "has-not": 0}
 
 
-@pytest.mark.parametrize(("version", "expected"), [("1.35", 0), ("1.36", 23)])
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [
+        pytest.param("1.35", 0, id="1.35: not at all"),
+        pytest.param("1.36", 23, id="1.36: 100 * (250 - 23) // (1000 - 23)"),
+        pytest.param("1.37", 11, id="1.37: 100 * (250 - 23) // (2000 - 23), the volume counts as another image"),
+    ],
+)
 def test_images_mounted_as_volumes_count_from_1_36_on(version: str, expected: int) -> None:
     nodes = [make_node("has", images={"data:1": 500 * MIB}), make_node("has-not")]
     pod = pod_of("a:1", volumes=[{"name": "data", "image": {"reference": "data:1"}}])

@@ -35,6 +35,17 @@ def test_needs(spec: dict[str, Any], declared: list[str], expected: Status) -> N
     assert said(decide(make_pod(**spec), cluster), PLUGIN) == expected
 
 
+@pytest.mark.parametrize(("version", "expected"), [("1.36", Status()), ("1.37", LACKING)])
+@pytest.mark.parametrize("field", ["containers", "initContainers"])
+def test_bind_mount_options_are_a_feature_from_1_37_on(field: str, version: str, expected: Status) -> None:
+    mounting = make_container(volumeMounts=[{"name": "data"}, {"name": "more", "bindMountOptions": ["noexec"]}])
+    spec: dict[str, Any] = {"containers": [make_container()], field: [mounting]}
+    pod = make_pod(**spec)
+    assert said(decide(pod, make_cluster([make_node()]), release=RELEASES[version]), PLUGIN) == expected
+    declaring = make_cluster([make_node(declaredFeatures=["VolumeBindMountOptions"])])
+    assert said(decide(pod, declaring, release=RELEASES[version]), PLUGIN) == Status()
+
+
 def test_detail_names_what_is_missing() -> None:
     pod = make_pod(containers=[RESTARTING], hostNetwork=True, hostUsers=False)
     found = reason(decide(pod, make_cluster([make_node(declaredFeatures=[USERNS])])), PLUGIN)

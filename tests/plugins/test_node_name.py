@@ -7,9 +7,15 @@ import pytest
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Code, Status
 from kschedctl.plugins.node_name import OtherNodeNamed
-from tests.builders import decide, fitting, make_cluster, make_node, make_pod, reason, said, told
+from kschedctl.releases.release import RELEASES
+from tests.builders import decide, fitting, make_cluster, make_node, make_pod, make_profile, reason, said, told
 
 PLUGIN = "NodeName"
+TEXT = "node(s) didn't match the requested node name"
+
+
+OLDER = RELEASES["1.36"]
+NODES = [make_node("a"), make_node("b")]
 
 
 @pytest.mark.parametrize(
@@ -21,15 +27,44 @@ PLUGIN = "NodeName"
     ],
 )
 def test_requested_node(wanted: str, fits: str) -> None:
-    decision = decide(make_pod(node=wanted), make_cluster([make_node("a"), make_node("b")]))
+    decision = decide(make_pod(node=wanted), make_cluster(NODES), release=OLDER)
     assert fitting(decision, PLUGIN) == fits
+    assert " ".join(decide(make_pod(node=wanted), make_cluster(NODES)).best) == fits
 
 
 def test_wording() -> None:
-    decision = decide(make_pod(node="b"), make_cluster([make_node("a")]))
-    text = "node(s) didn't match the requested node name"
-    assert said(decision, PLUGIN, "a") == Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (text,))
+    decision = decide(make_pod(node="b"), make_cluster([make_node("a")]), release=OLDER)
+    assert said(decision, PLUGIN, "a") == Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (TEXT,))
     assert reason(decision, PLUGIN, "a").detail == "spec.nodeName is b"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "searched", "message"),
+    [
+        pytest.param("b", [1], "1 Insufficient cpu, 1 node(s) didn't satisfy plugin(s) [NodeName]", id="to that node"),
+        pytest.param("gone", [], "2 node(s) didn't satisfy plugin(s) [NodeName]", id="to none where it is not there"),
+    ],
+)
+def test_from_1_37_on_the_search_is_narrowed(wanted: str, searched: list[int], message: str) -> None:
+    decision = decide(make_pod(node=wanted, requests={"cpu": "9"}), make_cluster(NODES))
+    assert decision.searched.tolist() == searched
+    assert decision.pre_filter is not None
+    assert decision.pre_filter.node_names == frozenset({wanted})
+    assert decision.message.startswith(f"0/2 nodes are available: {message}. ")
+
+
+def test_node_affinity_may_leave_nothing_of_it() -> None:
+    terms = {"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["a"]}]}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    decision = decide(make_pod(node="b", affinity=affinity), make_cluster(NODES))
+    text = "node(s) didn't satisfy plugin(s) [NodeAffinity NodeName] simultaneously"
+    assert decision.message == f"0/2 nodes are available: {text}. not found"
+
+
+def test_where_pre_filter_is_off_for_it_the_filter_still_turns_nodes_away() -> None:
+    config = make_profile(plugins={"preFilter": {"disabled": [{"name": PLUGIN}]}})
+    decision = decide(make_pod(node="b"), make_cluster(NODES), config=config)
+    assert said(decision, PLUGIN, "a") == Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (TEXT,))
 
 
 @pytest.mark.parametrize(

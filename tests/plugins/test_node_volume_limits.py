@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kschedctl.api.storage import VolumeAttachment
+from kschedctl.api.storage import CSIDriver, VolumeAttachment
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Code, Status
-from kschedctl.plugins.node_volume_limits import TooManyVolumes
+from kschedctl.plugins.node_volume_limits import DriverNotInstalled, TooManyVolumes
 from kschedctl.releases.release import RELEASES
 from tests.builders import (
     decide,
@@ -80,6 +80,50 @@ def test_detail_has_the_driver_and_the_numbers() -> None:
     found = reason(decide(make_pod(volumes=mount("c")), cluster), PLUGIN)
     assert found.detail == "csi.example.com: adds 1 to 2 attached, the node takes 2"
     assert found.data == {"driver": DRIVER, "added": 1, "attached": 2, "limit": 2}
+
+
+def csi_driver(*, insists: bool | None = True) -> Any:
+    spec = {} if insists is None else {"preventPodSchedulingIfMissing": insists}
+    return make_object(CSIDriver, DRIVER, spec=spec)
+
+
+HERE = make_csi_node(limits={DRIVER: None})
+OTHER = make_csi_node(limits={"other.example.com": 0})
+
+
+@pytest.mark.parametrize(
+    ("objects", "installed"),
+    [
+        pytest.param([csi_driver(), HERE], True, id="the node's CSINode lists it"),
+        pytest.param([csi_driver(), OTHER], False, id="the node's CSINode lists another"),
+        pytest.param([csi_driver()], False, id="the node has no CSINode"),
+        pytest.param([csi_driver(insists=False)], True, id="the driver does not insist"),
+        pytest.param([csi_driver(insists=None)], True, id="nor by default"),
+        pytest.param([], True, id="there is no CSIDriver"),
+    ],
+)
+@pytest.mark.parametrize("wanted", ["a", "new"], ids=["bound", "to be provisioned"])
+def test_a_driver_that_insists_must_be_on_the_node(objects: list[Any], wanted: str, installed: bool) -> None:
+    cluster = make_cluster([make_node()], [], *ABC, make_storage_class(), make_claim("new"), *objects)
+    refused = Status(Code.UNSCHEDULABLE, (f"{DRIVER} CSI driver is not installed on the node",))
+    decision = decide(make_pod(volumes=mount(wanted)), cluster)
+    assert said(decision, PLUGIN) == (Status() if installed else refused)
+    assert said(decide(make_pod(volumes=mount(wanted)), cluster, release=RELEASES["1.36"]), PLUGIN) == Status()
+    if not installed:
+        assert reason(decision, PLUGIN).operands == DriverNotInstalled(DRIVER)
+
+
+def test_a_volume_that_is_there_already_needs_its_driver_too() -> None:
+    cluster = make_cluster([make_node()], [user("p", "a")], csi_driver(), OTHER, *ABC)
+    assert said(decide(make_pod(volumes=mount("a")), cluster), PLUGIN).code is Code.UNSCHEDULABLE
+
+
+@pytest.mark.parametrize(("csi_node", "fits"), [(OTHER, False), (make_csi_node("elsewhere", limits={}), True)])
+def test_a_disk_that_is_migrated_needs_its_driver_where_there_is_a_csi_node(csi_node: Any, fits: bool) -> None:
+    driver = make_object(CSIDriver, EBS, spec={"preventPodSchedulingIfMissing": True})
+    pod = make_pod(volumes=[{"name": "disk", "awsElasticBlockStore": {"volumeID": "aws://z/vol-1"}}])
+    decision = decide(pod, make_cluster([make_node()], [], driver, csi_node))
+    assert decision.schedulable is fits
 
 
 @pytest.mark.parametrize(
@@ -202,6 +246,12 @@ def test_skipped_without_volumes_that_a_driver_attaches() -> None:
             f"{DRIVER}: adds 2 to 24 attached, the node takes 25",
             {"driver": DRIVER, "added": 2, "attached": 24, "limit": 25},
             id="one too many",
+        ),
+        pytest.param(
+            DriverNotInstalled(DRIVER),
+            f"the node's CSINode does not list {DRIVER}",
+            {"driver": DRIVER},
+            id="no driver",
         ),
     ],
 )

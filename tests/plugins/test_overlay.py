@@ -14,6 +14,7 @@ from kschedctl.plugins.inter_pod_affinity.plugin import InterPodAffinity
 from kschedctl.plugins.node_ports import NodePorts
 from kschedctl.plugins.node_resources.fit import NodeResourcesFit
 from kschedctl.plugins.pod_topology_spread.plugin import PodTopologySpread
+from kschedctl.releases.release import RELEASES
 from kschedctl.testing.contract import plugin_checks
 from kschedctl.testing.samples import Sample, World
 from tests.builders import ZONE, decide, make_cluster, make_node, make_pod, said
@@ -103,6 +104,10 @@ def test_a_nominated_pod_holds_its_port_whoever_is_removed() -> None:
     assert decision.post_filter.nominated == ()
 
 
-def test_a_pod_that_waits_at_a_gate_holds_no_room_on_the_node_it_is_nominated_to() -> None:
+@pytest.mark.parametrize(("version", "best"), [("1.36", ("a",)), ("1.37", ())])
+def test_a_pod_that_waits_at_a_gate_holds_room_on_the_node_it_is_nominated_to_from_1_37_on(
+    version: str, best: tuple[str, ...]
+) -> None:
     gated = make_pod("gated", nominated="a", requests={"cpu": "4"}, schedulingGates=[{"name": "quota"}])
-    assert decide(make_pod(requests={"cpu": "1"}), make_cluster([make_node("a", cpu="4")], [gated])).best == ("a",)
+    cluster = make_cluster([make_node("a", cpu="4")], [gated])
+    assert decide(make_pod(requests={"cpu": "1"}), cluster, release=RELEASES[version]).best == best

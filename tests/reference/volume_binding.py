@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+from fractions import Fraction
+
 from kschedctl.api.core import Node
 from kschedctl.api.quantity import parse_quantity
 from kschedctl.api.selectors import matches, parse_label_selector
@@ -107,3 +111,55 @@ def why_not_provisioned(cluster: Cluster, claim: PersistentVolumeClaim, node: No
         if parse_quantity(limit) >= size(claim) and matches(parse_label_selector(capacity.node_topology), labels):
             return ""
     return "space"
+
+
+def storage_score(
+    cluster: Cluster, claims: list[PersistentVolumeClaim], node: Node, shape: list[tuple[int, int]]
+) -> int:
+    """The score of a node by the storage that unbound claims would get there; none may be meant for another node."""
+    _, taken = find_pod_volumes(cluster, claims, node)
+    requested: dict[str, int] = {}
+    room: dict[str, int] = {}
+    for claim in sorted((c for c in claims if not c.spec.volume_name), key=size):
+        if claim.name in taken:
+            volume = cluster.get(PersistentVolume, taken[claim.name])
+            assert volume is not None
+            name = volume.spec.storage_class_name
+            room[name] = room.get(name, 0) + parse_quantity(volume.spec.capacity["storage"])
+        elif not taken and (free := free_storage(cluster, claim, node)) is not None:
+            name = claim.spec.storage_class_name or ""
+            room[name] = free
+        else:
+            continue
+        requested[name] = requested.get(name, 0) + size(claim)
+    points = [
+        on_line(shape, 100 if want > room[name] else want * 100 // room[name]) for name, want in requested.items()
+    ]
+    return math.floor(Fraction(sum(points), len(points)) + Fraction(1, 2)) if points else 0
+
+
+def free_storage(cluster: Cluster, claim: PersistentVolumeClaim, node: Node) -> int | None:
+    """The capacity of the first object that has room for a claim; ``None`` where none is asked for."""
+    storage_class = cluster.get(StorageClass, claim.spec.storage_class_name or "")
+    assert storage_class is not None
+    driver = cluster.get(CSIDriver, storage_class.provisioner)
+    if driver is None or not driver.spec.storage_capacity:
+        return None
+    for capacity in cluster.list(CSIStorageCapacity):
+        limit = capacity.capacity if capacity.maximum_volume_size is None else capacity.maximum_volume_size
+        here = capacity.node_topology is not None and matches(
+            parse_label_selector(capacity.node_topology), node.metadata.labels
+        )
+        if capacity.storage_class_name == storage_class.name and here and parse_quantity(limit or 0) >= size(claim):
+            return parse_quantity(capacity.capacity or 0)
+    return None
+
+
+def on_line(shape: list[tuple[int, int]], percent: int) -> int:
+    """The score at a utilization, on straight lines between points, truncated toward zero."""
+    if percent <= shape[0][0]:
+        return shape[0][1]
+    for (left, low), (right, high) in itertools.pairwise(shape):
+        if percent <= right:
+            return low + int(Fraction((high - low) * (percent - left), right - left))
+    return shape[-1][1]

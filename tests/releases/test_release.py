@@ -5,14 +5,21 @@ import pytest
 from kschedctl.errors import UnsupportedError
 from kschedctl.releases.release import LATEST, RELEASES
 
+SCORING = "StorageCapacityScoring"
+LIMITS = "VolumeLimitScaling"
+
 
 def test_the_newest_release_is_the_default() -> None:
     assert list(RELEASES)[-1] == LATEST.version
 
 
 def test_gates_have_the_defaults_of_their_release() -> None:
-    gate = "NodeDeclaredFeatures"
-    assert [release.enabled(gate) for release in RELEASES.values()] == [False, False, True]
+    table = {gate: [r.enabled(gate) for r in RELEASES.values()] for gate in ("NodeDeclaredFeatures", SCORING, LIMITS)}
+    assert table == {
+        "NodeDeclaredFeatures": [False, False, True, True],
+        SCORING: [False, False, False, True],
+        LIMITS: [False, False, False, True],
+    }
     assert not LATEST.enabled("NoSuchGate")
 
 
@@ -31,7 +38,13 @@ def test_a_gate_brings_its_plugin_at_the_end_of_the_profile() -> None:
 
 def test_dynamic_resources_has_a_weight_from_1_35_on() -> None:
     weights = [dict(release.default_plugins)["DynamicResources"] for release in RELEASES.values()]
-    assert weights == [0, 2, 2]
+    assert weights == [0, 2, 2, 2]
+
+
+def test_node_name_comes_before_node_unschedulable_from_1_37_on() -> None:
+    first = [[name for name, _ in release.default_plugins[2:4]] for release in RELEASES.values()]
+    older = ["NodeUnschedulable", "NodeName"]
+    assert first == [older, older, older, older[::-1]]
 
 
 @pytest.mark.parametrize("gate", ["NoSuchGate", "NodeDeclaredFeatures"])
@@ -41,6 +54,15 @@ def test_a_gate_that_the_release_does_not_have_is_refused(gate: str) -> None:
     first, second = str(caught.value).splitlines()
     assert first == f"feature gate {gate} is not modelled for Kubernetes 1.34"
     assert second.startswith("  modelled gates: InPlacePodVerticalScaling, MatchLabelKeysInPodTopologySpread, ")
+
+
+@pytest.mark.parametrize(
+    ("gate", "free"),
+    [("InPlacePodVerticalScaling", ["1.34"]), ("NodeDeclaredFeatures", ["1.35", "1.36"]), (SCORING, [*RELEASES])],
+)
+def test_gates_are_locked_once_their_feature_is_generally_available(gate: str, free: list[str]) -> None:
+    known = [release for release in RELEASES.values() if gate in release.features]
+    assert [release.version for release in known if gate not in release.locked_features] == free
 
 
 def test_a_locked_gate_can_only_be_set_to_what_it_is() -> None:

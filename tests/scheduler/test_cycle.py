@@ -9,7 +9,7 @@ from kschedctl.framework.status import Code, Status
 from tests.builders import ZONE, decide, make_cluster, make_container, make_node, make_pod, make_profile
 from tests.framework.plugins import failing, filtering, make_plugin, pre_filtering, scoring
 
-NOTHING_MORE = "no new claims to deallocate, preemption: 0/{n} nodes are available: {why}."
+NOTHING_MORE = "preemption: 0/{n} nodes are available: {why}."
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 
 
@@ -97,6 +97,32 @@ OWN = make_pod(nominated="b", requests={"cpu": "1"})
 )
 def test_a_pod_nominated_to_a_node(nodes: list[Any], best: tuple[str, ...]) -> None:
     assert decide(OWN, make_cluster(nodes)).best == best
+
+
+@pytest.mark.parametrize(
+    ("verdict", "named"),
+    [
+        pytest.param(Status(), "[Narrow]", id="not where the pod is nominated to no node"),
+        pytest.param(Status(Code.UNSCHEDULABLE, ("no",)), "[Broken Narrow]", id="a plugin that turned it away"),
+        pytest.param(Status(Code.ERROR, ("no",)), "[Narrow]", id="not one that failed: the search just goes on"),
+    ],
+)
+def test_who_turned_the_nominated_node_away_is_named_with_those_that_narrowed(verdict: Status, named: str) -> None:
+    """Node a is left by PreFilter and too small; b is the pod's own, c is neither."""
+    plugins = {"Narrow": pre_filtering("Narrow", nodes="a"), "Broken": filtering("Broken", {"b": verdict})}
+    cluster = make_cluster([make_node("a", cpu="1"), make_node("b"), make_node("c")])
+    pod = make_pod(nominated="b" if verdict.code else "", requests={"cpu": "2"})
+    decision = decide(pod, cluster, config=enabling("Narrow", "Broken"), plugins=plugins)
+    assert decision.error == ""
+    assert decision.node("c").status.message == f"node(s) didn't satisfy plugin(s) {named}"
+    own = "no" if verdict.code is Code.UNSCHEDULABLE else decision.node("c").status.message
+    assert decision.node("b").status.message == own
+
+
+def test_an_error_elsewhere_does_not_matter_where_the_nominated_node_fits() -> None:
+    plugins = {"Broken": filtering("Broken", {"a": Status(Code.ERROR, ("out of order",))})}
+    decision = decide(OWN, make_cluster([make_node("a"), make_node("b")]), config=enabling("Broken"), plugins=plugins)
+    assert (decision.error, decision.best) == ("", ("b",))
 
 
 def test_a_nominated_node_is_looked_at_though_pre_filter_left_it_out() -> None:

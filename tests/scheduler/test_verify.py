@@ -19,8 +19,8 @@ from tests.builders import make_cluster, make_node, make_pod
 SINCE = "2026-03-01T12:00:00Z"
 LATER = "2026-03-01T12:30:00Z"
 TOO_LARGE = (
-    "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, "
-    "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
+    "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: "
+    "1 Preemption is not helpful for scheduling."
 )
 
 
@@ -54,12 +54,37 @@ def test_message_that_was_cut_off(length: int) -> None:
     assert check(pending(TOO_LARGE[:length] + " ...")).outcome is Match.EQUAL
 
 
-def test_pod_that_waits_for_its_victims() -> None:
-    """What was stored when room was made says nothing of preemption."""
+PLACED = "preemption: found a potential placement for pod on node {}, preempting 1 victims"
+
+
+@pytest.mark.parametrize(
+    ("stored", "nominated", "outcome"),
+    [
+        pytest.param("", "a", Match.EQUAL, id="up to 1.36 nothing is said of preemption"),
+        pytest.param("", "", Match.DIFFERENT, id="but the pod is nominated"),
+        pytest.param(" " + PLACED.format("a"), "a", Match.EQUAL, id="from 1.37 on its node is named"),
+        pytest.param(" " + PLACED.format("b"), "a", Match.DIFFERENT, id="not another"),
+    ],
+)
+def test_pod_that_waits_for_its_victims(stored: str, nominated: str, outcome: Match) -> None:
     victim = make_pod("victim", node="a", requests={"cpu": "4"}, terminating=True)
-    stored = "0/1 nodes are available: 1 Insufficient cpu."
-    assert check(pending(stored, cpu="1", priority=9, nominated="a"), victim).outcome is Match.EQUAL
-    assert check(pending(stored, priority=9), victim).outcome is Match.DIFFERENT
+    message = f"0/1 nodes are available: 1 Insufficient cpu.{stored}"
+    assert check(pending(message, cpu="1", priority=9, nominated=nominated), victim).outcome is outcome
+
+
+@pytest.mark.parametrize(
+    ("node", "outcome"),
+    [
+        pytest.param("a", Match.EQUAL, id="the first of those that chance decides among"),
+        pytest.param("b", Match.EQUAL, id="another of them"),
+        pytest.param("c", Match.DIFFERENT, id="one that was not to be taken"),
+    ],
+)
+def test_pod_that_room_is_made_for(node: str, outcome: Match) -> None:
+    full = [make_pod(f"on-{name}", node=name, requests={"cpu": "4"}) for name in ("a", "b")]
+    nodes = (make_node("a", cpu="4"), make_node("b", cpu="4"), make_node("c", cpu="1"))
+    stored = f"0/3 nodes are available: 3 Insufficient cpu. {PLACED.format(node)}"
+    assert check(pending(stored, cpu="2", priority=9), *full, nodes=nodes).outcome is outcome
 
 
 def test_gated_pod() -> None:

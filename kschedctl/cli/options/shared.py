@@ -7,6 +7,8 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from kschedctl.releases.release import RELEASES
+
 #: A number of seconds beyond these is a slip of the finger.
 _MOST_DIGITS: Final = 10
 
@@ -26,7 +28,7 @@ def config_file(path: str) -> str:
 
 def version_option(flag: str, text: str) -> Any:
     """The option that names a release."""
-    return typer.Option(flag, metavar="1.34|1.35|1.36", help=text, show_default=False)
+    return typer.Option(flag, metavar="|".join(RELEASES), help=text, show_default=False)
 
 
 def gates_option(flag: str, text: str) -> Any:

@@ -22,6 +22,8 @@ from kschedctl.releases.release import Release
 LEAST_ALLOCATED: Final = "LeastAllocated"
 MOST_ALLOCATED: Final = "MostAllocated"
 REQUESTED_TO_CAPACITY_RATIO: Final = "RequestedToCapacityRatio"
+#: The highest score of a point in a shape.
+MAX_CUSTOM_SCORE: Final = 10
 SYSTEM_DEFAULTING: Final = "System"
 LIST_DEFAULTING: Final = "List"
 
@@ -96,7 +98,7 @@ class PodTopologySpreadArgs(ConfigStruct, frozen=True):
 
 
 class VolumeBindingArgs(ConfigStruct, frozen=True):
-    """``shape`` belongs to the gate StorageCapacityScoring, which is off in every release that is modelled."""
+    """``shape`` belongs to the gate StorageCapacityScoring, and is ``None`` without it."""
 
     bind_timeout_seconds: Int64 = 600
     shape: tuple[UtilizationShapePoint, ...] | None = None
@@ -123,11 +125,25 @@ ARGS: Final[Mapping[str, type[ConfigStruct]]] = MappingProxyType(
 )
 
 
+#: Storage with much room scores high.
+_ROOM_ON_STORAGE: Final = (
+    UtilizationShapePoint(utilization=0, score=MAX_CUSTOM_SCORE),
+    UtilizationShapePoint(utilization=100, score=0),
+)
+
+
+def shape_points(shape: tuple[UtilizationShapePoint, ...]) -> tuple[tuple[int, int], ...]:
+    """The points of a shape with scores from 0 to 100: (utilization in percent, score)."""
+    return tuple((point.utilization, point.score * (100 // MAX_CUSTOM_SCORE)) for point in shape)
+
+
 def with_release_defaults(args: msgspec.Struct, release: Release) -> msgspec.Struct:
     """Fill what only some releases have a default for."""
     waits = release.dynamic_resources_binding_timeout
     if isinstance(args, DynamicResourcesArgs) and args.binding_timeout is None and waits:
         return msgspec.structs.replace(args, binding_timeout=Duration.seconds(600))
+    if isinstance(args, VolumeBindingArgs) and not args.shape and release.enabled("StorageCapacityScoring"):
+        return msgspec.structs.replace(args, shape=_ROOM_ON_STORAGE)
     return args
 
 

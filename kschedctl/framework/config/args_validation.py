@@ -128,7 +128,7 @@ def _shape(shape: tuple[api.UtilizationShapePoint, ...], path: str, problems: Pr
             break
     for i, point in enumerate(shape):
         _within(point.utilization, 0, 100, f"{path}[{i}].utilization", problems)
-        _within(point.score, 0, 10, f"{path}[{i}].score", problems)
+        _within(point.score, 0, api.MAX_CUSTOM_SCORE, f"{path}[{i}].score", problems)
 
 
 def _pod_topology_spread(args: api.PodTopologySpreadArgs, path: str, _: Release, problems: Problems) -> None:
@@ -163,11 +163,13 @@ def _constraint(constraint: TopologySpreadConstraint, path: str, problems: Probl
         problems.forbidden(child(path, "labelSelector"), text)
 
 
-def _volume_binding(args: api.VolumeBindingArgs, path: str, _: Release, problems: Problems) -> None:
+def _volume_binding(args: api.VolumeBindingArgs, path: str, release: Release, problems: Problems) -> None:
     if args.bind_timeout_seconds < 0:
         text = "invalid BindTimeoutSeconds, should not be a negative value"
         problems.invalid(child(path, "bindTimeoutSeconds"), args.bind_timeout_seconds, text)
-    if args.shape is not None:
+    if release.enabled("StorageCapacityScoring"):
+        _shape(args.shape or (), child(path, "shape"), problems)
+    elif args.shape is not None:
         points = [{"Utilization": point.utilization, "Score": point.score} for point in args.shape]
         text = "unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring"
         problems.invalid(child(path, "shape"), points, text)

@@ -98,6 +98,12 @@ def load_configuration(
         For everything that kube-scheduler refuses to start with. Problems of one kind are reported together: first
         those of reading, then those of the values, then those of the plugins.
     """
+    inert = {
+        name: frozenset(map(ExtensionPoint, points))
+        for name, points in release.inert_plugins.items()
+        if name not in implements
+    }
+    implements = {**implements, **inert}
     document = _parse(data, where) if isinstance(data, bytes) else data
     problems, warnings = Problems(), list[str]()
     config, args = _decode(document, release, problems, where)
@@ -124,6 +130,7 @@ def load_configuration(
             f"profiles[{i}]",
             release=release,
             implements=implements,
+            inert=frozenset(inert),
             problems=problems,
             warnings=warnings,
         )

@@ -29,11 +29,13 @@ _MAX_TOTAL_SCORE: Final = 2**63 - 1
 
 _PLACEMENT_GENERATE: Final = "placementGenerate"
 _PLACEMENT_SCORE: Final = "placementScore"
+_POD_GROUP_POST_FILTER: Final = "podGroupPostFilter"
 #: The points of pod groups, at which nothing runs for a single pod; what is written for them is checked all the same.
-_PLACEMENT_PLUGINS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
+_POD_GROUP_PLUGINS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     {
         _PLACEMENT_GENERATE: frozenset({"TopologyPlacementGenerator"}),
         _PLACEMENT_SCORE: frozenset({_FIT, "PodGroupPodsCount"}),
+        _POD_GROUP_POST_FILTER: frozenset({"DefaultPreemption", "DynamicResources"}),
     }
 )
 #: The order in which the framework takes up the points, and so in which it finds mistakes.
@@ -52,6 +54,7 @@ _POINTS: Final[tuple[str, ...]] = (
     ExtensionPoint.QUEUE_SORT,
     _PLACEMENT_GENERATE,
     _PLACEMENT_SCORE,
+    _POD_GROUP_POST_FILTER,
 )
 
 
@@ -118,6 +121,8 @@ class ProfileBuilder:
         Whose default plugins and rules apply.
     implements : mapping of str to frozenset of ExtensionPoint
         The plugins that there are, and what they implement.
+    inert : frozenset of str
+        Those of them that may be named and have no effect; the profile leaves them out.
     problems, warnings
         Where problems and warnings are noted.
     """
@@ -130,6 +135,7 @@ class ProfileBuilder:
         *,
         release: Release,
         implements: Implements,
+        inert: frozenset[str],
         problems: Problems,
         warnings: list[str],
     ) -> None:
@@ -138,6 +144,7 @@ class ProfileBuilder:
         self._path = path
         self._release = release
         self._implements = implements
+        self._inert = inert
         self._problems = problems
         self._warnings = warnings
         self._points = tuple(point for point in _POINTS if point not in release.absent_config_fields)
@@ -155,7 +162,9 @@ class ProfileBuilder:
             self._weights(_PLACEMENT_SCORE)
         return Profile(
             scheduler_name=self._profile.scheduler_name or "",
-            plugins=MappingProxyType({point: resolved[point] for point in ExtensionPoint}),
+            plugins=MappingProxyType(
+                {point: tuple(n for n in resolved[point] if n not in self._inert) for point in ExtensionPoint}
+            ),
             weights=MappingProxyType(
                 {name: weights[name] for name in resolved[ExtensionPoint.SCORE] if name in weights}
             ),
@@ -164,8 +173,8 @@ class ProfileBuilder:
         )
 
     def _implements_point(self, name: str, point: str) -> bool:
-        if point in _PLACEMENT_PLUGINS:
-            return name in _PLACEMENT_PLUGINS[point]
+        if point in _POD_GROUP_PLUGINS:
+            return name in _POD_GROUP_PLUGINS[point]
         return point in self._implements.get(name, frozenset())
 
     def _check_fit_args(self) -> None:

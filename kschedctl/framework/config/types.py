@@ -65,7 +65,7 @@ class PluginSet(ConfigStruct, frozen=True):
 
 
 class Plugins(ConfigStruct, frozen=True):
-    """The plugins per extension point; the two placement points are those of pod groups."""
+    """The plugins per extension point; the placement points and the last are those of pod groups."""
 
     pre_enqueue: PluginSet = PluginSet()
     queue_sort: PluginSet = PluginSet()
@@ -82,6 +82,7 @@ class Plugins(ConfigStruct, frozen=True):
     multi_point: PluginSet = PluginSet()
     placement_generate: PluginSet = PluginSet()
     placement_score: PluginSet = PluginSet()
+    pod_group_post_filter: PluginSet = PluginSet()
 
     def at(self, point: str) -> PluginSet:
         """The set of an extension point, named as in the file."""

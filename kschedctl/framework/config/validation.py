@@ -83,7 +83,7 @@ def _profiles(profiles: tuple[KubeSchedulerProfile, ...], problems: Problems) ->
 
 
 def _removed_plugins(profile: KubeSchedulerProfile, path: str, problems: Problems) -> None:
-    for point in ExtensionPoint:
+    for point in (*ExtensionPoint, "podGroupPostFilter"):
         for i, plugin in enumerate(profile.plugins.at(point).enabled):
             if plugin.name in _REMOVED:
                 problems.invalid(f"{path}.plugins.{point}.enabled[{i}]", plugin.name, _REMOVED_TEXT)

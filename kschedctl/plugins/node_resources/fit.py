@@ -26,7 +26,7 @@ from kschedctl.api.resources import (
 )
 from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.overlay import Overlay
-from kschedctl.framework.config.args import NodeResourcesFitArgs
+from kschedctl.framework.config.args import NodeResourcesFitArgs, shape_points
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import (
     FilterPlugin,
@@ -124,7 +124,7 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         if self._ratio and strategy.requested_to_capacity_ratio is not None:
             # The configuration's scores go to 10.
             shape = strategy.requested_to_capacity_ratio.shape
-            self._kernel = requested_to_capacity_ratio([(point.utilization, point.score * 10) for point in shape])
+            self._kernel = requested_to_capacity_ratio(shape_points(shape))
         else:
             self._kernel = most_allocated if strategy.type == "MostAllocated" else least_allocated
 

@@ -17,9 +17,9 @@ _SCORES = "preScore score"
 _PLUGINS = {
     "SchedulingGates": "preEnqueue",
     "PrioritySort": "queueSort",
-    "NodeUnschedulable": "filter",
-    "NodeName": "filter",
-    "TaintToleration": f"filter {_SCORES}",
+    "NodeUnschedulable": _FILTERS,
+    "NodeName": _FILTERS,
+    "TaintToleration": f"{_FILTERS} {_SCORES}",
     "NodeAffinity": f"{_FILTERS} {_SCORES}",
     "NodePorts": _FILTERS,
     "NodeResourcesFit": f"{_FILTERS} {_SCORES}",
@@ -35,8 +35,6 @@ _PLUGINS = {
     "ImageLocality": "score",
     "DefaultBinder": "bind",
     "NodeDeclaredFeatures": _FILTERS,
-    "TopologyPlacementGenerator": "",
-    "PodGroupPodsCount": "",
     "Custom": f"queueSort {_FILTERS} score",
 }
 IMPLEMENTS = {name: frozenset(map(ExtensionPoint, points.split())) for name, points in _PLUGINS.items()}

@@ -162,7 +162,14 @@ def test_accepts(data: Any) -> None:
             make_args("InterPodAffinity", {"hardPodAffinityWeight": 101}),
             f"{ARGS}.hardPodAffinityWeight: Invalid value: 101: not in valid range [0, 100]",
         ),
-        (make_args("VolumeBinding", {"shape": []}), f"{ARGS}.shape: Invalid value: []: unexpected field `shape`"),
+        (
+            make_args("VolumeBinding", {"shape": [{"utilization": 1}, {"utilization": 1}]}),
+            f"{ARGS}.shape[1].utilization: Invalid value: 1: values must be sorted in increasing order",
+        ),
+        (
+            make_args("VolumeBinding", {"shape": [{"utilization": 0, "score": 11}]}),
+            f"{ARGS}.shape[0].score: Invalid value: 11: not in valid range [0, 10]",
+        ),
         (
             make_config(extenders=[{"prioritizeVerb": "x"}]),
             "extenders[0].weight: Invalid value: 0: must have a positive weight applied to it",
@@ -201,6 +208,31 @@ def test_releases_differ() -> None:
     assert "must be nil when type is not RequestedToCapacityRatio" in refusal(ratio, RELEASES["1.36"])
     placement = make_config({"plugins": {"placementScore": {}}})
     assert refusal(placement, RELEASES["1.35"]) == "profiles[0].plugins.placementScore: unknown field"
+    for_groups = make_config({"plugins": {"podGroupPostFilter": make_plugins("DynamicResources")}})
+    assert refusal(for_groups, RELEASES["1.36"]) == "profiles[0].plugins.podGroupPostFilter: unknown field"
+    load(for_groups, RELEASES["1.37"])
+    shape = make_args("VolumeBinding", {"shape": []})
+    assert refusal(shape, RELEASES["1.36"]).startswith(f"{ARGS}.shape: Invalid value: []: unexpected field `shape`")
+    load(shape, RELEASES["1.37"])
+
+
+@pytest.mark.parametrize(
+    ("given", "shape"),
+    [
+        pytest.param({}, [(0, 10), (100, 0)], id="without one, storage with much room scores high"),
+        pytest.param({"shape": []}, [(0, 10), (100, 0)], id="an empty one is none"),
+        pytest.param({"shape": [{"utilization": 50, "score": 3}]}, [(50, 3)], id="as given"),
+    ],
+)
+def test_the_shape_of_volume_binding(given: dict[str, Any], shape: list[tuple[int, int]]) -> None:
+    args = load(make_args("VolumeBinding", given)).profiles["default-scheduler"].args["VolumeBinding"]
+    assert isinstance(args, api.VolumeBindingArgs)
+    assert [(point.utilization, point.score) for point in args.shape or ()] == shape
+
+
+def test_a_release_without_scoring_by_storage_has_no_shape() -> None:
+    args = load(make_args("VolumeBinding", {}), RELEASES["1.36"]).profiles["default-scheduler"].args["VolumeBinding"]
+    assert args == api.VolumeBindingArgs()
 
 
 def test_args_of_other_plugins_are_kept_as_written() -> None:

@@ -9,7 +9,7 @@ import pytest
 from kschedctl.framework.config.profile import Profile
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.releases.release import RELEASES
-from tests.framework.config.config_builders import load, make_config, make_plugins
+from tests.framework.config.config_builders import load, make_config, make_plugins, refusal
 
 
 def profile_of(**plugins: Any) -> Profile:
@@ -20,7 +20,7 @@ def test_default_profile_runs_the_default_plugins_in_their_order() -> None:
     profile = profile_of()
     assert profile.plugins[ExtensionPoint.QUEUE_SORT] == ("PrioritySort",)
     assert profile.plugins[ExtensionPoint.POST_FILTER] == ("DynamicResources", "DefaultPreemption")
-    assert profile.plugins[ExtensionPoint.FILTER][:3] == ("NodeUnschedulable", "NodeName", "TaintToleration")
+    assert profile.plugins[ExtensionPoint.FILTER][:3] == ("NodeName", "NodeUnschedulable", "TaintToleration")
     assert profile.plugins[ExtensionPoint.FILTER][-1] == "NodeDeclaredFeatures"
     assert profile.plugins[ExtensionPoint.PERMIT] == ()
     assert dict(profile.weights) == {
@@ -39,6 +39,36 @@ def test_default_profile_runs_the_default_plugins_in_their_order() -> None:
 def test_default_plugins_are_those_of_the_release() -> None:
     plugins = load(make_config(), RELEASES["1.34"]).profiles["default-scheduler"].plugins
     assert "NodeDeclaredFeatures" not in plugins[ExtensionPoint.FILTER]
+    assert plugins[ExtensionPoint.FILTER][:2] == ("NodeUnschedulable", "NodeName")
+
+
+@pytest.mark.parametrize(
+    ("point", "name", "versions"),
+    [
+        pytest.param("filter", "DeferredPodScheduling", ["1.37"], id="of a gate that came with 1.37"),
+        pytest.param("multiPoint", "DeferredPodScheduling", ["1.37"], id="at all its points"),
+        pytest.param("permit", "GangScheduling", ["1.35", "1.36", "1.37"], id="of a gate that came with 1.35"),
+        pytest.param("reserve", "GangScheduling", ["1.35"], id="and left a point"),
+        pytest.param("placementScore", "PodGroupPodsCount", ["1.36", "1.37"], id="for groups only"),
+        pytest.param("multiPoint", "TopologyPlacementGenerator", ["1.36", "1.37"], id="for groups, at all points"),
+        pytest.param("podGroupPostFilter", "DefaultPreemption", ["1.37"], id="a point of groups"),
+    ],
+)
+def test_plugins_of_gates_that_are_off_may_be_named_and_have_no_effect(
+    point: str, name: str, versions: list[str]
+) -> None:
+    for version, release in RELEASES.items():
+        config = make_config({"plugins": {point: make_plugins(name)}})
+        if version in versions:
+            default = load(make_config(), release).profiles["default-scheduler"]
+            assert load(config, release).profiles["default-scheduler"].plugins == default.plugins
+        else:
+            assert "does not e" in refusal(config, release) or "unknown field" in refusal(config, release)
+
+
+def test_what_is_no_plugin_of_groups_is_refused_there() -> None:
+    config = make_config({"plugins": {"podGroupPostFilter": make_plugins("NodeName")}})
+    assert refusal(config).endswith('plugin "NodeName" does not extend PodGroupPostFilterPlugin plugin')
 
 
 @pytest.mark.parametrize(

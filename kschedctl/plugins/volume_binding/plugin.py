@@ -1,7 +1,7 @@
 """VolumeBinding: a pod's claims are bound to volumes that its node can reach, or can be there.
 
-Claims that are not bound and do not wait for a pod end the matter before any node is looked at. Upstream has a score
-by capacity only with the gate StorageCapacityScoring, which no release turns on.
+Claims that are not bound and do not wait for a pod end the matter before any node is looked at. With the gate
+StorageCapacityScoring, nodes score by the room on the storage that the claims would get (``scoring``).
 """
 
 from __future__ import annotations
@@ -11,15 +11,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+import msgspec
 import numpy as np
 
 from kschedctl.api.pod import Pod
 from kschedctl.api.selectors import SelectorError
 from kschedctl.arrays import Int64Array
 from kschedctl.cluster.overlay import Overlay
+from kschedctl.framework.config.args import VolumeBindingArgs, shape_points
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import (
     FilterPlugin,
+    Handle,
     PluginError,
     PreBindPlugin,
     PreFilterPlugin,
@@ -30,6 +33,8 @@ from kschedctl.framework.interface import (
 )
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import SKIP, SUCCESS, Code, Reason, Rejections, Status
+from kschedctl.plugins.node_resources.strategies import requested_to_capacity_ratio
+from kschedctl.plugins.volume_binding.scoring import scoring_caveats, storage_capacity_scores
 from kschedctl.volumes.binder import Binder
 from kschedctl.volumes.explain import explain_bound, explain_space, explain_unbound, failing_provision
 from kschedctl.volumes.found_volumes import FoundVolumes
@@ -43,17 +48,31 @@ REASON_MISSING_VOLUME: Final = "node(s) unavailable due to one or more pvc(s) bo
 #: In the order in which they are given; bit i of a reason number stands for the i-th.
 _REASONS: Final = (REASON_NODE_CONFLICT, REASON_BIND_CONFLICT, REASON_NOT_ENOUGH_SPACE, REASON_MISSING_VOLUME)
 _ERRORS_FROM: Final = 1 << len(_REASONS)
+_NO_STATE: Final = 'reading "VolumeBinding" from cycleState: not found'
 
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    volumes: FoundVolumes
+    """What PreFilter found; ``None`` for a pod without claims."""
+
+    volumes: FoundVolumes | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Filtered:
+    """That Filter ran, which tells scoring what the claims would get."""
 
 
 class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin, PreScorePlugin, ScorePlugin):
     """Upstream: plugins/volumebinding."""
 
     name = "VolumeBinding"
+
+    def __init__(self, args: msgspec.Struct | None, handle: Handle) -> None:
+        super().__init__(args, handle)
+        assert isinstance(args, VolumeBindingArgs)
+        self._scores = handle.release.enabled("StorageCapacityScoring")
+        self._kernel = requested_to_capacity_ratio(shape_points(args.shape or ()))
 
     @cached_property
     def binder(self) -> Binder:
@@ -67,6 +86,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin,
         if problem:
             return PreFilterResult(Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (problem,)))
         if next(claim_uses(pod), None) is None:
+            state.write(_State(None))
             return PreFilterResult(SKIP)
         claims = group_claims(cluster, pod_claims(cluster, pod))
         if claims.immediate:
@@ -81,8 +101,11 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin,
         """Turn away nodes on which some claim has no volume. Other pods play no part."""
         found = state.read(_State)
         if found is None:
-            raise PluginError('reading "VolumeBinding" from cycleState: not found')
+            raise PluginError(_NO_STATE)
         volumes = found.volumes
+        if volumes is None:
+            return Rejections.everywhere(len(nodes), SUCCESS)
+        state.write(_Filtered())
         number = _reason_numbers(volumes)[nodes.rows]
         code = np.where(number >= _ERRORS_FROM, Code.ERROR, Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
         code[number == 0] = Code.SUCCESS
@@ -118,12 +141,23 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin,
         return explain[text]() if text in explain else None
 
     def pre_score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
-        """Skip: nothing is scored."""
-        return SKIP
+        """Skip where the release scores nothing."""
+        if not self._scores:
+            return SKIP
+        return SUCCESS if state.read(_State) is not None else Status(Code.ERROR, (_NO_STATE,))
 
     def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
-        """0 for every node."""
-        return np.zeros(len(rows), dtype=np.int64)
+        """Score the room on the storage that the claims would get; 0 without claims, or where Filter did not run."""
+        nothing = np.zeros(len(rows), dtype=np.int64)
+        if not self._scores:
+            return nothing
+        found = state.read(_State)
+        if found is None:
+            raise PluginError(_NO_STATE)
+        if found.volumes is None or state.read(_Filtered) is None:
+            return nothing
+        state.not_modelled.extend(scoring_caveats(found.volumes, rows))
+        return storage_capacity_scores(found.volumes, self._kernel)[rows]
 
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
         """Accept: what the filter found is still there."""

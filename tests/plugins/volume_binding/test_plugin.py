@@ -10,6 +10,7 @@ from kschedctl.api.storage import CSIDriver, CSIStorageCapacity
 from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Code, Status
+from kschedctl.releases.release import RELEASES
 from kschedctl.volumes.reasons import (
     NotEnoughStorage,
     NotProvisioned,
@@ -122,10 +123,10 @@ def test_a_claim_that_is_being_deleted_ends_the_matter() -> None:
     assert decision.pre_filter.status.reasons == ('persistentvolumeclaim "pod" is being deleted',)
 
 
-def test_skipped_without_claims_and_never_scored() -> None:
+def test_skipped_without_claims_and_not_scored_without_the_gate() -> None:
     cluster = make_cluster(NODES, (), make_claim(), make_storage_class())
     assert PLUGIN in decide(make_pod(), cluster).state.skip_filter_plugins
-    decision = decide(make_pod(volumes=mount("data")), cluster)
+    decision = decide(make_pod(volumes=mount("data")), cluster, release=RELEASES["1.36"])
     assert fitting(decision, PLUGIN) == "a b"
     assert PLUGIN in decision.state.skip_score_plugins
 

@@ -1,0 +1,138 @@
+"""How full the storage that a pod's claims would get on each node would be (upstream ``buildScorerFunction``).
+
+Per storage class: what the claims request of what there is, on the profile's ``shape``. A node's score is the mean of
+its classes, rounded half away from zero in float64. Where some claim found an existing volume only such claims count,
+with the capacity of their volumes; else those to be provisioned by a driver that tells its capacity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from kschedctl.api.quantity import value
+from kschedctl.arrays import Int64Array, Mask
+from kschedctl.cluster.arithmetic import round_half_away
+from kschedctl.framework.cycle_state import NotModelled
+from kschedctl.plugins.node_resources.strategies import Kernel
+from kschedctl.volumes.claims import claim_key, requested_storage, storage_capacity
+from kschedctl.volumes.found_volumes import FoundVolumes, ProvisionCheck, StaticMatch
+
+
+class ClassTotals:
+    """What claims request of each storage class, and what there is, per node.
+
+    Parameters
+    ----------
+    n_nodes : int
+        How many nodes there are.
+
+    Attributes
+    ----------
+    requested, capacity : dict of str to ndarray of int64, shape (n_nodes,)
+        Bytes by class.
+    counts : dict of str to ndarray of bool, shape (n_nodes,)
+        Where the class counts.
+    """
+
+    def __init__(self, n_nodes: int) -> None:
+        self._n_nodes = n_nodes
+        self.requested: dict[str, Int64Array] = {}
+        self.capacity: dict[str, Int64Array] = {}
+        self.counts: dict[str, Mask] = {}
+
+    def add_existing(self, match: StaticMatch) -> None:
+        """Count the volume that a claim would take on each node."""
+        names = [volume.spec.storage_class_name for volume in match.candidates]
+        # The last entry is what choice -1 picks.
+        sizes = np.array([*(value(storage_capacity(volume)) for volume in match.candidates), 0], dtype=np.int64)
+        requested = value(requested_storage(match.claim) or 0)
+        for name in dict.fromkeys(names):
+            here = np.array([*(other == name for other in names), False], dtype=np.bool_)[match.choice]
+            self._class(name, here)
+            self.requested[name][here] += requested
+            self.capacity[name] += np.where(here, sizes[match.choice], 0)
+
+    def add_provisioned(self, check: ProvisionCheck, here: Mask) -> None:
+        """Count a claim that is provisioned for on some nodes; all claims of a class have the same room."""
+        name = check.claim.spec.storage_class_name or ""
+        self._class(name, here)
+        self.requested[name][here] += value(requested_storage(check.claim) or 0)
+        self.capacity[name][here] = check.provisioning.available[here]
+
+    def _class(self, name: str, here: Mask) -> None:
+        if name not in self.counts:
+            self.counts[name] = np.zeros(self._n_nodes, dtype=np.bool_)
+            self.requested[name] = np.zeros(self._n_nodes, dtype=np.int64)
+            self.capacity[name] = np.zeros(self._n_nodes, dtype=np.int64)
+        self.counts[name] |= here
+
+    def scores(self, kernel: Kernel) -> Int64Array:
+        """The mean of the classes' scores, 0 where none counts: int64, shape (n_nodes,)."""
+        total = np.zeros(self._n_nodes, dtype=np.int64)
+        n_classes = np.zeros(self._n_nodes, dtype=np.int64)
+        for name, counts in self.counts.items():
+            total += np.where(counts, kernel(self.requested[name], self.capacity[name]), 0)
+            n_classes += counts
+        return round_half_away(total / np.maximum(n_classes, 1))
+
+
+def storage_capacity_scores(found: FoundVolumes, kernel: Kernel) -> Int64Array:
+    """Score every node by the storage that a pod's claims would get there.
+
+    Parameters
+    ----------
+    found : FoundVolumes
+        What the binder found; nodes that it turned away have a score without meaning.
+    kernel : callable
+        The score of one class, 0 to 100, from what is requested and what there is.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_nodes,)
+        0 to 100.
+
+    Raises
+    ------
+    SnapshotError
+        Where a size is not a quantity.
+    """
+    totals = ClassTotals(len(found.error))
+    for match in found.matches:
+        totals.add_existing(match)
+    for check, here in _measured(found):
+        totals.add_provisioned(check, here)
+    return totals.scores(kernel)
+
+
+def _measured(found: FoundVolumes) -> Iterator[tuple[ProvisionCheck, Mask]]:
+    """The claims to be provisioned for, and the nodes without existing volumes on which their room is known."""
+    existing = np.zeros(len(found.error), dtype=np.bool_)
+    for match in found.matches:
+        existing |= match.choice >= 0
+    for check in found.provisions:
+        yield check, check.needed & ~existing & check.provisioning.measured
+
+
+def scoring_caveats(found: FoundVolumes, rows: Int64Array) -> Iterator[NotModelled]:
+    """Where kube-scheduler crashes over the storage of some nodes, or leaves their score to chance.
+
+    Parameters
+    ----------
+    found : FoundVolumes
+        What the binder found.
+    rows : ndarray of int64, shape (n_rows,)
+        The nodes that are scored.
+    """
+    for check, here in _measured(found):
+        provisioning, claim = check.provisioning, claim_key(check.claim)
+        if (here & provisioning.capacity_unsaid)[rows].any():
+            feature = f"VolumeBinding's score of claim {claim}, whose CSIStorageCapacity has no capacity"
+            yield NotModelled(feature, "kube-scheduler crashes here")
+        if check.claim.spec.storage_class_name is None and here[rows].any():
+            feature = f"VolumeBinding's score of claim {claim}, whose class stands in an annotation"
+            yield NotModelled(feature, "kube-scheduler crashes here")
+        if (here & provisioning.several)[rows].any():
+            feature = f"VolumeBinding's score of claim {claim}, which several CSIStorageCapacities have room for"
+            yield NotModelled(feature, "kube-scheduler takes any of them, the answer the first of the snapshot")
