@@ -12,7 +12,7 @@ from kschedctl.api.core import Namespace, Node, Service
 from kschedctl.api.defaults import default_pod
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
-from kschedctl.api.storage import CSINode, StorageClass
+from kschedctl.api.storage import CSIDriver, CSINode, CSIStorageCapacity, StorageClass
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.api.well_known import HOSTNAME, ZONE
 from kschedctl.cluster.builder import ClusterBuilder
@@ -190,6 +190,19 @@ _OTHERS: Final = (
     _make(Namespace, "shop", labels={"team": "b"}),
     _make(Service, "cache", namespace="default", spec={"selector": {"app": "cache"}}),
     _make(StorageClass, "waits", provisioner="csi.example", volumeBindingMode="WaitForFirstConsumer"),
+    _make(StorageClass, "measured", provisioner="stores.example", volumeBindingMode="WaitForFirstConsumer"),
+    _make(CSIDriver, "stores.example", spec={"storageCapacity": True, "preventPodSchedulingIfMissing": True}),
+    *(
+        _make(
+            CSIStorageCapacity,
+            f"store-{zone}",
+            namespace="default",
+            storageClassName="measured",
+            capacity=capacity,
+            nodeTopology={"matchLabels": {ZONE: zone}},
+        )
+        for zone, capacity in (("a", "2Gi"), ("b", "8Gi"), ("c", "3Gi"))
+    ),
     _make(
         PersistentVolume,
         "data",
@@ -212,18 +225,28 @@ _OTHERS: Final = (
             annotations={"pv.kubernetes.io/bind-completed": "yes"} if name == "data" else {},
             spec={
                 "accessModes": [mode],
-                "storageClassName": "waits",
+                "storageClassName": "measured" if name == "measured" else "waits",
                 "resources": {"requests": {"storage": "1Gi"}},
                 **({"volumeName": "data"} if name == "data" else {}),
             },
         )
-        for name, mode in (("data", "ReadWriteOnce"), ("once", "ReadWriteOncePod"), ("later", "ReadWriteOnce"))
+        for name, mode in (
+            ("data", "ReadWriteOnce"),
+            ("once", "ReadWriteOncePod"),
+            ("later", "ReadWriteOnce"),
+            ("measured", "ReadWriteOnce"),
+        )
     ),
     *(
         _make(
             CSINode,
             f"n{i}",
-            spec={"drivers": [{"name": "csi.example", "nodeID": f"n{i}", "allocatable": {"count": i}}]},
+            spec={
+                "drivers": [
+                    {"name": "csi.example", "nodeID": f"n{i}", "allocatable": {"count": i}},
+                    *([{"name": "stores.example", "nodeID": f"n{i}"}] if i else []),
+                ]
+            },
         )
         for i in range(6)
     ),
@@ -277,6 +300,7 @@ SAMPLES: Final = tuple(
         "mounts": _pod("mounts", "", volumes=[_claim("data")]),
         "mounts-once": _pod("mounts-once", "", volumes=[_claim("once")]),
         "mounts-later": _pod("mounts-later", "", volumes=[_claim("later")]),
+        "mounts-measured": _pod("mounts-measured", "", volumes=[_claim("measured")]),
         "mounts-disk": _pod("mounts-disk", "", volumes=[_DISK]),
     }.items()
 )
