@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from kschedctl.api.canonical import Amount, Amounts, Form, forms
+from kschedctl.api.container_limits import container_limits
 from kschedctl.api.core import ResourceList
 from kschedctl.api.limits import ResourceQuota, ScopedResourceSelectorRequirement
 from kschedctl.api.pod import Pod, PodAffinityTerm
@@ -17,7 +18,6 @@ from kschedctl.api.resources import (
     MEMORY,
     PODS,
     RequestRules,
-    container_limits,
     is_extended_resource,
     is_pod_level_resource,
     parse_resources,

@@ -10,11 +10,11 @@ from dataclasses import replace
 
 from kschedctl.api import field_errors
 from kschedctl.api.canonical import Amount, Amounts, forms, parse_amounts
+from kschedctl.api.container_limits import container_limits
 from kschedctl.api.pod import Container, Pod, ResourceRequirements
 from kschedctl.api.resources import (
     HUGEPAGES_PREFIX,
     RequestRules,
-    container_limits,
     container_requests,
     is_extended_resource,
 )

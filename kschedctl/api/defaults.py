@@ -8,6 +8,7 @@ from typing import Final, TypeVar, cast
 from msgspec.structs import replace
 
 from kschedctl.api.canonical import Amount, Form, forms
+from kschedctl.api.container_limits import container_limits
 from kschedctl.api.core import Namespace, Service
 from kschedctl.api.device import ResourceClaim
 from kschedctl.api.limits import LimitRange, LimitRangeItem, LimitRangeSpec, ResourceQuota
@@ -16,7 +17,6 @@ from kschedctl.api.pod import Container, Pod, PodSpec, ResourceRequirements
 from kschedctl.api.resources import (
     HUGEPAGES_PREFIX,
     RequestRules,
-    container_limits,
     container_requests,
     is_pod_level_resource,
 )

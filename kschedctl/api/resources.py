@@ -11,11 +11,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from msgspec.structs import replace
-
 from kschedctl.api.core import ResourceList
 from kschedctl.api.names import extended_resource_problems
-from kschedctl.api.pod import Container, ContainerStatus, Pod, PodSpec, ResourceRequirements
+from kschedctl.api.pod import Container, ContainerStatus, Pod
 from kschedctl.api.quantity import NANO, QuantityError, milli_value, parse_quantity, value
 from kschedctl.releases.release import Release
 
@@ -269,19 +267,6 @@ def _summed(pod: Pod, requests_of: Callable[[Container, str], Nanos], non_missin
             _raise_to(initializing, requests)
     _raise_to(running, initializing)
     return running
-
-
-def container_limits(pod: Pod) -> Nanos:
-    """What the containers of a pod may use together, in nano-units, by their specs."""
-    as_requests = RequestRules(pod_level=False, status=False, pod_level_status=False)
-    return container_requests(replace(pod, spec=_limits_as_requests(pod.spec)), as_requests)
-
-
-def _limits_as_requests(spec: PodSpec) -> PodSpec:
-    def turn(containers: tuple[Container, ...]) -> tuple[Container, ...]:
-        return tuple(replace(c, resources=ResourceRequirements(requests=c.resources.limits)) for c in containers)
-
-    return replace(spec, containers=turn(spec.containers), init_containers=turn(spec.init_containers))
 
 
 def _effective(pod: Pod, spec: Nanos, actuated: ResourceList, allocated: ResourceList, path: str) -> Nanos:
