@@ -23,13 +23,16 @@ def provenance(cluster: SchedulingCluster, missing: tuple[Missing, ...] = (), *,
     idle = cluster.idle_edits(pod) if pod is not None else ()
     # What is missing is said there, with what that means; it is no warning besides.
     said = set(map(str, missing))
-    read = (warning for warning in cluster.cluster.warnings if warning not in said)
+    read = [warning for warning in cluster.cluster.warnings if warning not in said]
+    # Kinds that may not be listed and that the answer depends on are missing; the others do not matter to it.
+    harmless = set(cluster.cluster.not_listed.values())
     told = (f"what if: {edit} changes nothing in {pod.key}" for edit in idle if pod is not None)
     return Provenance(
         release_choice=cluster.release_choice,
         paths=cluster.snapshot.paths,
         n_pods=len(cluster.pods),
         missing=tuple(dict.fromkeys((*not_read(cluster.cluster), *missing))),
-        warnings=(*read, *cluster.configuration.warnings, *told),
+        doubts=tuple(warning for warning in read if warning not in harmless),
+        warnings=(*(w for w in read if w in harmless), *cluster.configuration.warnings, *told),
         changes=cluster.snapshot.changes,
     )

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Annotated, Any, Final, Literal, TypedDict
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.cycle_state import NotModelled
@@ -63,11 +63,26 @@ class MissingData(Data, frozen=True):
 
 
 class Envelope(Data, frozen=True, kw_only=True):
-    """What an answer, or one of the sides that it compares, rests on."""
+    """What an answer, or one of the sides that it compares, rests on.
+
+    An answer is complete, and ``--strict`` content with it, where nothing in it says that the cluster's own scheduler
+    may answer otherwise. What it is careful about counts as follows:
+
+    - ``missing`` and ``notModelled`` always count.
+    - Warnings that put it in doubt count, and are ``doubts`` too: the cluster's own release is not modelled; kinds
+      were not listed, or objects could not be used; an object is in the snapshot twice.
+    - Warnings about what was given do not count, as the answer to that is exact: what kube-scheduler takes otherwise
+      than one may think in a configuration; feature gates that have no effect here; a what-if that changes nothing in
+      the pod; a quota that would refuse the pod, which is part of the answer itself.
+    """
 
     rules: RulesData
     snapshot: SnapshotData
     warnings: tuple[str, ...]
+    doubts: Annotated[
+        tuple[str, ...] | UnsetType,
+        Meta(description="Those of the warnings that put the answer in doubt; left out where there are none."),
+    ] = UNSET
     missing: Annotated[
         tuple[MissingData, ...], Meta(description="What bears on the answer and is not in the snapshot.")
     ]
@@ -75,8 +90,8 @@ class Envelope(Data, frozen=True, kw_only=True):
 
     @property
     def complete(self) -> bool:
-        """Whether nothing that bears on the answer is missing or not modelled."""
-        return not self.missing and not self.not_modelled
+        """Whether nothing says that the cluster's own scheduler may answer otherwise; the rule is above."""
+        return not self.missing and not self.not_modelled and not self.doubts
 
 
 class Answer(Envelope, frozen=True, kw_only=True, tag_field="kind"):
@@ -128,8 +143,10 @@ class Provenance:
         How many pods the snapshot has.
     missing : tuple of Missing
         What the snapshot lacks for this answer.
+    doubts : tuple of str
+        What else puts the answer in doubt.
     warnings : tuple of str
-        What else to be careful about.
+        What to be careful about besides, although the answer is exact.
     changes : tuple of str
         What of the snapshot was changed to see what then.
     """
@@ -138,6 +155,7 @@ class Provenance:
     paths: tuple[str, ...]
     n_pods: int
     missing: tuple[Missing, ...] = ()
+    doubts: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()
 
@@ -148,6 +166,7 @@ class Shared(TypedDict):
     rules: RulesData
     snapshot: SnapshotData
     warnings: tuple[str, ...]
+    doubts: tuple[str, ...] | UnsetType
     missing: tuple[MissingData, ...]
     not_modelled: tuple[NotModelledData, ...]
 
@@ -165,6 +184,7 @@ def envelope(cluster: Cluster, provenance: Provenance, not_modelled: Iterable[No
         What bears on it and is not modelled.
     """
     choice = provenance.release_choice
+    doubts = tuple(text for text in (choice.warning, *provenance.doubts) if text)
     return Shared(
         rules=RulesData(
             kubernetes_version=choice.release.version,
@@ -180,7 +200,8 @@ def envelope(cluster: Cluster, provenance: Provenance, not_modelled: Iterable[No
             written_at=cluster.taken_at,
             changes=provenance.changes,
         ),
-        warnings=tuple(warning for warning in (choice.warning, *provenance.warnings) if warning),
+        warnings=(*doubts, *provenance.warnings),
+        doubts=doubts or UNSET,
         missing=tuple(MissingData(m.kind, m.needed_for, m.effect) for m in provenance.missing),
         not_modelled=tuple(NotModelledData(n.feature, n.effect) for n in not_modelled),
     )
@@ -192,6 +213,7 @@ def same_envelope(other: Envelope) -> Shared:
         rules=other.rules,
         snapshot=other.snapshot,
         warnings=other.warnings,
+        doubts=other.doubts,
         missing=other.missing,
         not_modelled=other.not_modelled,
     )
@@ -203,6 +225,7 @@ def together(envelopes: Sequence[Envelope]) -> Envelope:
         rules=envelopes[0].rules,
         snapshot=envelopes[0].snapshot,
         warnings=tuple(dict.fromkeys(text for each in envelopes for text in each.warnings)),
+        doubts=tuple(dict.fromkeys(text for each in envelopes for text in each.doubts or ())) or UNSET,
         missing=tuple(dict.fromkeys(missing for each in envelopes for missing in each.missing)),
         not_modelled=tuple(dict.fromkeys(feature for each in envelopes for feature in each.not_modelled)),
     )

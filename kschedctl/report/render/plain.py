@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 _FIRST: Final = ("apiVersion", "kind")
 #: What an answer rests on comes after the answer itself.
-_LAST: Final = ("rules", "snapshot", "warnings", "missing", "notModelled")
+_LAST: Final = ("rules", "snapshot", "warnings", "doubts", "missing", "notModelled")
 
 
 def plain(value: Answer | Compound) -> Any:

@@ -1,0 +1,8 @@
+"""``python -m kschedctl``: the command, where its script is not on the path."""
+
+from __future__ import annotations
+
+from kschedctl.cli.main import run
+
+if __name__ == "__main__":
+    run()
