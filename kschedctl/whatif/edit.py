@@ -105,6 +105,16 @@ class Edit(ABC):
     def things(self) -> Iterator[Thing]:
         """What it changes. Two edits of the same thing, or of one within the other, cannot both be meant."""
 
+    def things_in(self, cluster: Cluster) -> Iterator[Thing]:
+        """What it changes in a cluster, where that tells more.
+
+        Raises
+        ------
+        InputError
+            As ``apply``.
+        """
+        yield from self.things()
+
 
 class PodEdit(Edit):
     """A change of the pods that are asked about, not of the cluster.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from kschedctl.api.pod import Pod
@@ -49,11 +49,15 @@ def edited(cluster: Cluster, edits: Sequence[Edit], *, release: Release) -> Edit
     InputError
         Where two changes contradict each other, or one is about something that is not there.
     """
-    _refuse_conflicts(edits)
+    given = Conflicts()
+    for edit in edits:
+        given.refuse(edit, edit.things())
+    found = Conflicts()
     pod_edits = tuple(edit for edit in edits if isinstance(edit, PodEdit))
     changes: list[str] = []
     for edit in (*(edit for edit in edits if not isinstance(edit, PodEdit)), *pod_edits):
         try:
+            found.refuse(edit, edit.things_in(cluster))
             cluster, made = edit.apply(cluster, release=release)
         except InputError as error:
             raise error.at(str(edit)) from None
@@ -90,17 +94,35 @@ def edited_pod(pod: Pod, edits: Sequence[PodEdit], cluster: Cluster, *, where: W
     return pod
 
 
-def _refuse_conflicts(edits: Sequence[Edit]) -> None:
-    """Two changes of the same thing, or of one within the other, cannot both be meant."""
-    changed: dict[Thing, Edit] = {}
-    #: Of the changes so far, the things that what they change is within.
-    within: dict[Thing, Edit] = {}
-    for edit in edits:
+class Conflicts:
+    """The changes so far, by what they change: two of the same thing, or of one within the other, cannot be meant."""
+
+    def __init__(self) -> None:
+        self._changed: dict[Thing, Edit] = {}
+        #: Of the changes so far, the things that what they change is within.
+        self._within: dict[Thing, Edit] = {}
+
+    def refuse(self, edit: Edit, things: Iterable[Thing]) -> None:
+        """Take one more change in.
+
+        Parameters
+        ----------
+        edit : Edit
+            The change.
+        things : iterable of tuple
+            What it changes.
+
+        Raises
+        ------
+        InputError
+            Where it contradicts another one.
+        """
         own: set[Thing] = set()
-        for thing in edit.things():
+        for thing in things:
             wider = [thing[:i] for i in range(1, len(thing))]
-            others = (changed.get(each) for each in (thing, *wider))
-            other = edit if thing in own else next((each for each in others if each is not None), within.get(thing))
+            others = (self._changed.get(each) for each in (thing, *wider))
+            other = edit if thing in own else next((each for each in others if each is not None), None)
+            other = other or self._within.get(thing)
             if other is not None:
                 what = " ".join(str(part) for part in thing if part)
                 if other is edit:
@@ -109,5 +131,5 @@ def _refuse_conflicts(edits: Sequence[Edit]) -> None:
                     problem = "is given twice" if other == edit else f"contradicts: {other}"
                 raise InputError(problem, where=str(edit), hint="leave one of them out")
             own.add(thing)
-        changed |= dict.fromkeys(own, edit)
-        within |= dict.fromkeys((thing[:i] for thing in own for i in range(1, len(thing))), edit)
+        self._changed |= dict.fromkeys(own, edit)
+        self._within |= dict.fromkeys((thing[:i] for thing in own for i in range(1, len(thing))), edit)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from msgspec.structs import replace
@@ -16,19 +16,20 @@ from kschedctl.whatif.eviction import Evicted, evict
 UNSCHEDULABLE: Final = Taint(key="node.kubernetes.io/unschedulable", effect=NO_SCHEDULE)
 
 
-def with_node(cluster: Cluster, row: int, node: Node) -> Cluster:
-    """Put another node in the place of one."""
-    objects = list(cluster.nodes.objects)
-    objects[row] = node
-    return cluster.with_nodes(objects)
+def with_replaced(cluster: Cluster, replaced: Mapping[int, Node]) -> Cluster:
+    """Put other nodes in the place of some, by their rows."""
+    return cluster.with_nodes(replaced.get(row, node) for row, node in enumerate(cluster.nodes.objects))
 
 
-def cordoned(cluster: Cluster, row: int) -> Cluster:
-    """Mark a node unschedulable."""
-    node = cluster.nodes.objects[row]
+def cordoned(cluster: Cluster, rows: Collection[int]) -> Cluster:
+    """Mark nodes unschedulable."""
+    return with_replaced(cluster, {row: _cordoned(cluster.nodes.objects[row]) for row in rows})
+
+
+def _cordoned(node: Node) -> Node:
     # The node controller puts this taint on every cordoned node.
     taints = (*(taint for taint in node.spec.taints if taint != UNSCHEDULABLE), UNSCHEDULABLE)
-    return with_node(cluster, row, replace(node, spec=replace(node.spec, unschedulable=True, taints=taints)))
+    return replace(node, spec=replace(node.spec, unschedulable=True, taints=taints))
 
 
 def without_nodes(cluster: Cluster, rows: Collection[int]) -> Evicted:

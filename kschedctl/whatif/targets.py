@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from fnmatch import translate
+from typing import Final
 
 from kschedctl.api.defaults import DEFAULT_NAMESPACE
 from kschedctl.api.kind_names import is_namespaced, kind_by_name, kind_names
@@ -12,6 +15,9 @@ from kschedctl.api.wording import listed, similar
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import InputError
 from kschedctl.whatif.edit import Thing
+
+#: What makes a glob of a name; no node's name has any of it.
+_WILDCARD: Final = re.compile(r"[*?[]")
 
 
 def find_node(cluster: Cluster, name: str) -> int:
@@ -26,6 +32,30 @@ def find_node(cluster: Cluster, name: str) -> int:
     if row is None:
         raise InputError(f"the cluster has no node {name}", hint=near(name, cluster.nodes.names, "nodes"))
     return row
+
+
+def find_nodes(cluster: Cluster, name: str) -> list[int]:
+    """The rows of the nodes that a name or a glob means, in the order of the cluster.
+
+    Raises
+    ------
+    InputError
+        Where there is none.
+    """
+    wildcard = _WILDCARD.search(name)
+    if wildcard is None:
+        return [find_node(cluster, name)]
+    names = cluster.nodes.names
+    matches = re.compile(translate(name)).match
+    rows = [row for row, known in enumerate(names) if matches(known)]
+    if not rows:
+        # What stands before the wildcard is compared with as much of the names.
+        start = name[: wildcard.start()]
+        close = similar(start, dict.fromkeys(known[: len(start)] for known in names)) if start else []
+        meant = [known for known in names if known[: len(start)] in close]
+        hint = f"did you mean {listed(meant, 'or')}?" if meant else near(start, names, "nodes")
+        raise InputError(f"the cluster has no node that matches {name}", hint=hint)
+    return rows
 
 
 def find_zone(cluster: Cluster, zone: str) -> list[int]:

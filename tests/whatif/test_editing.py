@@ -90,6 +90,8 @@ def of(*objects: Any) -> tuple[tuple[Any, str], ...]:
 
 PLACES: dict[str, tuple[Edit, dict[str, str | None], str]] = {
     "a cordon moves no pod": (Cordon("a1"), {}, "node a1 is cordoned"),
+    "a cordon of several counts and names them": (Cordon("a*"), {}, "2 nodes (a1 and a2) are cordoned"),
+    "a glob that one node matches": (Cordon("b?"), {}, "node b1 is cordoned"),
     "a drain leaves daemons and static pods, and bare pods are gone": (
         Drain("a1"),
         {"web-1": "", "db-0": "", "bare": None},
@@ -220,6 +222,23 @@ def test_what_a_node_is_after_a_change(case: str) -> None:
 
 
 REFUSED: dict[str, tuple[Iterable[Edit], str]] = {
+    "glob that no node matches": (
+        [Cordon("aa-*")],
+        "cordon aa-*: the cluster has no node that matches aa-*\n  the nodes are a1, a2 and b1",
+    ),
+    "glob near to some": ([Drain("a[89]")], "has no node that matches a[89]\n  did you mean a1 or a2?"),
+    "glob and one that it matches": (
+        [LabelNode("a*", "disk", "hdd"), LabelNode("a2", "disk", "ssd")],
+        "label a2:disk=ssd: contradicts: label a*:disk=hdd",
+    ),
+    "label that none of several has": (
+        [LabelNode("a*", "dsk", None)],
+        "label a*:dsk-: 2 nodes (a1 and a2) have no label dsk\n  their labels are",
+    ),
+    "taint that none of several has": (
+        [TaintNode("*", Taint(key="cpu"), remove=True)],
+        "3 nodes (a1, a2 and b1) have no such taint\n  their taints are gpu=true:NoSchedule",
+    ),
     "unknown node": ([Cordon("a11")], "cordon a11: the cluster has no node a11\n  did you mean a1"),
     "unknown zone": ([FailZone("c")], 'fail zone c: the cluster has no node in zone "c"\n  the zones are a and b'),
     "unknown kind": (
@@ -260,6 +279,60 @@ def test_what_cannot_be_done_is_refused(case: str) -> None:
     with pytest.raises(InputError) as caught:
         edit(shop(), *edits)
     assert message in str(caught.value)
+
+
+#: What a glob makes and says, and the same node by node.
+GLOBS: dict[str, tuple[Edit, list[Edit], str]] = {
+    "cordon": (Cordon("*1"), [Cordon("a1"), Cordon("b1")], "2 nodes (a1 and b1) are cordoned"),
+    "drain": (
+        Drain("[ab]1"),
+        [Drain("a1"), Drain("b1")],
+        "2 nodes (a1 and b1) are drained: 4 pods wait for a node again, 2 pods are gone, 2 pods stay",
+    ),
+    "label set": (
+        LabelNode("*", "disk", "hdd"),
+        [LabelNode("a1", "disk", "hdd"), LabelNode("a2", "disk", "hdd"), LabelNode("b1", "disk", "hdd")],
+        "3 nodes (a1, a2 and b1) have the label disk=hdd instead of ssd",
+    ),
+    "label taken away where it is": (
+        LabelNode("*", "disk", None),
+        [LabelNode("a2", "disk", None)],
+        "node a2 no longer has the label disk=ssd",
+    ),
+    "taint that evicts": (
+        TaintNode("?1", Taint(key="gone", effect="NoExecute")),
+        [
+            TaintNode("a1", Taint(key="gone", effect="NoExecute")),
+            TaintNode("b1", Taint(key="gone", effect="NoExecute")),
+        ],
+        "2 nodes (a1 and b1) have the taint gone:NoExecute: 4 pods wait for a node again, 4 pods are gone",
+    ),
+    "taint taken away where it is": (
+        TaintNode("*", Taint(key="gpu"), remove=True),
+        [TaintNode("a2", Taint(key="gpu"), remove=True)],
+        "node a2 no longer has the taint gpu=true:NoSchedule",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", GLOBS)
+def test_a_glob_is_all_of_its_nodes(case: str) -> None:
+    together, one_by_one, told = GLOBS[case]
+    found, expected = edit(shop(), together), edit(shop(), *one_by_one)
+    assert found.changes == (told,)
+    assert found.cluster.nodes.objects == expected.cluster.nodes.objects
+    assert places(found.cluster) == places(expected.cluster)
+
+
+def test_nodes_that_were_cordoned_before_are_counted() -> None:
+    cluster = edit(shop(), Cordon("a1")).cluster
+    assert edit(cluster, Cordon("a1")).changes == ("node a1 is cordoned (it was before)",)
+    assert edit(cluster, Cordon("*")).changes == ("3 nodes (a1, a2 and b1) are cordoned (1 of them was before)",)
+
+
+def test_a_drain_of_empty_nodes() -> None:
+    cluster = make_cluster([make_node("a"), make_node("b")])
+    assert edit(cluster, Drain("*")).changes == ("2 nodes (a and b) are drained: no pod is on them",)
 
 
 def test_copies_of_a_node_have_its_hostname_and_csi_node_under_their_names() -> None:

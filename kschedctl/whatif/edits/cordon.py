@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from kschedctl.whatif.edit import Edit, Option, Thing
+from kschedctl.whatif.edit import Option, Thing
+from kschedctl.whatif.node_edit import NodeEdit, nodes_in_words
 
 if TYPE_CHECKING:
     from kschedctl.cluster.cluster import Cluster
@@ -15,10 +16,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Cordon(Edit):
-    """A node that takes no new pods."""
+class Cordon(NodeEdit):
+    """A node that takes no new pods, or several."""
 
-    option: ClassVar[Option] = Option("--cordon", "NODE", "What if this node were cordoned?")
+    option: ClassVar[Option] = Option("--cordon", "NODE", "What if this node were cordoned? 'gke-*' stands for several.")
 
     node: str
 
@@ -27,18 +28,21 @@ class Cordon(Edit):
 
     @classmethod
     def parse(cls, text: str, namespace: str = "") -> Self:
-        """Read ``NODE``."""
+        """Read ``NODE`` or a glob."""
         return cls(text)
 
     def apply(self, cluster: Cluster, *, release: Release) -> Changed:
-        """Mark the node unschedulable."""
+        """Mark the nodes unschedulable."""
         from kschedctl.whatif.nodes import cordoned
-        from kschedctl.whatif.targets import find_node
 
-        row = find_node(cluster, self.node)
-        before = " (it was before)" if cluster.nodes.objects[row].spec.unschedulable else ""
-        return cordoned(cluster, row), (f"node {self.node} is cordoned{before}",)
+        rows = self.rows(cluster)
+        n_before = sum(cluster.nodes.objects[row].spec.unschedulable for row in rows)
+        who = "it" if len(rows) == 1 else f"{n_before} of them"
+        verb = "were" if n_before > 1 else "was"
+        change = nodes_in_words(cluster, rows, "is cordoned", "are cordoned")
+        change += f" ({who} {verb} before)" if n_before else ""
+        return cordoned(cluster, rows), (change,)
 
-    def things(self) -> Iterator[Thing]:
+    def things_of(self, node: str) -> Iterator[Thing]:
         """The node's being cordoned."""
-        yield "cordon", self.node
+        yield "cordon", node

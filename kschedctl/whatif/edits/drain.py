@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from kschedctl.whatif.edit import Edit, Option, Thing
+from kschedctl.whatif.edit import Option, Thing
+from kschedctl.whatif.node_edit import NodeEdit, nodes_in_words
 
 if TYPE_CHECKING:
     from kschedctl.cluster.cluster import Cluster
@@ -15,10 +16,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Drain(Edit):
-    """A node cordoned, and its pods evicted as ``kubectl drain --force`` would, without asking disruption budgets.
+class Drain(NodeEdit):
+    """A node or several cordoned, and their pods evicted as ``kubectl drain --force`` would.
 
-    Pods of DaemonSets and mirror pods stay. Pods that have a controller wait for a node again, the others are gone.
+    Disruption budgets are not asked. Pods of DaemonSets and mirror pods stay. Pods that have a controller wait for a
+    node again, the others are gone.
     """
 
     option: ClassVar[Option] = Option(
@@ -32,19 +34,21 @@ class Drain(Edit):
 
     @classmethod
     def parse(cls, text: str, namespace: str = "") -> Self:
-        """Read ``NODE``."""
+        """Read ``NODE`` or a glob."""
         return cls(text)
 
     def apply(self, cluster: Cluster, *, release: Release) -> Changed:
-        """Mark the node unschedulable and evict its pods."""
+        """Mark the nodes unschedulable and evict their pods."""
         from kschedctl.whatif.eviction import evict
         from kschedctl.whatif.nodes import cordoned
-        from kschedctl.whatif.targets import find_node
 
-        row = find_node(cluster, self.node)
-        evicted = evict(cordoned(cluster, row), cluster.pods.on_node(row).tolist(), node_bound_stay=True)
-        return evicted.cluster, (f"node {self.node} is drained: {evicted}",)
+        rows = self.rows(cluster)
+        pods = [index for row in rows for index in cluster.pods.on_node(row).tolist()]
+        evicted = evict(cordoned(cluster, rows), pods, node_bound_stay=True)
+        change = nodes_in_words(cluster, rows, "is drained", "are drained")
+        told = str(evicted) if pods or len(rows) == 1 else "no pod is on them"
+        return evicted.cluster, (f"{change}: {told}",)
 
-    def things(self) -> Iterator[Thing]:
+    def things_of(self, node: str) -> Iterator[Thing]:
         """The node's being drained."""
-        yield "drain", self.node
+        yield "drain", node

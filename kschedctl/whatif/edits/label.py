@@ -7,17 +7,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from kschedctl.errors import InputError
-from kschedctl.whatif.edit import Edit, Option, Thing
+from kschedctl.whatif.edit import Option, Thing
+from kschedctl.whatif.node_edit import NodeEdit, nodes_in_words
 
 if TYPE_CHECKING:
+    from kschedctl.api.core import Node
     from kschedctl.cluster.cluster import Cluster
     from kschedctl.releases.release import Release
     from kschedctl.whatif.edit import Changed
 
 
 @dataclass(frozen=True, slots=True)
-class LabelNode(Edit):
-    """A label of a node set, or with the value ``None`` taken away."""
+class LabelNode(NodeEdit):
+    """A label of a node or several set, or with the value ``None`` taken away."""
 
     option: ClassVar[Option] = Option(
         "--label", "NODE:KEY=VALUE", "What if this node had this label? NODE:KEY- takes it away."
@@ -63,30 +65,38 @@ class LabelNode(Edit):
         Raises
         ------
         InputError
-            Where a label to take away is not there.
+            Where none of the nodes has a label to take away.
         """
+        from kschedctl.api.wording import listed
+        from kschedctl.whatif.nodes import with_replaced
+
+        nodes = {row: cluster.nodes.objects[row] for row in self.rows(cluster)}
+        if self.value is None:
+            having = {row: node for row, node in nodes.items() if self.key in node.metadata.labels}
+            if not having:
+                whose = nodes_in_words(cluster, list(nodes), "has", "have")
+                known = sorted({key for node in nodes.values() for key in node.metadata.labels})
+                labels = f"{'its' if len(nodes) == 1 else 'their'} labels are {listed(known)}"
+                raise InputError(f"{whose} no label {self.key}", hint=labels)
+            nodes = having
+        before = sorted({label for node in nodes.values() if (label := node.metadata.labels.get(self.key)) is not None})
+        if self.value is None:
+            told = listed([f"{self.key}={value}" for value in before], "or")
+            change = nodes_in_words(cluster, list(nodes), "no longer has", "no longer have") + f" the label {told}"
+        else:
+            change = nodes_in_words(cluster, list(nodes), "has", "have") + f" the label {self.key}={self.value}"
+            others = [value or "an empty value" for value in before if value != self.value]
+            change += f" instead of {listed(others, 'or')}" if others else ""
+        return with_replaced(cluster, {row: self._labelled(node) for row, node in nodes.items()}), (change,)
+
+    def _labelled(self, node: Node) -> Node:
         from msgspec.structs import replace
 
-        from kschedctl.api.wording import listed
-        from kschedctl.whatif.nodes import with_node
-        from kschedctl.whatif.targets import find_node
-
-        row = find_node(cluster, self.node)
-        node = cluster.nodes.objects[row]
-        before = node.metadata.labels.get(self.key)
         labels = {key: value for key, value in node.metadata.labels.items() if key != self.key}
         if self.value is not None:
             labels[self.key] = self.value
-            change = f"node {self.node} has the label {self.key}={self.value}"
-            change += f" instead of {before or 'an empty value'}" if before not in (None, self.value) else ""
-        elif before is None:
-            raise InputError(
-                f"node {self.node} has no label {self.key}", hint=f"its labels are {listed(sorted(labels))}"
-            )
-        else:
-            change = f"node {self.node} no longer has the label {self.key}={before}"
-        return with_node(cluster, row, replace(node, metadata=replace(node.metadata, labels=labels))), (change,)
+        return replace(node, metadata=replace(node.metadata, labels=labels))
 
-    def things(self) -> Iterator[Thing]:
+    def things_of(self, node: str) -> Iterator[Thing]:
         """The label of the node."""
-        yield "label", self.key, "of", self.node
+        yield "label", self.key, "of", node

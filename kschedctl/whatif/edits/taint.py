@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from kschedctl.errors import InputError
-from kschedctl.whatif.edit import Edit, Option, Thing
+from kschedctl.whatif.edit import Option, Thing
+from kschedctl.whatif.node_edit import NodeEdit, nodes_in_words
 
 if TYPE_CHECKING:
     from kschedctl.api.core import Node, Taint
@@ -17,13 +18,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class TaintNode(Edit):
-    """A taint put on a node, where it replaces one of the same key and effect, or taken away.
+class TaintNode(NodeEdit):
+    """A taint put on a node or several, where it replaces one of the same key and effect, or taken away.
 
     Attributes
     ----------
     node : str
-        The node.
+        The node, or a glob.
     taint : Taint
         The taint. Of one to take away the value does not matter, and without an effect all of its key are meant.
     remove : bool
@@ -74,52 +75,67 @@ class TaintNode(Edit):
         return cls(node, Taint(key=key, value=value, effect=effect), remove)
 
     def apply(self, cluster: Cluster, *, release: Release) -> Changed:
-        """Put the taint on the node or take it away.
+        """Put the taint on the nodes or take it away.
 
         Pods that do not tolerate a new one with the effect NoExecute are evicted; those that do for some time stay.
 
         Raises
         ------
         InputError
-            Where a taint to take away is not there.
+            Where none of the nodes has a taint to take away.
         """
         from kschedctl.api.tolerations import NO_EXECUTE, tolerated
-        from kschedctl.api.wording import listed
         from kschedctl.whatif.eviction import evict
-        from kschedctl.whatif.nodes import with_node
-        from kschedctl.whatif.targets import find_node
+        from kschedctl.whatif.nodes import with_replaced
 
-        row = find_node(cluster, self.node)
-        node = cluster.nodes.objects[row]
-        same = [old for old in node.spec.taints if old.key == self.taint.key and self.taint.effect in ("", old.effect)]
-        kept = tuple(old for old in node.spec.taints if old not in same)
+        nodes = {row: cluster.nodes.objects[row] for row in self.rows(cluster)}
         if self.remove:
-            if not same:
-                has = f"its taints are {listed(sorted(map(str, kept)))}" if kept else "it has no taints"
-                raise InputError(f"node {self.node} has no such taint", hint=has)
-            change = f"node {self.node} no longer has the taint {listed([str(old) for old in same])}"
-            return with_node(cluster, row, _tainted(node, kept)), (change,)
-        cluster = with_node(cluster, row, _tainted(node, (*kept, self.taint)))
-        change = f"node {self.node} has the taint {self.taint}"
-        if self.taint.effect == NO_EXECUTE and self.taint not in same:
+            return self._taken_away(cluster, nodes)
+        change = f"{nodes_in_words(cluster, list(nodes), 'has', 'have')} the taint {self.taint}"
+        cluster = with_replaced(cluster, {row: self._tainted(node) for row, node in nodes.items()})
+        if self.taint.effect == NO_EXECUTE:
             records = cluster.pods.records
             leaving = [
-                i for i in cluster.pods.on_node(row).tolist() if not tolerated(records[i].spec.tolerations, self.taint)
+                index
+                for row, node in nodes.items()
+                if self.taint not in node.spec.taints
+                for index in cluster.pods.on_node(row).tolist()
+                if not tolerated(records[index].spec.tolerations, self.taint)
             ]
             if leaving:
                 evicted = evict(cluster, leaving, node_bound_stay=False)
                 return evicted.cluster, (f"{change}: {evicted}",)
         return cluster, (change,)
 
-    def things(self) -> Iterator[Thing]:
+    def things_of(self, node: str) -> Iterator[Thing]:
         """The taint of the node; to take one away without an effect is about that of every effect."""
         from kschedctl.api.tolerations import EFFECTS
 
         for each in (self.taint.effect,) if self.taint.effect else EFFECTS:
-            yield "taint", f"{self.taint.key}:{each}", "of", self.node
+            yield "taint", f"{self.taint.key}:{each}", "of", node
 
+    def _taken_away(self, cluster: Cluster, nodes: Mapping[int, Node]) -> Changed:
+        """Take the taint from the nodes that have it; where none has, that is refused."""
+        from kschedctl.api.wording import listed
+        from kschedctl.whatif.nodes import with_replaced
 
-def _tainted(node: Node, taints: tuple[Taint, ...]) -> Node:
-    from msgspec.structs import replace
+        taken = {row: node for row, node in nodes.items() if any(map(self._is_same, node.spec.taints))}
+        if not taken:
+            its, it = ("its", "it has") if len(nodes) == 1 else ("their", "they have")
+            known = sorted({str(old) for node in nodes.values() for old in node.spec.taints})
+            has = f"{its} taints are {listed(known)}" if known else f"{it} no taints"
+            raise InputError(f"{nodes_in_words(cluster, list(nodes), 'has', 'have')} no such taint", hint=has)
+        gone = dict.fromkeys(str(old) for node in taken.values() for old in node.spec.taints if self._is_same(old))
+        change = nodes_in_words(cluster, list(taken), "no longer has", "no longer have")
+        cluster = with_replaced(cluster, {row: self._tainted(node) for row, node in taken.items()})
+        return cluster, (f"{change} the taint {listed(list(gone))}",)
 
-    return replace(node, spec=replace(node.spec, taints=taints))
+    def _is_same(self, old: Taint) -> bool:
+        """Whether a taint is the one that is replaced or taken away."""
+        return old.key == self.taint.key and self.taint.effect in ("", old.effect)
+
+    def _tainted(self, node: Node) -> Node:
+        from msgspec.structs import replace
+
+        kept = tuple(old for old in node.spec.taints if not self._is_same(old))
+        return replace(node, spec=replace(node.spec, taints=kept if self.remove else (*kept, self.taint)))

@@ -8,6 +8,7 @@ from kschedctl.whatif.edits import Cordon
 
 READ = {
     "node-1": Cordon("node-1"),
+    "gke-*": Cordon("gke-*"),
 }
 
 

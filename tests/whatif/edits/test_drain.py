@@ -8,6 +8,7 @@ from kschedctl.whatif.edits import Drain
 
 READ = {
     "node-1": Drain("node-1"),
+    "gke-*": Drain("gke-*"),
 }
 
 
