@@ -1,4 +1,4 @@
-"""Help that is written as every answer is: with an error where the disk is full, without one where nobody reads."""
+"""Help in sections, with examples; written as every answer is: an error where the disk is full, none without a reader."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
+from kschedctl.cli.help_layout import write_commands, write_examples, write_options
 from kschedctl.cli.streams import write
 
 
@@ -28,6 +29,15 @@ class Command(TyperCommand):
         """The option ``--help``."""
         return _written(super().get_help_option(ctx))
 
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the options, group by group."""
+        write_options(self, ctx, formatter)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write the examples and what comes last."""
+        write_examples(ctx, formatter)
+        super().format_epilog(ctx, formatter)
+
 
 class Group(TyperGroup):
     """A group of commands with such help."""
@@ -35,3 +45,13 @@ class Group(TyperGroup):
     def get_help_option(self, ctx: Any) -> Any:
         """The option ``--help``."""
         return _written(super().get_help_option(ctx))
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the options, group by group, and the commands."""
+        write_options(self, ctx, formatter)
+        write_commands(self, ctx, formatter)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write the examples and what comes last."""
+        write_examples(ctx, formatter)
+        super().format_epilog(ctx, formatter)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import typer
 
@@ -26,9 +26,11 @@ class ExitOn(StrEnum):
 class AgainstOptions(OptionGroup):
     """What the second side has otherwise than the first."""
 
+    title: ClassVar[str] = "Compared with"
+
     against: Annotated[
         list[str] | None,
-        typer.Option("--against", metavar="PATH", help="The other snapshot. Repeatable.", show_default=False),
+        typer.Option("--against", metavar="PATH", help="The other snapshot.", show_default=False),
     ] = None
     against_config: Annotated[str, config_option("--against-config", "The other KubeSchedulerConfiguration.")] = ""
     against_version: Annotated[str, version_option("--against-version", "The release to compare with.")] = ""

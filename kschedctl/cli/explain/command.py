@@ -21,9 +21,7 @@ def explain(
     which: PodOptions,
     cluster: ClusterOptions,
     what_ifs: WhatIfOptions,
-    node: Annotated[
-        list[str] | None, typer.Option("--node", metavar="NAME", help="Show this node alone. Repeatable.")
-    ] = None,
+    node: Annotated[list[str] | None, typer.Option("--node", metavar="NAME", help="Show this node alone.")] = None,
     nodes: Annotated[bool, typer.Option("--nodes", help="Show nodes one by one, not in groups.")] = False,
     why: Annotated[
         bool, typer.Option("--why", help="Show raw and normalised scores, and with --node every filter.")

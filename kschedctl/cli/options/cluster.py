@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
 import typer
 
@@ -28,12 +28,14 @@ STDIN: Final = "-"
 class SourceOptions(OptionGroup):
     """Where the cluster comes from."""
 
+    title: ClassVar[str] = "Which cluster"
+
     snapshot: Annotated[
         list[str] | None,
         typer.Option(
             "--snapshot",
             metavar="PATH",
-            help="The cluster: a file, folder, archive or - for standard input. Repeatable. "
+            help="The cluster: a file, folder, archive or - for standard input. "
             f"Default: ${SNAPSHOT_VARIABLE}, else the cluster of a kubectl context.",
             show_default=False,
         ),

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import MISSING, dataclass, fields
-from typing import Any, Self, get_type_hints
+from typing import Annotated, Any, ClassVar, Self, get_type_hints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptionGroup:
-    """Base of all groups: a field is an option, its annotation is typer's."""
+    """Base of all groups: a field is an option, its annotation is typer's.
+
+    Attributes
+    ----------
+    title : str
+        The heading of the group in the help.
+    """
+
+    title: ClassVar[str]
 
     @classmethod
     def parameters(cls) -> list[inspect.Parameter]:
@@ -21,10 +30,17 @@ class OptionGroup:
                 field.name,
                 inspect.Parameter.KEYWORD_ONLY,
                 default=field.default_factory() if field.default_factory is not MISSING else field.default,
-                annotation=hints[field.name],
+                annotation=cls._titled(hints[field.name]),
             )
             for field in fields(cls)
         ]
+
+    @classmethod
+    def _titled(cls, annotation: Any) -> Any:
+        """An option that knows its group; the one that is declared may stand in several."""
+        declared = copy(annotation.__metadata__[0])
+        declared.rich_help_panel = cls.title
+        return Annotated[annotation.__origin__, declared]
 
     @classmethod
     def read(cls, values: Mapping[str, Any]) -> Self:

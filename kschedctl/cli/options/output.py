@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import typer
 
@@ -16,6 +16,8 @@ from kschedctl.report.render.forms import parse_form, usage
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputOptions(OptionGroup):
     """The form of the answer."""
+
+    title: ClassVar[str] = "Output"
 
     output: Annotated[
         str,
@@ -32,7 +34,7 @@ class OutputOptions(OptionGroup):
     ] = ColorWhen.AUTO
     no_color: Annotated[bool, typer.Option("--no-color", help="The same as --color=never.")] = False
     strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with 3 where something that bears on the answer is not known.")
+        bool, typer.Option("--strict", help="Exit with 3 where something puts the answer in doubt.")
     ] = False
 
     def colors(self) -> ColorWhen:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import typer
 
@@ -14,13 +14,15 @@ from kschedctl.cli.options.group import OptionGroup
 class ScopeOptions(OptionGroup):
     """Manifests, and which namespace and labels are meant."""
 
+    title: ClassVar[str] = "Which pods"
+
     filename: Annotated[
         list[str] | None,
         typer.Option(
             "--filename",
             "-f",
             metavar="FILE",
-            help="Manifests with pods or workloads: files, folders or -. Repeatable.",
+            help="Manifests with pods or workloads: files, folders or -.",
         ),
     ] = None
     namespace: Annotated[

@@ -13,8 +13,6 @@ from kschedctl.cli.options.group import OptionGroup
 from kschedctl.whatif.edit import Edit, Option, PodEdit
 from kschedctl.whatif.edits import EDITS
 
-_PANEL: Final = "What if"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhatIfOptions(OptionGroup):
@@ -28,6 +26,7 @@ class WhatIfOptions(OptionGroup):
         The namespace of what names none; empty for the default one.
     """
 
+    title: ClassVar[str] = "What if"
     #: The edits that there are options for, in the order in which they take effect.
     offered: ClassVar[tuple[type[Edit], ...]] = EDITS
 
@@ -37,11 +36,11 @@ class WhatIfOptions(OptionGroup):
     @classmethod
     def parameters(cls) -> list[inspect.Parameter]:
         """The options as the parameters of a function."""
+        kind = inspect.Parameter.KEYWORD_ONLY
+        options = [edit.option for edit in cls.offered]
         return [
-            inspect.Parameter(
-                edit.option.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_annotation(edit.option)
-            )
-            for edit in cls.offered
+            inspect.Parameter(option.name, kind, default=None, annotation=cls._titled(_annotation(option)))
+            for option in options
         ]
 
     @classmethod
@@ -92,7 +91,5 @@ NO_WHAT_IFS: Final = WhatIfOptions()
 
 
 def _annotation(option: Option) -> Any:
-    declared = typer.Option(
-        option.flag, metavar=option.metavar, help=option.help, show_default=False, rich_help_panel=_PANEL
-    )
+    declared = typer.Option(option.flag, metavar=option.metavar, help=option.help, show_default=False)
     return Annotated[list[str] | None, declared]

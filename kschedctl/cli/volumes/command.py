@@ -21,6 +21,7 @@ def volumes(
         list[str] | None,
         typer.Argument(
             metavar="CLAIM|POD",
+            rich_help_panel=ScopeOptions.title,
             help="NAMESPACE/NAME, pvc/NAME, pod/NAME or NAME in the snapshot, a manifest, or - for standard input.",
             show_default=False,
         ),

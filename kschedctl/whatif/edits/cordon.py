@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Cordon(NodeEdit):
     """A node that takes no new pods, or several."""
 
-    option: ClassVar[Option] = Option("--cordon", "NODE", "What if this node were cordoned? 'gke-*' stands for several.")
+    option: ClassVar[Option] = Option("--cordon", "NODE", "What if this node were cordoned? 'gke-*' is several.")
 
     node: str
 

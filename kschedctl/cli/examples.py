@@ -1,0 +1,60 @@
+"""Two examples per command, at the end of its help."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+
+class Example(NamedTuple):
+    """A question, and the arguments that ask it."""
+
+    what: str
+    arguments: str
+
+
+#: By command; the empty name is the program itself.
+EXAMPLES: Final[Mapping[str, tuple[Example, ...]]] = {
+    "": (
+        Example("Why does this pod wait? In the cluster of the current kubectl context:", "explain shop/web-7"),
+        Example("The same for a manifest and a snapshot:", "explain -f web.yaml --snapshot prod.tar.gz"),
+    ),
+    "explain": (
+        Example("Why does this pod wait?", "explain shop/web-7 --snapshot prod.tar.gz"),
+        Example(
+            "Would a manifest fit with more memory, and how does one node answer?",
+            "explain -f web.yaml --set-request memory=2Gi --node node-1 --why",
+        ),
+    ),
+    "preempt": (
+        Example("Whom would this pod evict, and what are the other candidates?", "preempt shop/search-3 -o wide"),
+        Example("Who would evict this pod?", "preempt --victim batch/report-6"),
+    ),
+    "volumes": (
+        Example("Why does this claim wait for a volume?", "volumes shop/figures"),
+        Example("All claims of all namespaces, as data:", "volumes -A -o json"),
+    ),
+    "diff": (
+        Example("What changes when some nodes are drained?", "diff -A --drain 'node-*'"),
+        Example(
+            "What does the next release decide otherwise?",
+            "diff -A --all-pods --snapshot prod.tar.gz --against-version 1.36",
+        ),
+    ),
+    "batch": (
+        Example("Answer cases from a file over all cores:", "batch cases.jsonl.gz"),
+        Example("From standard input, by the rules of one release:", "batch - --kubernetes-version 1.35 < cases.jsonl"),
+    ),
+    "verify": (
+        Example("Does kschedctl agree with the cluster's scheduler?", "verify"),
+        Example("The pods of a snapshot that it disagrees about:", "verify --snapshot prod.tar.gz -o name"),
+    ),
+    "snapshot": (
+        Example("Write the cluster of the current kubectl context:", "snapshot -o prod.tar.gz"),
+        Example("One that can go into a bug report:", "snapshot -o report.tar.gz --anonymize"),
+    ),
+    "snapshot info": (
+        Example("What is in a snapshot?", "snapshot info prod.tar.gz"),
+        Example("The same as data:", "snapshot info prod.tar.gz prod-version.json -o json"),
+    ),
+}

@@ -1,0 +1,70 @@
+"""What the sections of help hold. Typer's own decorated help would cost more time than all the rest of it.
+
+Typer brings its own copy of Click or uses the one that is installed, so that contexts and formatters have no one type.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any, Final
+
+from kschedctl.cli.examples import EXAMPLES
+from kschedctl.cli.shell import program
+
+_REPEATABLE: Final = "Repeatable."
+
+
+def write_options(command: Any, context: Any, formatter: Any) -> None:
+    """Write arguments and options in the order of their groups; those of no group are the command's own."""
+    sections: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    own = []
+    for parameter in sorted(command.get_params(context), key=lambda each: each.param_type_name != "argument"):
+        record = _record(parameter, context)
+        group = getattr(parameter, "rich_help_panel", None)
+        if record is not None and group:
+            sections[group].append(record)
+        elif record is not None:
+            own.append(record)
+    title = f"Only in {context.info_name}" if sections else "Options"
+    for name, records in {**sections, title: own}.items():
+        with formatter.section(name):
+            formatter.write_dl(records)
+
+
+def write_commands(group: Any, context: Any, formatter: Any) -> None:
+    """Write the commands of a group with the whole first sentence of their help."""
+    commands = [(name, group.get_command(context, name)) for name in group.list_commands(context)]
+    rows = [(name, _summary(command.help or "")) for name, command in commands if not command.hidden]
+    with formatter.section("Commands"):
+        formatter.write_dl(rows)
+
+
+def write_examples(context: Any, formatter: Any) -> None:
+    """Write the examples of a command, each as one line that can be copied."""
+    path = context.command_path.partition(" ")[2] if context.parent else ""
+    with formatter.section("Examples"):
+        for example in EXAMPLES.get(path, ()):
+            formatter.write_text(example.what)
+            with formatter.indentation():
+                # A command that is broken cannot be copied.
+                line = f"{program()} {example.arguments}"
+                formatter.write(f"{'':>{formatter.current_indent}}{line}\n")
+
+
+def _record(parameter: Any, context: Any) -> tuple[str, str] | None:
+    """How a parameter is written, and what it means."""
+    record = parameter.get_help_record(context)
+    if record is None:
+        return None
+    written, meaning = record
+    if parameter.param_type_name == "argument":
+        several = "..." if parameter.nargs == -1 and not parameter.metavar.endswith("...") else ""
+        return f"{parameter.metavar}{several}", meaning
+    return written, f"{meaning} {_REPEATABLE}" if parameter.multiple else meaning
+
+
+def _summary(text: str) -> str:
+    """The first sentence, or the first paragraph where that is shorter."""
+    paragraph = " ".join(text.strip().partition("\n\n")[0].split())
+    sentence, dot, _ = paragraph.partition(". ")
+    return sentence + dot.strip()

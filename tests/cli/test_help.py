@@ -1,0 +1,86 @@
+"""What holds for the help of every command."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import typer
+
+from kschedctl.cli.examples import EXAMPLES, Example
+from kschedctl.cli.main import app
+
+PROGRAM: Any = typer.main.get_command(app)
+
+
+def contexts(context: Any) -> Iterator[Any]:
+    """A command in its context, and those below it."""
+    yield context
+    command = context.command
+    for name in command.list_commands(context) if hasattr(command, "list_commands") else ():
+        below = command.get_command(context, name)
+        yield from contexts(below.make_context(name, [], parent=context, resilient_parsing=True))
+
+
+COMMANDS = {
+    context.command_path.removeprefix("kschedctl").strip(): context
+    for context in contexts(PROGRAM.make_context("kschedctl", [], resilient_parsing=True))
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_two_examples_stand_at_the_end(name: str) -> None:
+    shown = COMMANDS[name].get_help().partition("\nExamples:\n")[2]
+    assert len(EXAMPLES[name]) == 2
+    assert [line.strip() for line in shown.splitlines() if line.startswith("    kschedctl ")] == [
+        f"kschedctl {example.arguments}" for example in EXAMPLES[name]
+    ]
+
+
+@pytest.mark.parametrize(
+    "example", [each for own in EXAMPLES.values() for each in own], ids=lambda each: each.arguments
+)
+def test_examples_are_commands(example: Example) -> None:
+    words = shlex.split(example.arguments.partition(" < ")[0])
+    context = PROGRAM.make_context("kschedctl", words)
+    while rest := [*getattr(context, "_protected_args", ()), *context.args]:
+        name, command, rest = context.command.resolve_command(context, rest)
+        context = command.make_context(name, rest, parent=context)
+    assert context.command_path != "kschedctl"
+
+
+def test_examples_are_of_commands() -> None:
+    assert set(EXAMPLES) == set(COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_options_that_can_be_given_several_times_say_so(name: str) -> None:
+    context = COMMANDS[name]
+    words = " ".join(context.get_help().split())
+    several = [each for each in context.command.params if each.param_type_name == "option" and each.multiple]
+    assert words.count("Repeatable.") == len(several)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_description_is_cut_off(name: str) -> None:
+    context = COMMANDS[name]
+    told = unbroken(context.get_help())
+    command = context.command
+    below = command.list_commands(context) if hasattr(command, "list_commands") else ()
+    for other in below:
+        assert unbroken(command.get_command(context, other).help.strip().splitlines()[0]) in told
+    for option in command.params:
+        assert unbroken(option.help or "") in told
+
+
+def unbroken(text: str) -> str:
+    """A text without all that a line can end with; words may be broken at hyphens."""
+    return "".join(text.split())
+
+
+def test_options_stand_in_groups() -> None:
+    shown = COMMANDS["explain"].get_help()
+    headings = [line for line in shown.splitlines() if line.endswith(":") and not line.startswith(" ")]
+    assert headings == ["Which pods:", "Which cluster:", "What if:", "Output:", "Only in explain:", "Examples:"]
