@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kschedctl.api.pod import Pod
+from kschedctl.api.wording import listed
 from kschedctl.face import SchedulingCluster
 from kschedctl.report.envelope import Provenance
 from kschedctl.scheduler.missing import Missing, not_read
@@ -33,6 +36,19 @@ def provenance(cluster: SchedulingCluster, missing: tuple[Missing, ...] = (), *,
         n_pods=len(cluster.pods),
         missing=tuple(dict.fromkeys((*not_read(cluster.cluster), *missing))),
         doubts=tuple(warning for warning in read if warning not in harmless),
-        warnings=(*(w for w in read if w in harmless), *cluster.configuration.warnings, *told),
+        warnings=(
+            *(warning for warning in read if warning in harmless),
+            *_idle_gates(cluster),
+            *cluster.configuration.warnings,
+            *told,
+        ),
         changes=cluster.snapshot.changes,
     )
+
+
+def _idle_gates(cluster: SchedulingCluster) -> Iterator[str]:
+    gates = cluster.release_choice.release.idle_gates
+    if gates:
+        what = "feature gate" if len(gates) == 1 else "feature gates"
+        verb = "has" if len(gates) == 1 else "have"
+        yield f"{what} {listed(gates)} {verb} no effect on the answer"

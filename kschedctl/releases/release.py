@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
-from kschedctl.errors import UnsupportedError
+from kschedctl.releases.feature_gates import idle_gates, known_gates
 
 #: The default profile: multiPoint plugins in order, with their weights (0: none given).
 _DEFAULT_PLUGINS: Final = (
@@ -48,8 +48,6 @@ _GATES_OF_1_35: Final = ("InPlacePodLevelResourcesVerticalScaling", "NodeDeclare
 _GATES_OF_1_36: Final = _GATES | dict.fromkeys(_GATES_OF_1_35, True) | {"VolumeLimitScaling": False}
 #: The gates that put a plugin into the default profile.
 _GATED_PLUGINS: Final = (("NodeDeclaredFeatures", "NodeDeclaredFeatures"),)
-#: Gates that kube-scheduler refuses to change, because their feature is generally available.
-_LOCKED: Final = frozenset({"NodeInclusionPolicyInPodTopologySpread"})
 #: The plugins that are PreFilter plugins from 1.37 on.
 _PRE_FILTERS_OF_1_37: Final = frozenset(
     (name, "preFilter") for name in ("NodeName", "NodeUnschedulable", "TaintToleration")
@@ -108,14 +106,13 @@ class Release:
         The fields of a KubeSchedulerConfiguration that this release does not know yet.
     features : mapping of str to bool
         The modelled feature gates.
-    locked_features : frozenset of str
-        Gates that cannot be changed.
+    idle_gates : tuple of str
+        Gates that are set and change no decision.
     """
 
     version: str
     ungated_plugins: tuple[tuple[str, int], ...]
     features: Mapping[str, bool]
-    locked_features: frozenset[str]
     dynamic_resources_scores: bool
     balanced_allocation_compares: bool
     image_volumes_have_locality: bool
@@ -132,6 +129,13 @@ class Release:
     preemption_names_node: bool
     devices_give_no_reason: bool
     absent_config_fields: frozenset[str]
+    idle_gates: tuple[str, ...] = ()
+
+    @property
+    def locked_features(self) -> frozenset[str]:
+        """The modelled gates that kube-scheduler refuses to change."""
+        known = known_gates(self.version)
+        return frozenset(name for name in self.features if known[name].locked)
 
     @property
     def default_plugins(self) -> tuple[tuple[str, int], ...]:
@@ -148,21 +152,12 @@ class Release:
         Raises
         ------
         UnsupportedError
-            For a gate that is not modelled in this release, or that is locked to the other value.
+            For a gate that kube-scheduler of this release refuses, and for one that would change decisions and is not
+            modelled.
         """
-        for name, value in gates.items():
-            if name not in self.features:
-                known = ", ".join(sorted(self.features))
-                raise UnsupportedError(
-                    f"feature gate {name} is not modelled for Kubernetes {self.version}",
-                    hint=f"modelled gates: {known}",
-                )
-            if name in self.locked_features and value != self.features[name]:
-                locked = str(self.features[name]).lower()
-                raise UnsupportedError(
-                    f"cannot set feature gate {name} to {str(value).lower()}, feature is locked to {locked}"
-                )
-        return replace(self, features=MappingProxyType({**self.features, **gates}))
+        idle = idle_gates(self.version, gates, self.features)
+        modelled = {name: value for name, value in gates.items() if name in self.features}
+        return replace(self, features=MappingProxyType({**self.features, **modelled}), idle_gates=idle)
 
 
 def _weighted(plugins: tuple[tuple[str, int], ...], **weights: int) -> tuple[tuple[str, int], ...]:
@@ -181,7 +176,6 @@ _V1_34: Final = Release(
     version="1.34",
     ungated_plugins=_DEFAULT_PLUGINS,
     features=MappingProxyType(_GATES),
-    locked_features=_LOCKED,
     dynamic_resources_scores=False,
     balanced_allocation_compares=False,
     image_volumes_have_locality=False,
@@ -205,7 +199,6 @@ _V1_35: Final = replace(
     ungated_plugins=_weighted(_DEFAULT_PLUGINS, DynamicResources=2),
     features=MappingProxyType(_GATES | dict.fromkeys(_GATES_OF_1_35, False)),
     dynamic_resources_scores=True,
-    locked_features=_LOCKED | {"InPlacePodVerticalScaling"},
     inert_plugins=MappingProxyType({"GangScheduling": frozenset({"preEnqueue", "reserve", "permit"})}),
     absent_config_fields=frozenset({"placementGenerate", "placementScore", "podGroupPostFilter"}),
 )
@@ -227,7 +220,6 @@ _V1_37: Final = replace(
     version="1.37",
     ungated_plugins=_moved(_V1_36.ungated_plugins, "NodeName", before="NodeUnschedulable"),
     features=MappingProxyType(_GATES_OF_1_36 | {"StorageCapacityScoring": True, "VolumeLimitScaling": True}),
-    locked_features=_V1_36.locked_features | {"NodeDeclaredFeatures"},
     image_volumes_raise_threshold=True,
     absent_points=frozenset(),
     inert_plugins=MappingProxyType(

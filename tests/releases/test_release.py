@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from kschedctl.errors import UnsupportedError
-from kschedctl.releases.release import LATEST, RELEASES
+from kschedctl.releases.feature_gates import known_gates
+from kschedctl.releases.release import LATEST, RELEASES, Release
 
 SCORING = "StorageCapacityScoring"
 LIMITS = "VolumeLimitScaling"
@@ -47,13 +47,11 @@ def test_node_name_comes_before_node_unschedulable_from_1_37_on() -> None:
     assert first == [older, older, older, older[::-1]]
 
 
-@pytest.mark.parametrize("gate", ["NoSuchGate", "NodeDeclaredFeatures"])
-def test_a_gate_that_the_release_does_not_have_is_refused(gate: str) -> None:
-    with pytest.raises(UnsupportedError) as caught:
-        RELEASES["1.34"].with_features({gate: True})
-    first, second = str(caught.value).splitlines()
-    assert first == f"feature gate {gate} is not modelled for Kubernetes 1.34"
-    assert second.startswith("  modelled gates: InPlacePodVerticalScaling, MatchLabelKeysInPodTopologySpread, ")
+@pytest.mark.parametrize("release", RELEASES.values(), ids=RELEASES)
+def test_modelled_gates_are_those_of_kube_scheduler(release: Release) -> None:
+    known = known_gates(release.version)
+    assert {gate: known[gate].default for gate in release.features} == dict(release.features)
+    assert all(known[gate].decides for gate in release.features)
 
 
 @pytest.mark.parametrize(
@@ -63,10 +61,10 @@ def test_a_gate_that_the_release_does_not_have_is_refused(gate: str) -> None:
 def test_gates_are_locked_once_their_feature_is_generally_available(gate: str, free: list[str]) -> None:
     known = [release for release in RELEASES.values() if gate in release.features]
     assert [release.version for release in known if gate not in release.locked_features] == free
+    assert all("NodeInclusionPolicyInPodTopologySpread" in release.locked_features for release in RELEASES.values())
 
 
-def test_a_locked_gate_can_only_be_set_to_what_it_is() -> None:
-    gate = "NodeInclusionPolicyInPodTopologySpread"
-    assert LATEST.with_features({gate: True}).enabled(gate)
-    with pytest.raises(UnsupportedError, match=f"^cannot set feature gate {gate} to false, feature is locked to true$"):
-        LATEST.with_features({gate: False})
+def test_a_gate_that_decides_nothing_is_kept_on_record() -> None:
+    release = LATEST.with_features({"SchedulerAsyncPreemption": False, "PodLevelResources": False})
+    assert release.idle_gates == ("SchedulerAsyncPreemption",)
+    assert dict(release.features) == dict(LATEST.features) | {"PodLevelResources": False}

@@ -12,6 +12,7 @@ import msgspec
 
 from kschedctl.api.defaults import DEFAULT_SCHEDULER_NAME
 from kschedctl.api.field_errors import go_json
+from kschedctl.api.wording import listed, similar
 from kschedctl.errors import ConfigError, InputError
 from kschedctl.findings.finding import Finding
 from kschedctl.findings.location import Position
@@ -39,6 +40,8 @@ from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.releases.release import Release
 from kschedctl.text.yaml import yaml_documents
 
+#: In-tree plugins of some release that take no part in deciding for a single pod.
+_NOT_ASKED: Final = ("DeferredPodScheduling", "GangScheduling", "PodGroupPodsCount", "TopologyPlacementGenerator")
 _GROUP: Final = API_VERSION.partition("/")[0]
 #: What a plugin's args may say of their version; without one they have that of the configuration.
 _ARGS_VERSIONS: Final = ("", "/", f"{_GROUP}/", API_VERSION)
@@ -136,6 +139,7 @@ def load_configuration(
         )
         profiles.append(builder.build())
         warnings += _unknown_plugin_configs(profile, f"profiles[{i}]", implements)
+        warnings += _unknown_disabled(profile, f"profiles[{i}]", implements)
     problems.raise_if_any(where)
     _check_queue_sort(config.profiles, profiles, problems)
     problems.raise_if_any(where)
@@ -265,6 +269,17 @@ def _unknown_plugin_configs(profile: KubeSchedulerProfile, path: str, implements
     for i, config in enumerate(profile.plugin_config):
         if config.name not in implements:
             yield f"{path}.pluginConfig[{i}]: there is no plugin {go_json(config.name)}; its args have no effect"
+
+
+def _unknown_disabled(profile: KubeSchedulerProfile, path: str, implements: Implements) -> Iterator[str]:
+    """What is disabled although there is no such plugin: kube-scheduler takes it without a word."""
+    for point in ("multiPoint", *ExtensionPoint):
+        for i, plugin in enumerate(profile.plugins.at(point).disabled):
+            if plugin.name not in {"*", *implements, *_NOT_ASKED}:
+                close = similar(plugin.name, implements)
+                meant = f" (did you mean {listed(close, 'or')}?)" if close else ""
+                where = f"{path}.plugins.{point}.disabled[{i}]"
+                yield f"{where}: there is no plugin {go_json(plugin.name)}{meant}; disabling it has no effect"
 
 
 def _check_queue_sort(written: Sequence[KubeSchedulerProfile], profiles: Sequence[Profile], problems: Problems) -> None:

@@ -241,6 +241,22 @@ def test_args_of_other_plugins_are_kept_as_written() -> None:
     assert config.warnings == ('profiles[0].pluginConfig[1]: there is no plugin "Gone"; its args have no effect',)
 
 
+@pytest.mark.parametrize(
+    ("name", "warned"),
+    [
+        ("ImageLocalty", ' "ImageLocalty" (did you mean ImageLocality?)'),
+        ("SelectorSpread", ' "SelectorSpread"'),
+        ("ImageLocality", ""),
+        ("GangScheduling", ""),
+        ("*", ""),
+    ],
+)
+def test_disabling_what_is_not_there_is_said(name: str, warned: str) -> None:
+    config = load(make_config({"plugins": {"score": {"disabled": [{"name": name}]}}}))
+    expected = f"profiles[0].plugins.score.disabled[0]: there is no plugin{warned}; disabling it has no effect"
+    assert config.warnings == ((expected,) if warned else ())
+
+
 def test_extenders_that_may_be_ignored_come_last_and_replace_ignored_resources() -> None:
     first = {"urlPrefix": "a", "ignorable": True}
     second = {"urlPrefix": "b", "managedResources": [{"name": "example.com/gpu", "ignoredByScheduler": True}]}
