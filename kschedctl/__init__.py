@@ -1,9 +1,11 @@
 """What would kube-scheduler do with this pod, and why? Offline, exactly.
 
 >>> import kschedctl
->>> cluster = kschedctl.load("prod/")  # doctest: +SKIP
->>> cluster.explain("shop/web-7").best  # doctest: +SKIP
-('node-2',)
+>>> cluster = kschedctl.load("fixtures/shop/cluster")
+>>> cluster.explain("shop/web-7")
+<Decision shop/web-7: scheduled to node-8, fits on 5 of 15 nodes>
+>>> cluster.explain("shop/web-7").node("gpu-1")
+<NodeVerdict gpu-1: TaintToleration: node(s) had untolerated taint(s)>
 """
 
 from __future__ import annotations
@@ -30,9 +32,11 @@ if TYPE_CHECKING:
     from kschedctl.releases.release import Release
     from kschedctl.scheduler.aftermath import Aftermath
     from kschedctl.scheduler.decision import Decision, NodeVerdict, Outcome
+    from kschedctl.scheduler.difference import Difference
     from kschedctl.scheduler.missing import Missing
     from kschedctl.scheduler.pending import Exposure
     from kschedctl.scheduler.verify import Verification
+    from kschedctl.volumeview.overview import ClaimOverview, PodOverview
     from kschedctl.whatif.edit import PodEdit
     from kschedctl.whatif.edits import (
         Apply,
@@ -60,11 +64,13 @@ __all__ = [
     "ApiObject",
     "Apply",
     "Candidate",
+    "ClaimOverview",
     "Cluster",
     "ClusterError",
     "Cordon",
     "Decision",
     "Delete",
+    "Difference",
     "Drain",
     "DropConstraint",
     "Edit",
@@ -85,6 +91,7 @@ __all__ = [
     "Outcome",
     "Pod",
     "PodEdit",
+    "PodOverview",
     "Pods",
     "PreemptionResult",
     "Release",
@@ -110,11 +117,13 @@ _HOMES = {
     "ApiObject": "kschedctl.api.meta",
     "Apply": "kschedctl.whatif.edits",
     "Candidate": "kschedctl.preemption.result",
+    "ClaimOverview": "kschedctl.volumeview.overview",
     "Cluster": "kschedctl.cluster.cluster",
     "ClusterError": "kschedctl.errors",
     "Cordon": "kschedctl.whatif.edits",
     "Decision": "kschedctl.scheduler.decision",
     "Delete": "kschedctl.whatif.edits",
+    "Difference": "kschedctl.scheduler.difference",
     "Drain": "kschedctl.whatif.edits",
     "DropConstraint": "kschedctl.whatif.edits",
     "Edit": "kschedctl.whatif.edits",
@@ -135,6 +144,7 @@ _HOMES = {
     "Outcome": "kschedctl.scheduler.decision",
     "Pod": "kschedctl.api.pod",
     "PodEdit": "kschedctl.whatif.edit",
+    "PodOverview": "kschedctl.volumeview.overview",
     "Pods": "kschedctl.cluster.pods",
     "PreemptionResult": "kschedctl.preemption.result",
     "Release": "kschedctl.releases.release",

@@ -13,27 +13,33 @@ from kschedctl.admission.chain import Admitted, admit
 from kschedctl.api.defaults import DEFAULT_NAMESPACE
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
+from kschedctl.api.selectors import SelectorError
+from kschedctl.api.volume import PersistentVolumeClaim
+from kschedctl.api.wording import counted
 from kschedctl.api.workload import DaemonSet
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.pods import Pods
-from kschedctl.errors import InputError
+from kschedctl.errors import InputError, SnapshotError
 from kschedctl.findings.finding import Where
 from kschedctl.framework.config.load import SchedulerConfiguration
 from kschedctl.framework.registry import Registry
 from kschedctl.plugins.registry import full_registry
-from kschedctl.preemption.result import Candidate
+from kschedctl.preemption.result import Candidate, PreemptionResult
 from kschedctl.releases.choice import ReleaseChoice
 from kschedctl.scheduler.aftermath import Aftermath, aftermath
 from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.difference import Difference
 from kschedctl.scheduler.missing import Missing, find_missing, require_listed
-from kschedctl.scheduler.pending import Exposure, threat
+from kschedctl.scheduler.pending import Exposure, pending_pods, threat
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.scheduler.verify import Verification, verify
 from kschedctl.snapshot.load import Snapshot
 from kschedctl.snapshot.pod_choice import defaulted, find_pod, given_pod, is_manifest
+from kschedctl.volumeview.overview import ClaimOverview, PodOverview, VolumeOverview
 from kschedctl.whatif.edit import PodEdit
 from kschedctl.whatif.editing import edited_pod
+from kschedctl.whatif.targets import not_found
 from kschedctl.workloads.claims import renamed
 from kschedctl.workloads.made import MadePod
 from kschedctl.workloads.ownership import pods_made_by
@@ -77,6 +83,11 @@ class SchedulingCluster:
         self.registry = registry if registry is not None else full_registry()
         self._scheduler = Scheduler(snapshot.cluster, release_choice.release, configuration, self.registry)
 
+    def __repr__(self) -> str:
+        size = f"{counted(len(self.nodes), 'node')}, {counted(len(self.pods), 'pod')}"
+        changed = f", {counted(len(self.snapshot.changes), 'change')}" if self.snapshot.changes else ""
+        return f"<SchedulingCluster: {size}, rules of Kubernetes {self.release_choice.release.version}{changed}>"
+
     @property
     def cluster(self) -> Cluster:
         """The cluster as columns."""
@@ -118,6 +129,152 @@ class SchedulingCluster:
             Where there is no such pod, or it is not one that an API server would take.
         """
         return self.decide(self.admit(pod).pod)
+
+    def preempt(self, pod: Pod | Mapping[str, Any] | str | Path) -> PreemptionResult | None:
+        """Whom a pod would evict, on which nodes, and why not on others.
+
+        Parameters
+        ----------
+        pod : Pod, mapping, str or Path
+            As for ``explain``.
+
+        Returns
+        -------
+        PreemptionResult or None
+            ``None`` where preemption is not asked: the pod fits, or is not tried at all. It is the ``preemption`` of
+            the decision, whose ``victims`` name the pods.
+
+        Raises
+        ------
+        ManifestError
+            As ``explain``.
+
+        Examples
+        --------
+        >>> import kschedctl
+        >>> cluster = kschedctl.load("fixtures/shop/cluster")
+        >>> found = cluster.preempt("shop/search-3")
+        >>> found.nominated, len(found.candidates)
+        (('node-8',), 3)
+        >>> dict(cluster.explain("shop/search-3").victims)
+        {'node-8': ('batch/report-6',)}
+        """
+        return self.explain(pod).preemption
+
+    def volumes(self, pod: Pod | Mapping[str, Any] | str | Path) -> PodOverview:
+        """The claims of a pod: the volume that each has or would get, and from which nodes they can be used together.
+
+        Parameters
+        ----------
+        pod : Pod, mapping, str or Path
+            As for ``explain``.
+
+        Returns
+        -------
+        PodOverview
+            Its ``claims``, each a ClaimOverview, and its ``nodes``.
+
+        Raises
+        ------
+        ManifestError
+            As ``explain``.
+        SnapshotError
+            Where a claim or volume cannot be understood.
+
+        Examples
+        --------
+        >>> import kschedctl
+        >>> cluster = kschedctl.load("fixtures/volumes/conflict")
+        >>> found = cluster.volumes("shop/reports-6f7d8c9b5d-x2k4q")
+        >>> found.claims[0].claim.name, found.zones, found.conflict
+        ('figures', ('eu-central-1b',), True)
+        """
+        found = self.find(pod)
+        try:
+            return VolumeOverview(self.cluster).pod(found)
+        except SelectorError as error:
+            raise SnapshotError(str(error), path=error.path) from None
+
+    def claim(self, name: str) -> ClaimOverview:
+        """A claim of the cluster, given as ``namespace/name``: the volume that it has or would get, and for what zones.
+
+        Raises
+        ------
+        InputError
+            Where there is no such claim.
+        SnapshotError
+            Where it or a volume cannot be understood.
+
+        Examples
+        --------
+        >>> import kschedctl
+        >>> kschedctl.load("fixtures/volumes/conflict").claim("shop/figures").zones
+        ('eu-central-1b',)
+        """
+        namespace, _, own = name.rpartition("/")
+        key = namespace or DEFAULT_NAMESPACE, own
+        claim = self.cluster.get(PersistentVolumeClaim, own, key[0])
+        if claim is None:
+            known = {(each.namespace, each.name) for each in self.cluster.list(PersistentVolumeClaim)}
+            raise not_found(PersistentVolumeClaim, key, known)
+        try:
+            return VolumeOverview(self.cluster).claim(claim)
+        except SelectorError as error:
+            raise SnapshotError(str(error), path=error.path) from None
+
+    def diff(
+        self, other: SchedulingCluster, pods: Iterable[Pod | Mapping[str, Any] | str | Path] | None = None
+    ) -> tuple[Difference, ...]:
+        """What another cluster decides otherwise for pods, each by itself.
+
+        The command ``diff`` also lets pods that lose their node take the place that they find, one after another.
+
+        Parameters
+        ----------
+        other : SchedulingCluster
+            The other cluster: another snapshot, or the same with other rules or edits.
+        pods : iterable of Pod, mapping, str or Path, optional
+            As for ``explain``; by default those that wait for a node on either side, in both as far as they are there.
+
+        Returns
+        -------
+        tuple of Difference
+            Those for which anything differs: outcome, nodes, victims or message.
+
+        Raises
+        ------
+        ManifestError
+            As ``explain``, where neither side has a pod.
+
+        Examples
+        --------
+        >>> import kschedctl
+        >>> cluster = kschedctl.load("fixtures/shop/cluster")
+        >>> drained = kschedctl.load("fixtures/shop/cluster", edits=[kschedctl.Cordon("node-8")])
+        >>> for difference in cluster.diff(drained, ["shop/web-7"]):
+        ...     print(difference.pod, difference.before.best, difference.after.best)
+        shop/web-7 ('node-8',) ('node-5',)
+        """
+        if pods is None:
+            waiting = (side.pods.key(index) for side in (self, other) for index in pending_pods(side.cluster))
+            pods = dict.fromkeys(waiting)
+        found = []
+        for pod in pods:
+            before, after = self._decided(pod, other), other._decided(pod, self)
+            decision = before or after
+            if decision is not None:
+                found.append(Difference(decision.pod.key, before, after))
+        return tuple(difference for difference in found if difference.what)
+
+    def _decided(self, pod: Pod | Mapping[str, Any] | str | Path, other: SchedulingCluster) -> Decision | None:
+        """The decision for a pod; ``None`` for one that only the other side has, or no profile is responsible for."""
+        if isinstance(pod, str) and not is_manifest(pod):
+            namespace, _, name = pod.rpartition("/")
+            key = namespace or DEFAULT_NAMESPACE, name
+            if key not in self.pods.index and key in other.pods.index:
+                return None
+        admitted = self.admit(pod).pod
+        return self.decide(admitted) if admitted.spec.scheduler_name in self.configuration.profiles else None
 
     def admit(self, pod: Pod | Mapping[str, Any] | str | Path, *, where: Where = "") -> Admitted:
         """The pod that is meant as the scheduler sees it, and what admission did to it; as for ``explain``.

@@ -73,10 +73,12 @@ def load(
     Examples
     --------
     >>> import kschedctl
-    >>> cluster = kschedctl.load("prod/")  # doctest: +SKIP
-    >>> decision = cluster.explain("shop/web-7")  # doctest: +SKIP
-    >>> decision.best, decision.message  # doctest: +SKIP
-    (('node-2',), '')
+    >>> cluster = kschedctl.load("fixtures/shop/cluster", kubernetes_version="1.36")
+    >>> cluster
+    <SchedulingCluster: 15 nodes, 77 pods, rules of Kubernetes 1.36>
+    >>> decision = cluster.explain("shop/web-7")
+    >>> decision.best, decision.message
+    (('node-8',), '')
     """
     snapshot = read_snapshot(*paths, stdin=stdin, more=more, live=live, max_unpacked=max_unpacked)
     return over(

@@ -163,3 +163,64 @@ def test_wrong_pods_are_refused(shop: kschedctl.SchedulingCluster, pod: Any, pro
 def test_missing_configuration_is_an_error() -> None:
     with pytest.raises(kschedctl.InputError, match=r"none\.yaml: cannot be read: No such file"):
         kschedctl.load(SHOP, config="none.yaml")
+
+
+@pytest.mark.parametrize(
+    ("pod", "shown"),
+    [
+        ("shop/web-7", "<Decision shop/web-7: scheduled to node-8, fits on 5 of 15 nodes>"),
+        ("shop/search-3", "<Decision shop/search-3: unschedulable, fits on 0 of 15 nodes>"),
+        ("batch/report-7", "<Decision batch/report-7: gated, fits on 2 of 15 nodes>"),
+    ],
+)
+def test_a_decision_is_shown_on_a_line(shop: kschedctl.SchedulingCluster, pod: str, shown: str) -> None:
+    assert repr(shop.explain(pod)) == shown
+
+
+def test_clusters_and_verdicts_are_shown_on_a_line(shop: kschedctl.SchedulingCluster) -> None:
+    cordoned = kschedctl.load(SHOP, edits=[kschedctl.Cordon("node-8")])
+    decision = shop.explain("shop/web-7")
+    assert [repr(one) for one in (shop, cordoned, shop.cluster, decision.node("node-8"), decision.node("node-9"))] == [
+        "<SchedulingCluster: 15 nodes, 77 pods, rules of Kubernetes 1.36>",
+        "<SchedulingCluster: 15 nodes, 77 pods, rules of Kubernetes 1.36, 1 change>",
+        "<Cluster: 15 nodes, 77 pods, v1.36.1>",
+        "<NodeVerdict node-8: fits>",
+        "<NodeVerdict node-9: NodeUnschedulable: node(s) were unschedulable>",
+    ]
+
+
+def test_preemption_is_that_of_the_decision(shop: kschedctl.SchedulingCluster) -> None:
+    found = shop.preempt("shop/search-3")
+    assert found is not None
+    assert found.nominated == ("node-8",)
+    assert shop.explain("shop/search-3").victims == {"node-8": ("batch/report-6",)}
+    assert shop.preempt("shop/web-7") is None
+    assert shop.explain("shop/web-7").victims == {}
+
+
+def test_claims_are_found_by_name_and_by_their_pod() -> None:
+    cluster = kschedctl.load(SHOP.parents[1] / "volumes" / "conflict")
+    claim = cluster.claim("shop/figures")
+    found = cluster.volumes("shop/reports-6f7d8c9b5d-x2k4q")
+    assert found.claims == (claim,)
+    assert (claim.zones, found.conflict) == (("eu-central-1b",), True)
+    with pytest.raises(
+        kschedctl.InputError, match="has no PersistentVolumeClaim shop/figure\n  did you mean shop/figures"
+    ):
+        cluster.claim("shop/figure")
+
+
+def test_clusters_differ_in_what_they_decide(shop: kschedctl.SchedulingCluster) -> None:
+    cordoned = kschedctl.load(SHOP, edits=[kschedctl.Cordon("node-8")])
+    found = {difference.pod: difference for difference in shop.diff(cordoned)}
+    assert found["shop/web-7"].what == ("best",)
+    assert found["shop/search-3"].what[0] == "victims"
+    assert repr(found["shop/web-7"]) == "<Difference shop/web-7: best>"
+    assert shop.diff(shop) == ()
+    # A pod as data is there on both sides; one that a side lacks has no decision there.
+    assert shop.diff(cordoned, [POD])[0].what == ("best",)
+    without = kschedctl.load(SHOP, edits=[kschedctl.Delete("pod", "web-7", "shop")])
+    (gone,) = shop.diff(without, ["shop/web-7"])
+    assert (gone.after, gone.what) == (None, ("outcome",))
+    with pytest.raises(kschedctl.InputError, match="no pod shop/web-77"):
+        shop.diff(without, ["shop/web-77"])

@@ -13,6 +13,7 @@ from kschedctl.api.core import Namespace, Node
 from kschedctl.api.meta import ApiObject, Labels
 from kschedctl.api.pod import Pod
 from kschedctl.api.resources import RequestRules
+from kschedctl.api.wording import counted
 from kschedctl.arrays import PodIndices, Rows
 from kschedctl.cluster.interning import PodInterner
 from kschedctl.cluster.nodes import Nodes
@@ -86,6 +87,10 @@ class Cluster:
         self._resources: dict[RequestRules, ResourceColumns] = {}
         #: The cluster that this one was derived from, the pods of it that are gone, and how many are new.
         self._before: tuple[Cluster, PodIndices, int] | None = None
+
+    def __repr__(self) -> str:
+        parts = (counted(len(self.nodes), "node"), counted(len(self.pods), "pod"), self.server_version)
+        return f"<Cluster: {', '.join(part for part in parts if part)}>"
 
     def get(self, kind: type[T], name: str, namespace: str = "") -> T | None:
         """The object of a kind and name, or ``None``."""

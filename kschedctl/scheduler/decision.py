@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
 from kschedctl.api.pod import Pod
+from kschedctl.api.wording import counted, listed
 from kschedctl.arrays import Int64Array
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.cycle_state import CycleState, NotModelled
@@ -17,6 +19,7 @@ from kschedctl.framework.status import SUCCESS, Code, Reason, Status
 from kschedctl.framework.verdicts import NodeStatuses
 from kschedctl.preemption.result import PreemptionResult
 from kschedctl.releases.release import Release
+from kschedctl.whatif.targets import find_node
 
 
 class Outcome(StrEnum):
@@ -28,7 +31,7 @@ class Outcome(StrEnum):
     ERROR = "error"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class NodeVerdict:
     """What was said of one node.
 
@@ -52,8 +55,14 @@ class NodeVerdict:
         """Whether the pod fits on the node."""
         return self.status.code is Code.SUCCESS
 
+    def __repr__(self) -> str:
+        said = (
+            "fits" if self.feasible else ": ".join(part for part in (self.status.plugin, self.status.message) if part)
+        )
+        return f"<NodeVerdict {self.node}: {said}>"
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Decision:
     """The outcome of one scheduling cycle.
 
@@ -143,6 +152,15 @@ class Decision:
         return self.state.read(PreemptionResult)
 
     @property
+    def victims(self) -> Mapping[str, tuple[str, ...]]:
+        """Per node that preemption may take, by name, whom that would evict: ``namespace/name`` in order."""
+        preemption, pods = self.preemption, self.cluster.pods
+        if preemption is None:
+            return {}
+        found = {candidate.node: candidate.victims for candidate in preemption.candidates}
+        return {node: tuple(sorted(pods.key(victim.pod) for victim in found[node])) for node in preemption.nominated}
+
+    @property
     def not_modelled(self) -> tuple[NotModelled, ...]:
         """What bears on the answer and is not modelled."""
         return tuple(self.state.not_modelled)
@@ -152,10 +170,10 @@ class Decision:
 
         Raises
         ------
-        KeyError
-            Where the cluster has no node of that name.
+        InputError
+            Where the cluster has no node of that name, with those that are meant perhaps.
         """
-        return self.verdict(self.cluster.nodes.row[name])
+        return self.verdict(find_node(self.cluster, name))
 
     def verdict(self, row: int) -> NodeVerdict:
         """What was said of the node of a row."""
@@ -164,6 +182,11 @@ class Decision:
             status = self.pre_filter.status if self.pre_filter is not None else self.pre_enqueue
             return NodeVerdict(name, status, ())
         return NodeVerdict(name, self.statuses.status(row), self.statuses.reasons(row))
+
+    def __repr__(self) -> str:
+        end = f"{self.outcome} to {listed(self.best, 'or')}" if self.schedulable else str(self.outcome)
+        feasible = len(self.statuses.feasible) if self.statuses is not None else 0
+        return f"<Decision {self.pod.key}: {end}, fits on {feasible} of {counted(len(self.cluster.nodes), 'node')}>"
 
 
 def drawn(nodes: tuple[str, ...], seed: int | None) -> str | None:

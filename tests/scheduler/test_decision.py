@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from kschedctl.errors import InputError
 from kschedctl.framework.interface import PreFilterPlugin
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Reason
@@ -44,8 +45,9 @@ def test_no_reason_is_made_on_the_way_to_a_decision(sample: Sample, monkeypatch:
 
 
 def test_a_node_that_is_not_there() -> None:
-    with pytest.raises(KeyError):
-        decide(make_pod(), make_cluster([make_node("a")])).node("b")
+    with pytest.raises(InputError) as caught:
+        decide(make_pod(), make_cluster([make_node("node-1"), make_node("node-2")])).node("node1")
+    assert str(caught.value) == "the cluster has no node node1\n  did you mean node-1?"
 
 
 def test_where_a_nominated_pod_decides_its_reason_comes_first() -> None:

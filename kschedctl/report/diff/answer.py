@@ -88,20 +88,12 @@ def _outcome(side: SideAnswer) -> OutcomeData:
     decision = side.decision
     if decision is None:
         return OutcomeData(SideOutcome.OTHER_SCHEDULER if side.there else SideOutcome.ABSENT, side.node_name)
-    preemption, pods = decision.preemption, decision.cluster.pods
-    victims = {}
-    if preemption is not None:
-        victims = {
-            candidate.node: tuple(sorted(pods.key(victim.pod) for victim in candidate.victims))
-            for candidate in preemption.candidates
-            if candidate.node in preemption.nominated
-        }
     return OutcomeData(
         outcome=SideOutcome(decision.outcome),
         node_name=side.node_name,
         nodes=decision.best,
         feasible_nodes=len(decision.statuses.feasible) if decision.statuses is not None else 0,
-        victims=dict(sorted(victims.items())),
+        victims=dict(decision.victims),
         message=decision.message,
         error=decision.error,
     )
