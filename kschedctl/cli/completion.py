@@ -1,27 +1,146 @@
-"""Completion of ``kubectl ksched``: kubectl asks an executable of this name for what could come next."""
+"""Completion: what could stand next, for the shells through typer and for ``kubectl ksched``.
+
+Names are those of the cluster that the options so far mean. They are asked for in a process of its own, which is ended
+after two seconds: what was found until then is offered. What goes wrong is not told, as nobody has asked anything yet.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import io
+import json
 import os
 import shlex
+import subprocess
 import sys
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, NamedTuple
 
-from kschedctl.cli.main import app
+import typer
 
-_PROGRAM = "kschedctl"
+_PROGRAM: Final = "kschedctl"
 #: Tells kubectl to offer files as well.
-_FILES_TOO = ":0"
+_FILES_TOO: Final = ":0"
+_SECONDS: Final = 2.0
+_STDIN: Final = "-"
+_WORKLOADS: Final = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController", "Job")
+
+
+class Named(NamedTuple):
+    """An object of the cluster."""
+
+    kind: str
+    namespace: str
+    name: str
+    zone: str = ""
+
+
+def pods(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The pods in scope, as ``NAMESPACE/NAME``, with ``-n`` as ``NAME``."""
+    return _in_scope(ctx, incomplete, ("Pod",), prefixes=("pod/", "pods/", "po/"))
+
+
+def claims(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The claims and pods in scope."""
+    prefixes = ("pvc/", "pod/")
+    kinds = {"pvc/": ("PersistentVolumeClaim",), "pod/": ("Pod",)}
+    given = next((prefix for prefix in prefixes if incomplete.startswith(prefix)), "")
+    return _in_scope(ctx, incomplete, kinds.get(given, ("PersistentVolumeClaim", "Pod")), prefixes)
+
+
+def namespaces(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The namespaces, also those that only objects are known of."""
+    found = (each.name if each.kind == "Namespace" else each.namespace for each in _objects(ctx))
+    return _beginning(incomplete, found)
+
+
+def nodes(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The nodes."""
+    return _beginning(incomplete, (each.name for each in _objects(ctx) if each.kind == "Node"))
+
+
+def zones(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The zones of the nodes."""
+    return _beginning(incomplete, (each.zone for each in _objects(ctx) if each.kind == "Node"))
+
+
+def workloads(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The workloads, as ``KIND/NAMESPACE/NAME``, with ``-n`` as ``KIND/NAME``."""
+    own = ctx.params.get("namespace") or ""
+    found = (each for each in _objects(ctx) if each.kind in _WORKLOADS and own in ("", each.namespace))
+    names = ((each.kind.lower(), "" if own else each.namespace, each.name) for each in found)
+    return _beginning(incomplete, ("/".join(filter(None, parts)) for parts in names))
+
+
+def forms(incomplete: str) -> list[str]:
+    """The forms of output."""
+    from kschedctl.report.render.forms import FORMS
+
+    return _beginning(incomplete, (f"{name}=" if form.argument else name for name, form in FORMS.items()))
+
+
+def releases(incomplete: str) -> list[str]:
+    """The releases that are modelled."""
+    from kschedctl.releases.release import RELEASES
+
+    return _beginning(incomplete, RELEASES)
+
+
+def _in_scope(ctx: typer.Context, incomplete: str, kinds: tuple[str, ...], prefixes: tuple[str, ...]) -> list[str]:
+    prefix = next((each for each in prefixes if incomplete.startswith(each)), "")
+    own = "" if ctx.params.get("all_namespaces") else ctx.params.get("namespace") or ""
+    found = [each for each in _objects(ctx) if each.kind in kinds and own in ("", each.namespace)]
+    bare = bool(own or prefix)
+    return _beginning(incomplete, (prefix + (each.name if bare else f"{each.namespace}/{each.name}") for each in found))
+
+
+def _beginning(start: str, names: Iterable[str]) -> list[str]:
+    return sorted({name for name in names if name and name.startswith(start)})
+
+
+def _objects(ctx: typer.Context) -> Iterator[Named]:
+    """What the cluster has that the options before mean."""
+    from kschedctl.cli.options.cluster import SourceOptions
+
+    values: dict[str, Any] = {name: ctx.params.get(name) for name in ("snapshot", "context", "kubeconfig")}
+    try:
+        options = SourceOptions(
+            snapshot=values["snapshot"], context=values["context"] or "", kubeconfig=values["kubeconfig"] or ""
+        )
+        source = options.source()
+    except typer.BadParameter:
+        return
+    # Standard input is the terminal that completes.
+    if _STDIN in source.paths:
+        return
+    asked = json.dumps({"paths": source.paths, "context": source.context, "kubeconfig": source.kubeconfig})
+    command = [sys.executable, "-m", "kschedctl.cli.names", asked]
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=_SECONDS, check=False)
+        text = done.stdout
+    except subprocess.TimeoutExpired as ended:
+        text = ended.stdout or b""
+    except OSError:
+        return
+    for line in text.decode(errors="replace").splitlines(keepends=True):
+        parts = line.removesuffix("\n").split("\t")
+        # The last line may have been cut off.
+        if line.endswith("\n") and len(parts) == len(Named._fields):
+            yield Named(*parts)
 
 
 def run() -> None:
     """Print what could stand in the last place of the words given, a line each, in the form that kubectl reads."""
+    from kschedctl.cli.main import app
+
     *before, last = sys.argv[1:] or [""]
     os.environ |= {
         "_KSCHEDCTL_COMPLETE": "complete_bash",
         "COMP_WORDS": " ".join([_PROGRAM, *map(shlex.quote, before), last]),
         "COMP_CWORD": str(len(before) + 1),
     }
-    try:
+    said = io.StringIO()
+    with contextlib.suppress(SystemExit), contextlib.redirect_stdout(said):
         app(prog_name=_PROGRAM)
-    except SystemExit:
-        print(_FILES_TOO)
+    # Where nothing could stand, typer prints an empty line.
+    print(*filter(None, said.getvalue().splitlines()), _FILES_TOO, sep="\n")

@@ -2,23 +2,97 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import sys
 import sysconfig
+import time
+from pathlib import Path
 
 import pytest
+
+from tests.cli.transcript import SHOP, VOLUMES
 
 SCRIPTS = sysconfig.get_path("scripts")
 
 
+def offered(words: list[str], snapshot: str = "", **environment: str) -> list[str]:
+    command = [f"{SCRIPTS}/kubectl_complete-ksched", *words]
+    variables = {**os.environ, "KSCHEDCTL_SNAPSHOT": snapshot, **environment}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=variables)
+    assert done.stderr == ""
+    *names, files_too = done.stdout.splitlines()
+    assert files_too == ":0"
+    return names
+
+
 @pytest.mark.parametrize(
-    ("words", "offered"),
+    ("words", "names"),
     [
         (["ba"], ["batch"]),
         (["explain", "--kubern"], ["--kubernetes-version"]),
-        (["explain", "a b", "--no-"], ["--no-admission", "--no-color"]),
+        (["explain", "a b", "--no-a"], ["--no-admission"]),
+        (["explain", "--kubernetes-version", "1.3"], ["1.34", "1.35", "1.36"]),
+        (["explain", "-o", "js"], ["json", "jsonpath="]),
+    ],
+    ids=lambda value: " ".join(value),
+)
+def test_commands_options_and_values(words: list[str], names: list[str]) -> None:
+    assert offered(words) == names
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        pytest.param(["explain", "shop/web-7"], ["shop/web-7"], id="pods with their namespace"),
+        pytest.param(["explain", "-n", "batch", "report-7"], ["report-7"], id="pods of a namespace"),
+        pytest.param(["explain", "-n", "batch", "pod/report-7"], ["pod/report-7"], id="pods with their kind"),
+        pytest.param(["preempt", "--victim", "monitoring/prom"], ["monitoring/prometheus-0"], id="a victim"),
+        pytest.param(["explain", "-n", "b"], ["batch"], id="namespaces"),
+        pytest.param(["explain", "--drain", "gpu-"], [f"gpu-{i}" for i in range(1, 7)], id="nodes to drain"),
+        pytest.param(["explain", "--node", "node-9"], ["node-9"], id="nodes to show"),
+        pytest.param(["diff", "--taint", "node-8"], ["node-8"], id="nodes to taint"),
+        pytest.param(["diff", "--fail-zone", "eu-central-1b"], ["eu-central-1b"], id="zones"),
+        pytest.param(
+            ["diff", "-n", "shop", "--set-replicas", "replicaset/w"],
+            ["replicaset/web-6d5f9c7b8d"],
+            id="workloads of a namespace",
+        ),
     ],
 )
-def test_kubectl_gets_what_could_come_next(words: list[str], offered: list[str]) -> None:
-    command = [f"{SCRIPTS}/kubectl_complete-ksched", *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == [*offered, ":0"]
+def test_names_of_the_cluster(words: list[str], names: list[str]) -> None:
+    assert offered(words, snapshot=str(SHOP)) == names
+
+
+def test_claims_of_the_snapshot_that_an_option_names() -> None:
+    conflict = str(VOLUMES / "conflict")
+    assert offered(["volumes", "--snapshot", conflict, "shop/fig"], snapshot=str(SHOP)) == ["shop/figures"]
+    assert offered(["volumes", "--snapshot", conflict, "-n", "shop", "pvc/"]) == ["pvc/figures"]
+
+
+@pytest.mark.parametrize("snapshot", ["/nowhere", "-", __file__])
+def test_what_goes_wrong_is_not_told(snapshot: str) -> None:
+    assert offered(["explain", "shop/"], snapshot=snapshot) == []
+
+
+def test_without_a_cluster_nothing_is_offered(tmp_path: Path) -> None:
+    assert offered(["explain", "shop/"], HOME=str(tmp_path), KUBECONFIG="") == []
+
+
+def test_what_was_found_in_time_is_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from kschedctl.cli import completion
+
+    slow = tmp_path / "python"
+    slow.write_text("#!/bin/sh\nprintf 'Node\\t\\tnode-1\\tz\\nNode\\t\\tno'\nexec sleep 60\n")
+    slow.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(slow))
+    monkeypatch.setattr(completion, "_SECONDS", 0.5)
+    began = time.monotonic()
+    assert completion.nodes(_Context(), "") == ["node-1"]  # type: ignore[arg-type]
+    assert time.monotonic() - began < 30
+
+
+class _Context:
+    """A command of which nothing is given yet."""
+
+    params: dict[str, object] = {}  # noqa: RUF012

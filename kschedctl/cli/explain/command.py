@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from kschedctl.cli import completion
 from kschedctl.cli.command import command
 from kschedctl.cli.options.cluster import ClusterOptions
 from kschedctl.cli.options.output import OutputOptions
@@ -21,7 +22,10 @@ def explain(
     which: PodOptions,
     cluster: ClusterOptions,
     what_ifs: WhatIfOptions,
-    node: Annotated[list[str] | None, typer.Option("--node", metavar="NAME", help="Show this node alone.")] = None,
+    node: Annotated[
+        list[str] | None,
+        typer.Option("--node", metavar="NAME", help="Show this node alone.", autocompletion=completion.nodes),
+    ] = None,
     nodes: Annotated[bool, typer.Option("--nodes", help="Show nodes one by one, not in groups.")] = False,
     why: Annotated[
         bool, typer.Option("--why", help="Show raw and normalised scores, and with --node every filter.")

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar
 
 import typer
 
+from kschedctl.cli import completion
 from kschedctl.cli.options.group import OptionGroup
 from kschedctl.cli.terminal import ColorWhen
 from kschedctl.report.render.form import Form, FormError
@@ -26,6 +27,7 @@ class OutputOptions(OptionGroup):
             "-o",
             metavar=usage(),
             help="Another form of the answer.",
+            autocompletion=completion.forms,
             show_default=False,
         ),
     ] = ""
@@ -33,9 +35,9 @@ class OutputOptions(OptionGroup):
         ColorWhen, typer.Option("--color", help="When to use colours. auto: on a terminal, without NO_COLOR.")
     ] = ColorWhen.AUTO
     no_color: Annotated[bool, typer.Option("--no-color", help="The same as --color=never.")] = False
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with 3 where something puts the answer in doubt.")
-    ] = False
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 3 where something puts the answer in doubt.")] = (
+        False
+    )
 
     def colors(self) -> ColorWhen:
         """When the answer has colours.

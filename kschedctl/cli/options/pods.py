@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar
 
 import typer
 
+from kschedctl.cli import completion
 from kschedctl.cli.options.group import OptionGroup
 
 
@@ -28,7 +29,12 @@ class ScopeOptions(OptionGroup):
     namespace: Annotated[
         str,
         typer.Option(
-            "--namespace", "-n", metavar="NAMESPACE", help="The namespace. Default: as for kubectl.", show_default=False
+            "--namespace",
+            "-n",
+            metavar="NAMESPACE",
+            help="The namespace. Default: as for kubectl.",
+            show_default=False,
+            autocompletion=completion.namespaces,
         ),
     ] = ""
     all_namespaces: Annotated[
@@ -54,6 +60,7 @@ class PodOptions(ScopeOptions):
         list[str] | None,
         typer.Argument(
             metavar="POD",
+            autocompletion=completion.pods,
             help="NAMESPACE/NAME, pod/NAME or NAME of a pod in the snapshot, a manifest, or - for standard input.",
             show_default=False,
         ),

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from kschedctl.cli import completion
 from kschedctl.releases.release import RELEASES
 
 #: A number of seconds beyond these is a slip of the finger.
@@ -28,7 +29,9 @@ def config_file(path: str) -> str:
 
 def version_option(flag: str, text: str) -> Any:
     """The option that names a release."""
-    return typer.Option(flag, metavar="|".join(RELEASES), help=text, show_default=False)
+    return typer.Option(
+        flag, metavar="|".join(RELEASES), help=text, show_default=False, autocompletion=completion.releases
+    )
 
 
 def gates_option(flag: str, text: str) -> Any:

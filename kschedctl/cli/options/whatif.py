@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Final, Self
 
 import typer
 
+from kschedctl.cli import completion
 from kschedctl.cli.options.group import OptionGroup
 from kschedctl.whatif.edit import Edit, Option, PodEdit
 from kschedctl.whatif.edits import EDITS
@@ -87,9 +88,23 @@ class ClusterWhatIfOptions(WhatIfOptions):
     offered: ClassVar[tuple[type[Edit], ...]] = tuple(edit for edit in EDITS if not issubclass(edit, PodEdit))
 
 
+#: What completes a value, by what the value begins with.
+_COMPLETED_BY: Final = {
+    "NODE": completion.nodes,
+    "ZONE": completion.zones,
+    "KIND/NAME": completion.workloads,
+}
+
 NO_WHAT_IFS: Final = WhatIfOptions()
 
 
 def _annotation(option: Option) -> Any:
-    declared = typer.Option(option.flag, metavar=option.metavar, help=option.help, show_default=False)
+    declared = typer.Option(
+        option.flag, metavar=option.metavar, help=option.help, show_default=False, autocompletion=_completed_by(option)
+    )
     return Annotated[list[str] | None, declared]
+
+
+def _completed_by(option: Option) -> Any:
+    begins = option.metavar.partition(":")[0].partition("=")[0]
+    return _COMPLETED_BY.get(begins)

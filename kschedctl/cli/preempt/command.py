@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from kschedctl.cli import completion
 from kschedctl.cli.command import command
 from kschedctl.cli.options.cluster import ClusterOptions
 from kschedctl.cli.options.output import OutputOptions
@@ -24,6 +25,7 @@ def preempt(
         typer.Option(
             "--victim",
             metavar="NAMESPACE/NAME",
+            autocompletion=completion.pods,
             help="The reverse: which pending pods would evict this one.",
             show_default=False,
         ),

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from kschedctl.cli import completion
 from kschedctl.cli.command import command
 from kschedctl.cli.options.cluster import ClusterOptions
 from kschedctl.cli.options.output import OutputOptions
@@ -21,6 +22,7 @@ def volumes(
         list[str] | None,
         typer.Argument(
             metavar="CLAIM|POD",
+            autocompletion=completion.claims,
             rich_help_panel=ScopeOptions.title,
             help="NAMESPACE/NAME, pvc/NAME, pod/NAME or NAME in the snapshot, a manifest, or - for standard input.",
             show_default=False,

@@ -1,0 +1,36 @@
+"""``python -m kschedctl.cli.names``: what there is in a cluster, for completion, which ends it when that takes long."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+
+from kschedctl.api.meta import ApiObject
+from kschedctl.api.well_known import zone_of
+
+
+def main() -> None:
+    """Print kind, namespace and name of all objects as they are found, a line each; of nodes their zone as well.
+
+    The only argument is JSON: ``paths`` of a snapshot, else ``context`` and ``kubeconfig`` of a running cluster.
+    """
+    for obj in _objects(**json.loads(sys.argv[1])):
+        row = (type(obj).__name__, obj.metadata.namespace, obj.metadata.name, zone_of(obj.metadata.labels) or "")
+        print("\t".join(row), flush=True)
+
+
+def _objects(paths: list[str], context: str, kubeconfig: str) -> Iterator[ApiObject]:
+    if paths:
+        from kschedctl.snapshot.reading import SnapshotReader
+
+        yield from (obj for obj, _ in SnapshotReader(paths))
+    else:
+        from kschedctl.live.context import LiveContext
+        from kschedctl.live.reader import LiveReader
+
+        yield from (obj for obj, _ in LiveReader(LiveContext(context=context, kubeconfig=kubeconfig)))
+
+
+if __name__ == "__main__":
+    main()
