@@ -1,12 +1,12 @@
 JOBS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help check lint types layers test fuzz golden gaps parity conformance decisions bench
+.PHONY: help check lint types layers test slow fuzz golden gaps parity conformance decisions bench
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-check: lint types layers test  ## Everything that CI runs
+check: lint types layers test  ## What to run before every commit; CI runs slow as well
 
 lint:  ## Style and formatting
 	ruff check .
@@ -19,7 +19,10 @@ layers:  ## No import points the wrong way
 	lint-imports
 
 test:  ## Tests in parallel, with coverage
-	python -m pytest -n $(JOBS) --cov --cov-report=term:skip-covered
+	python -m pytest -n $(JOBS) -m "not slow" --cov --cov-report=term:skip-covered
+
+slow:  ## All recorded answers, and the property tests with all their examples
+	python -m pytest -n $(JOBS) -m "slow or hypothesis" --hypothesis-profile=full
 
 fuzz:  ## Mutated inputs of all kinds, FUZZ_SECONDS each (default 600); what fails stays in the folder that is named
 	FUZZ_SECONDS=$${FUZZ_SECONDS:-600} FUZZ_SEED=$${FUZZ_SEED:-random} python -m pytest tests/fuzz

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-# The machines that run the tests are of all speeds.
-settings.register_profile("kschedctl", deadline=None)
+# The machines that run the tests are of all speeds, and under load of all sorts.
+_ANY_SPEED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# What make check has time for; make slow runs the same tests with all examples.
+settings.register_profile("kschedctl", _ANY_SPEED, max_examples=25)
+settings.register_profile("full", _ANY_SPEED, max_examples=100)
 # For a look after changes to the engine: pytest --hypothesis-profile=thorough
-settings.register_profile("thorough", deadline=None, max_examples=3000)
+settings.register_profile("thorough", _ANY_SPEED, max_examples=3000)
 settings.load_profile("kschedctl")
 
 

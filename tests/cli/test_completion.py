@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import sysconfig
@@ -11,19 +10,41 @@ from pathlib import Path
 
 import pytest
 
+from kschedctl.cli import completion
 from tests.cli.transcript import SHOP, VOLUMES
 
 SCRIPTS = sysconfig.get_path("scripts")
 
 
-def offered(words: list[str], snapshot: str = "", **environment: str) -> list[str]:
-    command = [f"{SCRIPTS}/kubectl_complete-ksched", *words]
-    variables = {**os.environ, "KSCHEDCTL_SNAPSHOT": snapshot, **environment}
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=variables)
-    assert done.stderr == ""
-    *names, files_too = done.stdout.splitlines()
-    assert files_too == ":0"
-    return names
+class Asked:
+    """What a shell is offered, however slow the machine is."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+        self._monkeypatch = monkeypatch
+        self._capfd = capfd
+        monkeypatch.setattr(completion, "_SECONDS", 60)
+
+    def __call__(self, words: list[str], snapshot: str = "", **environment: str) -> list[str]:
+        own = {"_KSCHEDCTL_COMPLETE": "", "COMP_WORDS": "", "COMP_CWORD": "", "KSCHEDCTL_SNAPSHOT": snapshot}
+        for name, value in {**own, **environment}.items():
+            self._monkeypatch.setenv(name, value)
+        self._monkeypatch.setattr(sys, "argv", ["kubectl_complete-ksched", *words])
+        completion.run()
+        printed = self._capfd.readouterr()
+        assert printed.err == ""
+        *names, files_too = printed.out.splitlines()
+        assert files_too == ":0"
+        return names
+
+
+@pytest.fixture
+def offered(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Asked:
+    return Asked(monkeypatch, capfd)
+
+
+def test_kubectl_asks_a_program() -> None:
+    done = subprocess.run([f"{SCRIPTS}/kubectl_complete-ksched", "ba"], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("batch\n:0\n", "")
 
 
 @pytest.mark.parametrize(
@@ -37,7 +58,7 @@ def offered(words: list[str], snapshot: str = "", **environment: str) -> list[st
     ],
     ids=lambda value: " ".join(value),
 )
-def test_commands_options_and_values(words: list[str], names: list[str]) -> None:
+def test_commands_options_and_values(offered: Asked, words: list[str], names: list[str]) -> None:
     assert offered(words) == names
 
 
@@ -60,28 +81,26 @@ def test_commands_options_and_values(words: list[str], names: list[str]) -> None
         ),
     ],
 )
-def test_names_of_the_cluster(words: list[str], names: list[str]) -> None:
+def test_names_of_the_cluster(offered: Asked, words: list[str], names: list[str]) -> None:
     assert offered(words, snapshot=str(SHOP)) == names
 
 
-def test_claims_of_the_snapshot_that_an_option_names() -> None:
+def test_claims_of_the_snapshot_that_an_option_names(offered: Asked) -> None:
     conflict = str(VOLUMES / "conflict")
     assert offered(["volumes", "--snapshot", conflict, "shop/fig"], snapshot=str(SHOP)) == ["shop/figures"]
     assert offered(["volumes", "--snapshot", conflict, "-n", "shop", "pvc/"]) == ["pvc/figures"]
 
 
 @pytest.mark.parametrize("snapshot", ["/nowhere", "-", __file__])
-def test_what_goes_wrong_is_not_told(snapshot: str) -> None:
+def test_what_goes_wrong_is_not_told(offered: Asked, snapshot: str) -> None:
     assert offered(["explain", "shop/"], snapshot=snapshot) == []
 
 
-def test_without_a_cluster_nothing_is_offered(tmp_path: Path) -> None:
+def test_without_a_cluster_nothing_is_offered(offered: Asked, tmp_path: Path) -> None:
     assert offered(["explain", "shop/"], HOME=str(tmp_path), KUBECONFIG="") == []
 
 
 def test_what_was_found_in_time_is_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from kschedctl.cli import completion
-
     slow = tmp_path / "python"
     slow.write_text("#!/bin/sh\nprintf 'Node\\t\\tnode-1\\tz\\nNode\\t\\tno'\nexec sleep 60\n")
     slow.chmod(0o755)

@@ -11,6 +11,7 @@ GAPS = gaps.read()
 SHOWN = 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", RELEASES)
 @pytest.mark.parametrize("theme", themes())
 def test_answers_equal_the_recorded_ones(theme: str, version: str) -> None:
