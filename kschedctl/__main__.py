@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kschedctl.cli.main import run
+from kschedctl.cli.start import run
 
 if __name__ == "__main__":
     run()

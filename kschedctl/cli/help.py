@@ -1,4 +1,4 @@
-"""Help in sections, with examples; written as every answer is: an error where the disk is full, none without a reader."""
+"""Help in sections, with examples, written as every answer is: without an error where nobody reads it."""
 
 from __future__ import annotations
 
