@@ -18,6 +18,7 @@ import msgspec
 from kschedctl.api.core import QuantityText
 from kschedctl.api.meta import Int32, Int64, Time
 from kschedctl.errors import InputError
+from kschedctl.findings.field_path import joined
 from kschedctl.findings.finding import Finding
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -33,7 +34,6 @@ _EXPECTED: Final[dict[Any, str]] = {
     Time: "a time such as 2026-01-31T12:00:00Z",
     QuantityText: "a quantity such as 2, 500m or 1.5Gi",
 }
-_PLAIN_KEY_CHARS: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 
 
 @cache
@@ -119,7 +119,7 @@ def _conform(value: Any, type_: Any, path: str, findings: list[Finding]) -> Any:
     if origin is dict:
         if not isinstance(value, dict):
             return _wrong(value, "an object", path, findings)
-        return {key: _conform(item, args[1], _joined(path, key), findings) for key, item in value.items()}
+        return {key: _conform(item, args[1], joined(path, key), findings) for key, item in value.items()}
     if origin is tuple:
         if not isinstance(value, list):
             return _wrong(value, "a list", path, findings)
@@ -138,7 +138,7 @@ def _conform_fields(
     for field in msgspec.structs.fields(type_):
         name = field.encode_name
         if value.get(name) is not None:
-            fields[name] = _conform(value[name], field.type, _joined(path, name), findings)
+            fields[name] = _conform(value[name], field.type, joined(path, name), findings)
         elif field.required:
             fields[name] = _zero(field.type)
     return fields
@@ -192,9 +192,3 @@ def _kind(value: Any) -> str:
     if isinstance(value, bool):
         return "a boolean"
     return next(name for kind, name in _KINDS if isinstance(value, kind))
-
-
-def _joined(path: str, key: str) -> str:
-    if not path:
-        return key if _PLAIN_KEY_CHARS.issuperset(key) else f"[{key}]"
-    return f"{path}.{key}" if _PLAIN_KEY_CHARS.issuperset(key) else f"{path}[{key}]"

@@ -15,13 +15,15 @@ from kschedctl.snapshot.unpacking import Unpacking
 from kschedctl.text.positions import Step, json_position, yaml_position
 
 
-def position_of(finding: Finding) -> Position | None:
+def position_of(finding: Finding, *, key: bool = False) -> Position | None:
     """Where in its file a finding's field stands.
 
     Parameters
     ----------
     finding : Finding
         The finding.
+    key : bool
+        Whether the field's name is meant, not its value.
 
     Returns
     -------
@@ -50,8 +52,8 @@ def position_of(finding: Finding) -> Position | None:
     if found is None:
         return None
     if found.start is not None:
-        return json_position(found.text, finding.field, start=found.start, inside=inside)
-    return yaml_position(found.text, finding.field, document=found.nth, inside=inside)
+        return json_position(found.text, finding.field, start=found.start, inside=inside, key=key)
+    return yaml_position(found.text, finding.field, document=found.nth, inside=inside, key=key)
 
 
 def _file_and_list(name: str) -> tuple[str, str]:

@@ -41,7 +41,9 @@ class _Node(Protocol):
         """Its items."""
 
 
-def json_position(text: bytes, path: str, *, start: int = 0, inside: Sequence[Step] = ()) -> Position:
+def json_position(
+    text: bytes, path: str, *, start: int = 0, inside: Sequence[Step] = (), key: bool = False
+) -> Position:
     r"""Where a field of a JSON document stands.
 
     Parameters
@@ -54,6 +56,8 @@ def json_position(text: bytes, path: str, *, start: int = 0, inside: Sequence[St
         The offset of the document's first character.
     inside : sequence of str or int
         The way from the document to the object whose field it is, such as ``("items", 3)``.
+    key : bool
+        Whether the field's name is meant, not its value.
 
     Returns
     -------
@@ -65,19 +69,21 @@ def json_position(text: bytes, path: str, *, start: int = 0, inside: Sequence[St
     >>> json_position(b'{"a": [1,\n {"b": 2}]}', "a[1].b")
     Position(line=2, column=8)
     """
-    at = _offset(_JsonNode(text, start), path, inside)
+    at = _offset(_JsonNode(text, start), path, inside, key=key)
     begin = text.rfind(b"\n", 0, at) + 1
     return Position(text.count(b"\n", 0, at) + 1, len(text[begin:at].decode()) + 1)
 
 
-def yaml_position(text: bytes, path: str, *, document: int = 1, inside: Sequence[Step] = ()) -> Position | None:
+def yaml_position(
+    text: bytes, path: str, *, document: int = 1, inside: Sequence[Step] = (), key: bool = False
+) -> Position | None:
     r"""Where a field of a YAML document stands.
 
     Parameters
     ----------
     text : bytes
         UTF-8.
-    path, inside
+    path, inside, key
         As for ``json_position``.
     document : int
         The document, from 1, empty ones counted.
@@ -101,20 +107,20 @@ def yaml_position(text: bytes, path: str, *, document: int = 1, inside: Sequence
         return None
     if root is None:
         return None
-    at, characters = _offset(root, path, inside), text.decode()
+    at, characters = _offset(root, path, inside, key=key), text.decode()
     return Position(characters.count("\n", 0, at) + 1, at - characters.rfind("\n", 0, at))
 
 
-def _offset(root: _Node, path: str, inside: Sequence[Step]) -> int:
+def _offset(root: _Node, path: str, inside: Sequence[Step], *, key: bool) -> int:
     """Where the field stands, or what comes nearest to it."""
-    found, key = root, root.start
+    found, key_at = root, root.start
     for step in inside:
         child = _child(found, step)
         if child is None:
-            return _first(key, found.start)
-        key, found = child
-    found, key, left = _reach(found, key, path)
-    return _first(key, found.start) if left else _first(found.start, key)
+            return _first(key_at, found.start)
+        key_at, found = child
+    found, key_at, left = _reach(found, key_at, path)
+    return _first(key_at, found.start) if left or key else _first(found.start, key_at)
 
 
 def _first(*offsets: int | None) -> int:
@@ -284,7 +290,7 @@ def _yaml_tree(text: bytes, number: int, inside: Sequence[Step]) -> _YamlNode | 
             node = anchors[event.anchor]
         else:
             # An empty value stands nowhere.
-            node = _YamlNode(at if event.end_mark.index > at else None, name=_key(event), anchor=event.anchor)
+            node = _YamlNode(at if event.end_mark.index > at else None, name=key_name(event), anchor=event.anchor)
         if node.anchor is not None:
             anchors[node.anchor] = node
         if not opened:
@@ -292,8 +298,8 @@ def _yaml_tree(text: bytes, number: int, inside: Sequence[Step]) -> _YamlNode | 
         opened[-1].take(node, at)
 
 
-def _key(event: Any) -> str | None:
-    """What a scalar is as a key, as it is read."""
+def key_name(event: Any) -> str | None:
+    """What a scalar of YAML is as a key, as it is read; ``None`` for ``<<``."""
     text: str = event.value
     if not event.implicit[0]:
         return text

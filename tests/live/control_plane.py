@@ -54,8 +54,8 @@ class ControlPlane:
         self._binaries = Path(os.environ[ASSETS])
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
-    def start(self) -> None:
-        """Start etcd and the API server, and wait until it answers."""
+    def start(self, *flags: str) -> None:
+        """Start etcd and the API server, this with some flags besides, and wait until it answers."""
         openssl = shutil.which("openssl")
         assert openssl, "openssl makes the key that the API server signs with"
         key = self.folder / "sa.key"
@@ -86,6 +86,7 @@ class ControlPlane:
             f"--token-auth-file={self.folder / 'tokens.csv'}",
             "--service-cluster-ip-range=10.0.0.0/24",
             "--disable-admission-plugins=ServiceAccount",
+            *flags,
         )
         for user, path in (("admin", self.kubeconfig), ("nobody", self.kubeconfig_nobody)):
             path.write_text(json.dumps(_kubeconfig(user, f"https://{LOOPBACK}:{secure}")))

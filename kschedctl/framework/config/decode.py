@@ -19,22 +19,12 @@ from msgspec import UNSET, inspect
 from kschedctl.api.field_errors import go_json
 from kschedctl.framework.config.duration import Duration
 from kschedctl.framework.config.problems import Problems, child
+from kschedctl.text.repeated_keys import Fields
 
 T = TypeVar("T", bound=msgspec.Struct)
 
 _MAX_FLOAT32: Final = 3.4028235677973366e38
 _INT32: Final = (-(2**31), 2**31 - 1)
-
-
-class Fields(dict[str, Any]):
-    """An object as read from text, which remembers the fields that were written more than once."""
-
-    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
-        super().__init__(pairs)
-        self.repeated: tuple[str, ...] = ()
-        if len(self) < len(pairs):
-            names = [name for name, _ in pairs]
-            self.repeated = tuple(name for name in self if names.count(name) > 1)
 
 
 class Decoder:

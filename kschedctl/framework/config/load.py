@@ -15,7 +15,6 @@ from kschedctl.api.field_errors import go_json
 from kschedctl.api.wording import listed, similar
 from kschedctl.errors import ConfigError, InputError
 from kschedctl.findings.finding import Finding
-from kschedctl.findings.location import Position
 from kschedctl.framework.config.args import (
     ARGS,
     NodeResourcesFitArgs,
@@ -24,7 +23,7 @@ from kschedctl.framework.config.args import (
     with_release_defaults,
 )
 from kschedctl.framework.config.args_validation import validate_args
-from kschedctl.framework.config.decode import Decoder, Fields
+from kschedctl.framework.config.decode import Decoder
 from kschedctl.framework.config.problems import Problems
 from kschedctl.framework.config.profile import Implements, Profile, ProfileBuilder
 from kschedctl.framework.config.types import (
@@ -38,6 +37,7 @@ from kschedctl.framework.config.types import (
 from kschedctl.framework.config.validation import queue_sort_args, validate
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.releases.release import Release
+from kschedctl.text.repeated_keys import Fields, repeated_in_yaml
 from kschedctl.text.yaml import yaml_documents
 
 #: In-tree plugins of some release that take no part in deciding for a single pod.
@@ -174,27 +174,12 @@ def _no_constant(name: str) -> NoReturn:
 
 def _refuse_repeated_keys(text: bytes, where: str) -> None:
     """YAML readers let the last of repeated keys win; kube-scheduler does not."""
-    import yaml
-
     problems = Problems()
-    pending, seen = [next(yaml.compose_all(text, Loader=yaml.CSafeLoader), None)], set()
-    while pending:
-        node = pending.pop(0)
-        if node is None or id(node) in seen:
-            continue
-        seen.add(id(node))
-        if isinstance(node, yaml.SequenceNode):
-            pending += node.value
-        elif isinstance(node, yaml.MappingNode):
-            keys = set()
-            for key, value in node.value:
-                if key.value in keys and isinstance(key, yaml.ScalarNode):
-                    # No path tells two keys of one name apart.
-                    position = Position(key.start_mark.line + 1, key.start_mark.column + 1)
-                    problem = f'key "{key.value}" already set in map'
-                    problems.note(Finding(problem, f"line {position.line}", position=position))
-                keys.add(key.value if isinstance(key, yaml.ScalarNode) else id(key))
-                pending.append(value)
+    for _, (steps, position) in repeated_in_yaml(text, last=1):
+        # No path tells two keys of one name apart.
+        if position is not None:
+            problem = f'key "{steps[-1]}" already set in map'
+            problems.note(Finding(problem, f"line {position.line}", position=position))
     problems.raise_if_any(where)
 
 

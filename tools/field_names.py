@@ -1,0 +1,111 @@
+"""Write the names of all fields of the Kubernetes API, as an API server tells them, into the package.
+
+    KUBEBUILDER_ASSETS=$(tests/live/build_control_plane.sh) python -m tools.field_names
+
+What manifests are checked against (``kschedctl.api.schema``) is the OpenAPI document of a real API server that serves
+all versions of all groups. For a new release, raise the version in ``build_control_plane.sh`` and run this; the file
+has a type per line, so that its diff shows which fields have come.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from kschedctl.api.schema.fields import FILE, LIST, MAP
+from tests.live.control_plane import ControlPlane, missing_assets
+
+ROOT: Final = Path(__file__).parents[1]
+_REFERENCE: Final = "#/components/schemas/"
+_PREFIXES: Final = re.compile(
+    r"^io\.k8s\.(api|apimachinery\.pkg\.apis|kube-aggregator\.pkg\.apis|apiextensions-apiserver\.pkg\.apis)\."
+)
+_OBJECT_META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+
+
+def main() -> None:
+    missing = missing_assets()
+    if missing:
+        sys.exit(f"no API server to ask: {missing}")
+    with tempfile.TemporaryDirectory() as folder:
+        plane = ControlPlane(Path(folder))
+        try:
+            plane.start("--runtime-config=api/all=true")
+            release = json.loads(plane.kubectl("get", "--raw", "/version"))["gitVersion"]
+            documents = [document for path, document in _documents(plane) if path.count("/") > 0]
+        finally:
+            plane.stop()
+    schemas = {name: schema for document in documents for name, schema in document["components"]["schemas"].items()}
+    text = field_names(release, schemas)
+    (ROOT / "kschedctl/api/schema" / FILE).write_text(text)
+    print(f"{FILE}: {len(text):,} bytes, Kubernetes {release}")
+
+
+def _documents(plane: ControlPlane) -> list[tuple[str, dict[str, Any]]]:
+    paths = json.loads(plane.kubectl("get", "--raw", "/openapi/v3"))["paths"]
+    groups = [path for path in paths if path == "api/v1" or (path.startswith("apis/") and path.count("/") == 2)]
+    return [(path, json.loads(plane.kubectl("get", "--raw", f"/openapi/v3/{path}"))) for path in sorted(groups)]
+
+
+def field_names(release: str, schemas: Mapping[str, Any]) -> str:
+    """The kinds and types of OpenAPI schemas as the file has them."""
+    kinds: dict[str, str] = {}
+    for name, schema in schemas.items():
+        for gvk in schema.get("x-kubernetes-group-version-kind", ()):
+            version = f"{gvk['group']}/{gvk['version']}" if gvk["group"] else gvk["version"]
+            # Lists, and what requests say beside their objects, are no objects.
+            if _type(schema["properties"].get("metadata", {})) == ("", _OBJECT_META):
+                kinds[f"{version}/{gvk['kind']}"] = name
+    types: dict[str, dict[str, str]] = {}
+    waiting = list(kinds.values())
+    while waiting:
+        name = waiting.pop()
+        if _short(name) not in types and "properties" in schemas[name]:
+            fields = {key: _type(value) for key, value in sorted(schemas[name]["properties"].items())}
+            types[_short(name)] = {key: _marked(mark, _short(of)) for key, (mark, of) in fields.items()}
+            waiting += [of for _, of in fields.values() if of]
+    # Types without fields of their own (quantities, times) hold whatever they hold.
+    types = {
+        name: {key: of if of.lstrip(LIST + MAP) in types else "" for key, of in fields.items()}
+        for name, fields in sorted(types.items())
+    }
+    return "".join(
+        (
+            f'{{"release": {json.dumps(release)},\n"kinds": {{\n',
+            _lines({kind: _short(name) for kind, name in sorted(kinds.items())}),
+            '\n},\n"types": {\n',
+            _lines(types),
+            "\n}}\n",
+        )
+    )
+
+
+def _lines(values: Mapping[str, Any]) -> str:
+    return ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in values.items())
+
+
+def _type(schema: Mapping[str, Any], mark: str = "") -> tuple[str, str]:
+    """In what the values stand, and their type; empty for one that has no fields."""
+    if "items" in schema:
+        return _type(schema["items"], mark + LIST)
+    if isinstance(schema.get("additionalProperties"), dict):
+        return _type(schema["additionalProperties"], mark + MAP)
+    references = [each["$ref"] for each in (schema, *schema.get("allOf", ())) if "$ref" in each]
+    return mark, references[0].removeprefix(_REFERENCE) if references else ""
+
+
+def _marked(mark: str, name: str) -> str:
+    return mark + name if name else ""
+
+
+def _short(name: str) -> str:
+    return _PREFIXES.sub("", name)
+
+
+if __name__ == "__main__":
+    main()
