@@ -14,11 +14,12 @@ from kschedctl.api.wording import listed
 from kschedctl.cli.streams import note, stdin, warn
 from kschedctl.errors import ManifestError
 from kschedctl.face import SchedulingCluster
-from kschedctl.findings.finding import Subject, Where
+from kschedctl.findings.finding import Finding, Subject, Where
 from kschedctl.findings.location import Location
 from kschedctl.report.explain.data import WorkloadData
 from kschedctl.snapshot.pod_choice import STDIN
 from kschedctl.snapshot.reading import read_manifest
+from kschedctl.snapshot.validation import Validation
 from kschedctl.workloads.made import MadePod
 from kschedctl.workloads.pods import WORKLOADS
 
@@ -127,6 +128,7 @@ def read_manifests(
     snapshots: Sequence[str],
     namespace: str,
     *,
+    validation: Validation = Validation.STRICT,
     otherwise: type[ApiObject] | None = None,
 ) -> Manifests:
     """Read manifests; what scheduling does not read is counted on standard error.
@@ -141,6 +143,8 @@ def read_manifests(
         The snapshot's paths: only one thing can be read from standard input.
     namespace : str
         The namespace of objects that name none; empty for the default.
+    validation : Validation
+        What becomes of fields that an API server would not take; of what is not refused, standard error tells.
     otherwise : type, optional
         The kind that is asked about where a manifest has no pod and no workload.
 
@@ -157,14 +161,24 @@ def read_manifests(
     others: dict[tuple[type, str, str], tuple[ApiObject, Location]] = {}
     left_out: Counter[str] = Counter()
     unread: list[str] = []
+    warnings: list[Finding] = []
     for path, words in sources:
-        found = read_manifest(path, stdin=stdin() if path == STDIN else None, left_out=left_out, unread=unread)
+        found = read_manifest(
+            path,
+            stdin=stdin() if path == STDIN else None,
+            left_out=left_out,
+            unread=unread,
+            validation=validation,
+            warnings=warnings,
+        )
         own = [Given(in_namespace(obj, namespace), words, at) for obj, at in found if isinstance(obj, WORKLOADS)]
         rest = [(placed(obj, namespace), at) for obj, at in found if not isinstance(obj, WORKLOADS)]
         given += own
         others |= {(type(obj), obj.namespace, obj.name): (obj, at) for obj, at in rest}
         if otherwise is not None and not own:
             others_asked += [Given(obj, words, at) for obj, at in rest if isinstance(obj, otherwise)]
+    for warning in warnings:
+        print(f"warning: {warning}", file=sys.stderr)
     skipped = ", ".join(f"{n} {kind}" for kind, n in sorted(left_out.items()))
     if sources and not given and not others_asked:
         wanted = WORKLOADS if otherwise is None else (*WORKLOADS, otherwise)

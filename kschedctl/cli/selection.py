@@ -21,6 +21,7 @@ from kschedctl.errors import InputError
 from kschedctl.face import SchedulingCluster
 from kschedctl.scheduler.missing import require_listed
 from kschedctl.snapshot.pod_choice import find_pod, is_manifest
+from kschedctl.snapshot.validation import Validation
 
 T = TypeVar("T", bound=ApiObject)
 POD_PREFIXES: Final = ("pod/", "pods/", "po/")
@@ -130,7 +131,13 @@ class PodSelection:
             Where the cluster or a manifest cannot be read, or there is no such pod, or it cannot be known whether.
         """
         names, paths = self.arguments()
-        manifests = read_manifests(paths, self.options.filename or (), self.cluster.inputs, self.scope.given)
+        manifests = read_manifests(
+            paths,
+            self.options.filename or (),
+            self.cluster.inputs,
+            self.scope.given,
+            validation=self.options.validation,
+        )
         cluster, given = manifests.pods(self.cluster.load(manifests.others))
         if names or not self.named:
             require_listed(cluster.cluster, "Pod")
@@ -240,6 +247,8 @@ class PodSelection:
         if asked is None:
             about += ("-A",) if options.all_namespaces else ()
             about += ("-l", options.selector) if options.selector else ()
+        if options.validation is not Validation.STRICT:
+            about += ("--validate", options.validation)
         return command_line(name, *about, *self.cluster.arguments(), *words)
 
 

@@ -105,7 +105,7 @@ class Finding:
     severity : Severity
         How bad it is.
     position : Position or None
-        Where in the file, for broken text, which has no fields.
+        Where in the file, where that was looked up, and of broken text, which has no fields.
     """
 
     problem: str
@@ -131,8 +131,10 @@ class Finding:
 
     def lines(self) -> tuple[str, ...]:
         """The finding in words, line by line: what is wrong, and the hint where there is one."""
-        field = self.field or str(self.position or "")
-        parts = (str(self.where), field, self.problem)
+        # A problem that names the field leaves room for its position.
+        named = f'"{self.field}"' in self.problem
+        spot = self.field if self.field and not named else str(self.position or "")
+        parts = (str(self.where), spot, self.problem)
         head = ": ".join(shortened(part, _LONGEST) for part in parts if part)
         return (head, f"  {shortened(self.hint, _LONGEST)}") if self.hint else (head,)
 

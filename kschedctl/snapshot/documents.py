@@ -12,6 +12,7 @@ from kschedctl.findings.location import Location
 from kschedctl.snapshot.conform import plain, shown
 from kschedctl.text.encoding import utf8_text
 from kschedctl.text.json_text import NotJsonError, json_documents, skip_blanks
+from kschedctl.text.repeated_keys import RepeatedKey, repeated_in_json, repeated_in_yaml
 from kschedctl.text.yaml import yaml_documents
 
 _JSON_SUFFIXES: Final = (".json", ".jsonl", ".ndjson")
@@ -45,11 +46,14 @@ class Document(NamedTuple):
         JSON, whatever it was written in.
     envelope : Envelope
         Its first look.
+    repeated : tuple of RepeatedKey
+        Its keys that are given twice, where they were looked for.
     """
 
     location: Location
     text: memoryview
     envelope: Envelope
+    repeated: tuple[RepeatedKey, ...] = ()
 
 
 class Written(NamedTuple):
@@ -79,7 +83,7 @@ class Written(NamedTuple):
     nth: int = 1
 
 
-def documents(content: bytes, file: str) -> Iterator[Document | InputError]:
+def documents(content: bytes, file: str, *, repeated: bool = False) -> Iterator[Document | InputError]:
     """The documents of a file.
 
     Parameters
@@ -88,6 +92,8 @@ def documents(content: bytes, file: str) -> Iterator[Document | InputError]:
         JSON, JSON Lines or YAML; which of them is seen from the content, as kubectl does.
     file : str
         The name for errors, whose suffix decides whose error is shown where the text is neither.
+    repeated : bool
+        Whether keys that are given twice are looked for.
 
     Yields
     ------
@@ -99,8 +105,25 @@ def documents(content: bytes, file: str) -> Iterator[Document | InputError]:
     InputError
         Where the text is broken; what follows cannot be read.
     """
+    in_yaml: dict[int, list[RepeatedKey]] | None = None
     for written in written_documents(content, file):
-        yield _document(Location(file, written.number), written.json, written.envelope)
+        document = _document(Location(file, written.number), written.json, written.envelope)
+        if repeated and isinstance(document, Document):
+            if written.start is not None:
+                document = document._replace(repeated=tuple(repeated_in_json(bytes(written.json))))
+            else:
+                if in_yaml is None:
+                    in_yaml = _by_document(written.text)
+                document = document._replace(repeated=tuple(in_yaml.get(written.nth, ())))
+        yield document
+
+
+def _by_document(text: bytes) -> dict[int, list[RepeatedKey]]:
+    """The repeated keys of all YAML documents of a text."""
+    found: dict[int, list[RepeatedKey]] = {}
+    for nth, key in repeated_in_yaml(text):
+        found.setdefault(nth, []).append(key)
+    return found
 
 
 def written_documents(content: bytes, file: str) -> Iterator[Written]:

@@ -22,6 +22,7 @@ from kschedctl.findings.finding import Finding, ObjectRef, Severity, Subject, Wh
 from kschedctl.findings.location import Location
 from kschedctl.snapshot.conform import decode, plain, shown, top_level
 from kschedctl.snapshot.documents import Document, Envelope, NoObjectError, documents, read_envelope
+from kschedctl.snapshot.field_checks import FieldChecks
 from kschedctl.snapshot.header import HEADER_FIELD, SnapshotHeader
 from kschedctl.snapshot.list_stream import NotStreamableError, stream_list
 from kschedctl.snapshot.resemblance import meant_kind, seems_object
@@ -29,6 +30,7 @@ from kschedctl.snapshot.sources import Source, cannot_read, read_sources, whole_
 from kschedctl.snapshot.summary import Passed, ReadSummary
 from kschedctl.snapshot.unchanged import check_unchanged
 from kschedctl.snapshot.unpacking import Unpacking
+from kschedctl.snapshot.validation import Validation
 
 MAX_PROBLEMS: Final = 10
 NO_OBJECTS: Final = "holds no Kubernetes objects"
@@ -78,6 +80,8 @@ class Reading:
         Whether input that holds nothing but such kinds is fine.
     max_unpacked : int, optional
         The most bytes that are unpacked, or held of what cannot be read piece by piece.
+    validation : Validation
+        What becomes of fields that an API server would not take.
     """
 
     def __init__(
@@ -90,6 +94,7 @@ class Reading:
         other_kinds_are_errors: bool,
         may_hold_others_alone: bool = False,
         max_unpacked: int | None = None,
+        validation: Validation = Validation.IGNORE,
     ) -> None:
         self._paths = paths
         self._stdin = stdin
@@ -98,6 +103,7 @@ class Reading:
         self._other_kinds_are_errors = other_kinds_are_errors
         self._may_hold_others_alone = may_hold_others_alone
         self._unpacking = Unpacking(max_unpacked)
+        self._fields = FieldChecks(validation)
         self._findings: list[Finding] = []
 
     def objects(self) -> Iterator[tuple[ApiObject, Location]]:
@@ -148,6 +154,9 @@ class Reading:
         n_read = n_items = 0
         assert source.state is not None
         try:
+            if self._fields.wanted:
+                # Which keys are given twice shows in the text as a whole.
+                raise NotStreamableError
             with open(source.path, "rb") as stream:
                 check_unchanged(stream.fileno(), source.path, source.state)
                 for piece in stream_list(stream):
@@ -181,7 +190,7 @@ class Reading:
         n_met = n_documents = 0
         seems = False
         try:
-            for document in documents(source.content, source.name):
+            for document in documents(source.content, source.name, repeated=self._fields.wanted):
                 n_documents += 1
                 if isinstance(document, InputError):
                     problem = document
@@ -211,6 +220,7 @@ class Reading:
     def _document(self, document: Document) -> Iterable[tuple[ApiObject, Location]] | None:
         """The objects of a document, or ``None`` where it is nothing that is known here."""
         location, envelope = document.location, document.envelope
+        self._fields.begin(document.repeated)
         if envelope.kind and envelope.api_version:
             return self._by_kind(document.text, envelope, location)
         if envelope.kind or envelope.api_version:
@@ -316,6 +326,12 @@ class Reading:
     def _object(
         self, text: memoryview | msgspec.Raw, api_version: str, kind: str, location: Location
     ) -> tuple[ApiObject, Location] | None:
+        if wrong := self._fields.of(text, api_version, kind, location):
+            where = _described(location, api_version, kind, text)
+            if self._fields.are_errors:
+                self._note(InputError.together(wrong), where)
+            else:
+                self._summary.warnings += [finding.at(where) for finding in wrong]
         if (type_ := kind_type(api_version, kind)) is None:
             self._other_kind(text, api_version, kind, location)
             return None

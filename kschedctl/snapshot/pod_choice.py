@@ -13,6 +13,7 @@ from kschedctl.api.kinds import kind_type
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.quantity import QUANTITY_HINT, QuantityError
+from kschedctl.api.schema.strict import unknown_fields
 from kschedctl.api.selectors import SelectorError
 from kschedctl.api.wording import similar
 from kschedctl.cluster.interning import PodInterner
@@ -21,6 +22,7 @@ from kschedctl.errors import InputError, ManifestError
 from kschedctl.findings.finding import ObjectRef, Subject, Where, found_at
 from kschedctl.findings.location import Location
 from kschedctl.snapshot.conform import decode
+from kschedctl.snapshot.field_checks import refused
 from kschedctl.snapshot.reading import read_manifest
 
 STDIN: Final = "-"
@@ -89,6 +91,7 @@ def pod_of(data: Mapping[str, Any]) -> Pod:
     kind, version = data.get("kind", "Pod"), data.get("apiVersion", "v1")
     if kind_type(str(version), str(kind)) is not Pod:
         raise ManifestError(f"a {kind} ({version}) is no Pod", path="kind")
+    ManifestError.raise_any(refused([*unknown_fields(data, "v1", "Pod")]), "the pod")
     try:
         return decode(msgspec.json.encode(data), Pod)
     except InputError as error:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
 from kschedctl.api.meta import ApiObject
+from kschedctl.api.schema.strict import REPEATED, UNKNOWN
 from kschedctl.errors import ManifestError, SnapshotError
+from kschedctl.findings.finding import Finding
 from kschedctl.findings.location import Location
 from kschedctl.snapshot.objects import Reading
+from kschedctl.snapshot.positions import position_of
 from kschedctl.snapshot.summary import ReadSummary
+from kschedctl.snapshot.validation import Validation
 
 
 class SnapshotReader:
@@ -60,6 +65,8 @@ def read_manifest(
     left_out: Counter[str] | None = None,
     unread: list[str] | None = None,
     max_unpacked: int | None = None,
+    validation: Validation = Validation.STRICT,
+    warnings: list[Finding] | None = None,
 ) -> list[tuple[ApiObject, Location]]:
     """The objects of a manifest.
 
@@ -75,6 +82,10 @@ def read_manifest(
         Is added to: what looks like manifests and was not read. It is an error without it.
     max_unpacked : int, optional
         As for ``SnapshotReader``.
+    validation : Validation
+        What becomes of fields that an API server does not know, or that are given twice.
+    warnings : list of Finding, optional
+        Is added to: such fields where they are not refused.
 
     Returns
     -------
@@ -84,7 +95,8 @@ def read_manifest(
     Raises
     ------
     ManifestError
-        For every problem that a snapshot can have, and for kinds that scheduling does not read.
+        For every problem that a snapshot can have, for kinds that scheduling does not read, and for fields that an
+        API server refuses.
     """
     summary = ReadSummary()
     counted = left_out is not None
@@ -96,8 +108,12 @@ def read_manifest(
         other_kinds_are_errors=not counted,
         may_hold_others_alone=counted,
         max_unpacked=max_unpacked,
+        validation=validation,
     )
-    found = list(reading.objects())
+    try:
+        found = list(reading.objects())
+    except ManifestError as error:
+        raise ManifestError.together(map(_placed, error.findings)) from None
     doubts = [lack.what for lack in summary.unread()]
     if unread is not None:
         unread += doubts
@@ -105,4 +121,13 @@ def read_manifest(
         raise ManifestError(doubts[0], where=str(path), hint="name the files that are meant")
     if left_out is not None:
         left_out.update(summary.left_out)
+    if warnings is not None:
+        warnings += map(_placed, summary.warnings)
     return found
+
+
+def _placed(finding: Finding) -> Finding:
+    """A finding about a field's name with the line and column of that, where they can be told."""
+    if finding.rule not in (UNKNOWN, REPEATED) or finding.position is not None:
+        return finding
+    return replace(finding, position=position_of(finding, key=True))

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.cluster import Unread
+from kschedctl.findings.finding import Finding
 from kschedctl.findings.shortened import shortened
 from kschedctl.snapshot.header import SnapshotHeader
 
@@ -65,6 +66,8 @@ class ReadSummary:
         How many objects of each kind the headers of captured snapshots count.
     not_listed : dict of str to str
         Kinds that the user may not list, and what that means for answers.
+    warnings : list of Finding
+        Fields of manifests that an API server would not take, where they are not refused.
     """
 
     files: Counter[str] = field(default_factory=Counter)
@@ -78,6 +81,7 @@ class ReadSummary:
     header: SnapshotHeader | None = None
     announced: Counter[str] = field(default_factory=Counter)
     not_listed: dict[str, str] = field(default_factory=dict)
+    warnings: list[Finding] = field(default_factory=list)
 
     @property
     def n_objects(self) -> int:

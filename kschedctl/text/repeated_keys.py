@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 from kschedctl.findings.location import Position
@@ -58,7 +59,7 @@ def repeated_in_json(text: bytes) -> Iterator[RepeatedKey]:
 
 
 def repeated_in_yaml(text: bytes, *, last: int | None = None) -> Iterator[tuple[int, RepeatedKey]]:
-    r"""The repeated keys of YAML documents, known to be well-formed, each with its document, from 1.
+    r"""The repeated keys of YAML documents, each with its document, from 1; nothing beyond what cannot be read.
 
     Parameters
     ----------
@@ -76,6 +77,17 @@ def repeated_in_yaml(text: bytes, *, last: int | None = None) -> Iterator[tuple[
     >>> list(repeated_in_yaml(b"a: 1\n---\nb:\n- c: 1\n  c: 2\n"))
     [(2, RepeatedKey(steps=('b', 0, 'c'), position=Position(line=5, column=3)))]
     """
+    from yaml import YAMLError
+
+    with suppress(YAMLError, _UnreadableError):
+        yield from _repeated(text, last)
+
+
+class _UnreadableError(Exception):
+    """A key is a mapping or a list."""
+
+
+def _repeated(text: bytes, last: int | None) -> Iterator[tuple[int, RepeatedKey]]:
     import yaml
 
     next_event: Any = yaml.CBaseLoader(text).get_event
@@ -95,6 +107,8 @@ def repeated_in_yaml(text: bytes, *, last: int | None = None) -> Iterator[tuple[
         if isinstance(event, yaml.CollectionEndEvent):
             opened.pop(), steps.pop(), waits_for_key.pop()
         elif opened and (keys := opened[-1]) is not None and waits_for_key[-1]:
+            if isinstance(event, yaml.CollectionStartEvent):
+                raise _UnreadableError
             # An alias in place of a key is taken for no key: what it stands for is not known here.
             name = key_name(event) if isinstance(event, yaml.ScalarEvent) else _MERGE
             steps[-1], waits_for_key[-1] = name, False

@@ -11,9 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
+from kschedctl.snapshot.validation import Validation
+
 if TYPE_CHECKING:
     from kschedctl.api.pod import Pod
     from kschedctl.cluster.cluster import Cluster
+    from kschedctl.findings.finding import Finding
     from kschedctl.releases.release import Release
 
     #: A cluster after a change, and what was changed in words, a line each.
@@ -114,6 +117,35 @@ class Edit(ABC):
             As ``apply``.
         """
         yield from self.things()
+
+
+class FileEdit(Edit):
+    """A change that manifests say."""
+
+    __slots__ = ()
+
+    @classmethod
+    @abstractmethod
+    def parse(cls, text: str, namespace: str = "", *, validation: Validation = Validation.STRICT) -> Self:
+        """Read the value of the option, and the manifests.
+
+        Parameters
+        ----------
+        text, namespace
+            As for ``Edit.parse``.
+        validation : Validation
+            What becomes of fields that an API server would not take.
+
+        Raises
+        ------
+        InputError
+            Where it cannot be read, with what is expected.
+        """
+
+    @property
+    @abstractmethod
+    def warnings(self) -> tuple[Finding, ...]:
+        """What is wrong with the manifests and not refused."""
 
 
 class PodEdit(Edit):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -15,11 +17,13 @@ from kschedctl.api.canonical import Amount
 from kschedctl.api.kinds import kind_type
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
+from kschedctl.api.schema.fields import field_names
 from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import ManifestError
 from kschedctl.releases.release import LATEST
+from kschedctl.snapshot.reading import read_manifest
 from kschedctl.workloads.pods import pods_of
 from tests.live.conftest import node, wait_for
 from tests.live.control_plane import ControlPlane, missing_assets
@@ -318,6 +322,40 @@ def test_a_refused_pod(plane: ControlPlane, given: dict[str, Any]) -> None:
         ours = [finding.problem for finding in error.findings]
     assert ours
     assert all(problem in theirs for problem in ours), theirs
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        pytest.param(pod(nodeSelectors={"a": "b"}), id="a misspelt field"),
+        pytest.param(pod(FREE, container(resource={}), {**container("d"), "port": 1}), id="fields of containers"),
+        pytest.param(pod(affinity={"nodeAffinity": {REQUIRED: {"terms": []}}}), id="a field far inside"),
+        pytest.param(made("Deployment", "a", "apps/v1", spec={"replica": 2, "nodeSelector": {}}), id="a workload"),
+        pytest.param(made("ConfigMap", "a", datas={}), id="a kind that scheduling does not read"),
+    ],
+)
+def test_unknown_fields(plane: ControlPlane, given: dict[str, Any], tmp_path: Path) -> None:
+    file = tmp_path / "manifest.json"
+    file.write_text(json.dumps(given))
+    with pytest.raises(AssertionError) as refused:
+        plane.kubectl("create", "--dry-run=server", "-f", str(file))
+    with pytest.raises(ManifestError) as ours:
+        read_manifest(file, left_out=Counter())
+    start = "strict decoding error: "
+    assert start in str(refused.value)
+    problems = [finding.problem.removeprefix(start) for finding in ours.value.findings]
+    assert sorted(problems) == sorted(re.findall(r'unknown field "[^"]*"', str(refused.value)))
+
+
+def test_every_field_that_is_known_is_one_of_the_server(plane: ControlPlane) -> None:
+    names = field_names()
+    assert names.release == json.loads(plane.kubectl("get", "--raw", "/version"))["gitVersion"]
+    schemas = json.loads(plane.kubectl("get", "--raw", "/openapi/v3/api/v1"))["components"]["schemas"]
+    for kind in ("Pod", "Node", "PersistentVolumeClaim", "Service"):
+        assert (
+            names.types[names.kinds[f"v1/{kind}"]].keys() == schemas[f"io.k8s.api.core.v1.{kind}"]["properties"].keys()
+        )
+    assert names.types["core.v1.PodSpec"].keys() == schemas["io.k8s.api.core.v1.PodSpec"]["properties"].keys()
 
 
 APP = {"metadata": {"labels": {"app": "web"}, "annotations": {"note": "abc"}}}

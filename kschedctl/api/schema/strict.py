@@ -8,6 +8,7 @@ that is known, as custom resources, may have any. Repeated fields are found wher
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
 from typing import Any, Final, NamedTuple
 
 from kschedctl.api.schema.fields import LIST, MAP, field_names
@@ -20,6 +21,8 @@ Steps = tuple[str | int, ...]
 
 UNKNOWN: Final = "UnknownField"
 REPEATED: Final = "DuplicateField"
+#: From this likeness on, from 0 to 1, a name is misspelt and not misplaced.
+_SURELY: Final = 0.85
 #: A field that is misplaced is looked for so many types deep.
 _DEEPEST: Final = 8
 
@@ -97,7 +100,10 @@ def repeated_field(steps: Steps, position: Position | None) -> Finding:
 
 def _unknown(steps: Steps, type_: str, root: str) -> Finding:
     name = str(steps[-1])
-    meant = similar(name, field_names().types[type_]) or _elsewhere(name, root)
+    meant = similar(name, field_names().types[type_])
+    # "nodeSelector" of a Deployment is not its misspelt "selector".
+    if not any(other.startswith(name) or SequenceMatcher(None, other, name).ratio() > _SURELY for other in meant):
+        meant = _elsewhere(name, root) or meant
     hint = f"did you mean {' or '.join(meant)}?" if meant else ""
     return Finding(f'unknown field "{_upstream_path(steps)}"', field_path(steps), hint, rule=UNKNOWN)
 

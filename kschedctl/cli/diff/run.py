@@ -80,7 +80,9 @@ class DiffReply(Reply):
         before = which.cluster
         same = after.source == before.source
         inputs = (*before.source.paths, *(() if same else after.source.paths), *after.what_ifs.sources)
-        manifests = read_manifests(paths, which.options.filename or (), inputs, which.scope.given)
+        manifests = read_manifests(
+            paths, which.options.filename or (), inputs, which.scope.given, validation=which.options.validation
+        )
         snapshot = before.source.read()
         other = snapshot if same else after.source.read()
         return _side(before, snapshot, manifests), _side(after, other, manifests)

@@ -9,6 +9,8 @@ import typer
 
 from kschedctl.cli import completion
 from kschedctl.cli.options.group import OptionGroup
+from kschedctl.cli.options.shared import STRICT, ValidateOption
+from kschedctl.snapshot.validation import Validation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +52,12 @@ class ScopeOptions(OptionGroup):
             show_default=False,
         ),
     ] = ""
+    validate: ValidateOption = STRICT
+
+    @property
+    def validation(self) -> Validation:
+        """What becomes of fields of manifests that an API server would not take."""
+        return Validation.of(self.validate)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

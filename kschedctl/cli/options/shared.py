@@ -44,6 +44,35 @@ def config_option(flag: str, text: str) -> Any:
     return typer.Option(flag, metavar="FILE", help=text, show_default=False, callback=config_file)
 
 
+#: The default of ``--validate``.
+STRICT: Final = "strict"
+
+
+def validation(text: str) -> str:
+    """The value of ``--validate``.
+
+    Raises
+    ------
+    typer.BadParameter
+        Where it is none.
+    """
+    from kschedctl.snapshot.validation import Validation
+
+    try:
+        return Validation.of(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+ValidateOption = Annotated[
+    str,
+    typer.Option(
+        "--validate",
+        metavar="strict|warn|ignore",
+        callback=validation,
+        help="What becomes of fields of manifests that an API server does not know, or that are given twice.",
+    ),
+]
 VersionOption = Annotated[
     str, version_option("--kubernetes-version", "Whose rules apply. Default: those of the cluster's own version.")
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Final, Self
@@ -11,7 +12,9 @@ import typer
 
 from kschedctl.cli import completion
 from kschedctl.cli.options.group import OptionGroup
-from kschedctl.whatif.edit import Edit, Option, PodEdit
+from kschedctl.cli.options.shared import STRICT, ValidateOption
+from kschedctl.snapshot.validation import Validation
+from kschedctl.whatif.edit import Edit, FileEdit, Option, PodEdit
 from kschedctl.whatif.edits import EDITS
 
 
@@ -25,6 +28,8 @@ class WhatIfOptions(OptionGroup):
         The values by the option's name.
     namespace : str
         The namespace of what names none; empty for the default one.
+    validate : str
+        What becomes of fields of manifests that an API server would not take.
     """
 
     title: ClassVar[str] = "What if"
@@ -33,6 +38,7 @@ class WhatIfOptions(OptionGroup):
 
     texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     namespace: str = ""
+    validate: str = STRICT
 
     @classmethod
     def parameters(cls) -> list[inspect.Parameter]:
@@ -48,7 +54,11 @@ class WhatIfOptions(OptionGroup):
     def read(cls, values: Mapping[str, Any]) -> Self:
         """The values that typer gives, with the namespace that another group has."""
         names = (edit.option.name for edit in cls.offered)
-        return cls(texts={name: tuple(values[name] or ()) for name in names}, namespace=values.get("namespace", ""))
+        return cls(
+            texts={name: tuple(values[name] or ()) for name in names},
+            namespace=values.get("namespace", ""),
+            validate=values.get("validate", STRICT),
+        )
 
     @property
     def given(self) -> bool:
@@ -61,14 +71,23 @@ class WhatIfOptions(OptionGroup):
         return tuple(source for edit, text in self._given() for source in edit.sources(text))
 
     def edits(self) -> tuple[Edit, ...]:
-        """The changes, in the order in which they take effect.
+        """The changes, in the order in which they take effect; warnings about manifests go to standard error.
 
         Raises
         ------
         InputError
             Where a value cannot be read.
         """
-        return tuple(edit.parse(text, self.namespace) for edit, text in self._given())
+        edits = tuple(self._parsed(edit, text) for edit, text in self._given())
+        for edit in edits:
+            for warning in edit.warnings if isinstance(edit, FileEdit) else ():
+                print(f"warning: {warning}", file=sys.stderr)
+        return edits
+
+    def _parsed(self, edit: type[Edit], text: str) -> Edit:
+        if issubclass(edit, FileEdit):
+            return edit.parse(text, self.namespace, validation=Validation.of(self.validate))
+        return edit.parse(text, self.namespace)
 
     def arguments(self) -> Iterator[str]:
         """The same options for another command."""
@@ -83,9 +102,17 @@ class WhatIfOptions(OptionGroup):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterWhatIfOptions(WhatIfOptions):
-    """Those of the options that change the cluster, for commands that are asked about no pod."""
+    """Those of the options that change the cluster, for commands that are asked about no pod, nor about manifests."""
 
     offered: ClassVar[tuple[type[Edit], ...]] = tuple(edit for edit in EDITS if not issubclass(edit, PodEdit))
+
+    @classmethod
+    def parameters(cls) -> list[inspect.Parameter]:
+        """The options as the parameters of a function, with ``--validate``, which commands about manifests have."""
+        validate = inspect.Parameter(
+            "validate", inspect.Parameter.KEYWORD_ONLY, default=STRICT, annotation=ValidateOption
+        )
+        return [*super(ClusterWhatIfOptions, cls).parameters(), validate]
 
 
 #: What completes a value, by what the value begins with.

@@ -76,6 +76,7 @@ class SubjectSelection:
             self.options.filename or (),
             self.cluster.inputs,
             self.scope.given,
+            validation=self.options.validation,
             otherwise=PersistentVolumeClaim,
         )
         cluster, asked = manifests.pods(self.cluster.load(manifests.others))

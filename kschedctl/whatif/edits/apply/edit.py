@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from kschedctl.errors import InputError
-from kschedctl.whatif.edit import Edit, Option, Thing
+from kschedctl.snapshot.validation import Validation
+from kschedctl.whatif.edit import FileEdit, Option, Thing
 
 if TYPE_CHECKING:
     from kschedctl.api.meta import ApiObject
     from kschedctl.cluster.cluster import Cluster
-    from kschedctl.findings.finding import Place
+    from kschedctl.findings.finding import Finding, Place
     from kschedctl.releases.release import Release
     from kschedctl.whatif.edit import Changed
 
@@ -23,7 +24,7 @@ _MOST_COPIES: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Apply(Edit):
+class Apply(FileEdit):
     """Objects laid over the cluster: one of the same kind and name gives way, a new name is added.
 
     Attributes
@@ -35,6 +36,8 @@ class Apply(Edit):
         and of pods, which wait for a node. ``None`` to apply the objects themselves.
     source : str
         What they were read from.
+    warnings : tuple of Finding
+        Fields that an API server would not take, where they are not refused.
     """
 
     option: ClassVar[Option] = Option(
@@ -44,13 +47,14 @@ class Apply(Edit):
     objects: tuple[tuple[ApiObject, Place], ...]
     copies: int | None = None
     source: str = ""
+    warnings: tuple[Finding, ...] = field(default=(), compare=False)
 
     def __str__(self) -> str:
         copies = "" if self.copies is None else f"*{self.copies}"
         return f"apply {self.source or 'objects'}{copies}"
 
     @classmethod
-    def parse(cls, text: str, namespace: str = "") -> Self:
+    def parse(cls, text: str, namespace: str = "", *, validation: Validation = Validation.STRICT) -> Self:
         """Read ``FILE`` or ``FILE*COPIES``, and the file; ``-`` is standard input.
 
         Raises
@@ -63,9 +67,11 @@ class Apply(Edit):
         from kschedctl.snapshot.reading import read_manifest
 
         path, copies = split_source(text)
-        read = read_manifest(path, stdin=sys.stdin.buffer if path == STDIN and sys.stdin is not None else None)
+        stdin = sys.stdin.buffer if path == STDIN and sys.stdin is not None else None
+        warnings: list[Finding] = []
+        read = read_manifest(path, stdin=stdin, validation=validation, warnings=warnings)
         objects = tuple((placed(obj, namespace), place) for obj, place in read)
-        return cls(objects, copies, "standard input" if path == STDIN else path)
+        return cls(objects, copies, "standard input" if path == STDIN else path, tuple(warnings))
 
     @classmethod
     def sources(cls, text: str) -> tuple[str, ...]:

@@ -1,0 +1,71 @@
+"""What of an object is no field of its type, and the name that is offered instead."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kschedctl.api.kinds import KINDS
+from kschedctl.api.schema.fields import field_names
+from kschedctl.api.schema.strict import unknown_fields
+
+
+@pytest.mark.parametrize(
+    ("kind", "obj", "problem", "hint"),
+    [
+        pytest.param("v1/Pod", {"spec": {"nodeSelectors": {}}}, "spec.nodeSelectors", "nodeSelector", id="misspelt"),
+        pytest.param("v1/Pod", {"spec": {"nodeselector": {}}}, "spec.nodeselector", "nodeSelector", id="small letters"),
+        pytest.param("v1/Pod", {"spec": {"nodeSelectors": None}}, "spec.nodeSelectors", "nodeSelector", id="null"),
+        pytest.param(
+            "v1/Pod",
+            {"spec": {"containers": [{}, {"resource": {}}]}},
+            "spec.containers[1].resource",
+            "resources",
+            id="in a list",
+        ),
+        pytest.param(
+            "apps/v1/Deployment",
+            {"spec": {"nodeSelector": {}}},
+            "spec.nodeSelector",
+            "spec.template.spec.nodeSelector",
+            id="too far out",
+        ),
+        pytest.param("v1/Pod", {"tolerations": []}, "tolerations", "spec.tolerations", id="at the root"),
+        pytest.param("v1/ConfigMap", {"datas": {}}, "datas", "data", id="a kind that scheduling does not read"),
+        pytest.param(
+            "resource.k8s.io/v1beta1/ResourceClaim",
+            {"spec": {"devices": {"requests": [{"exactly": {}}]}}},
+            "spec.devices.requests[0].exactly",
+            "",
+            id="a field of a newer version of the group",
+        ),
+    ],
+)
+def test_an_unknown_field(kind: str, obj: dict[str, Any], problem: str, hint: str) -> None:
+    api_version, _, name = kind.rpartition("/")
+    [finding] = unknown_fields(obj, api_version, name)
+    assert finding.problem == f'unknown field "{problem}"'
+    assert finding.field == problem
+    assert finding.hint == (f"did you mean {hint}?" if hint else "")
+
+
+@pytest.mark.parametrize(
+    ("kind", "obj"),
+    [
+        pytest.param("v1/Pod", {"metadata": {"labels": {"nodeSelectors": "x"}}}, id="keys of a map"),
+        pytest.param(
+            "v1/Pod", {"metadata": {"managedFields": [{"fieldsV1": {"f:x": {}}}]}}, id="a field without a type"
+        ),
+        pytest.param("v1/Pod", {"spec": {"containers": "x"}}, id="text in place of a list"),
+        pytest.param("example.com/v1/Pod", {"spec": {"nodeSelectors": {}}}, id="a custom resource"),
+    ],
+)
+def test_what_is_left_alone(kind: str, obj: dict[str, Any]) -> None:
+    api_version, _, name = kind.rpartition("/")
+    assert list(unknown_fields(obj, api_version, name)) == []
+
+
+def test_all_kinds_that_are_read_are_known() -> None:
+    known = {kind.rpartition("/")[2] for kind in field_names().kinds}
+    assert {kind for _, kind in KINDS} <= known
