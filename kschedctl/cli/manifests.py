@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from kschedctl.api.kind_names import placed
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.wording import listed
-from kschedctl.cli.streams import note, stdin, warn
+from kschedctl.cli.streams import note, stdin, warn, warn_of
 from kschedctl.errors import ManifestError
 from kschedctl.face import SchedulingCluster
 from kschedctl.findings.finding import Finding, Subject, Where
@@ -53,15 +53,17 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A pod or workload of a manifest, the arguments that ask for it, and where it was read."""
+    """A pod or workload, the arguments that ask for it, and where it was read, where that is a manifest."""
 
     obj: ApiObject
     arguments: tuple[str, ...]
-    place: Location
+    place: Location | None = None
 
     @property
     def where(self) -> Where:
         """Its place and, for a workload, its name, for errors."""
+        if self.place is None:
+            return self.obj.ref
         return self.place if isinstance(self.obj, Pod) else Subject(self.place, self.obj.ref)
 
     @property
@@ -87,6 +89,10 @@ class Manifests:
     given: tuple[Given, ...]
     others: tuple[tuple[ApiObject, Location], ...]
     otherwise: tuple[Given, ...]
+
+    def beside(self, given: Iterable[Given]) -> Manifests:
+        """The same with workloads of the cluster that are asked about as well."""
+        return replace(self, given=(*self.given, *given))
 
     def pods(self, cluster: SchedulingCluster) -> tuple[SchedulingCluster, list[Asked]]:
         """The pods that come of them in a cluster, and the cluster with what comes with the pods.
@@ -119,7 +125,8 @@ def _asked(given: Given, made: Sequence[MadePod]) -> Iterable[Asked]:
     if not isinstance(given.obj, Pod):
         n_wanted = sum(one.replicas for one in made)
         workload = WorkloadData(type(given.obj).__name__, given.obj.namespace, given.obj.name, n_wanted)
-    return [Asked(one.pod, given.arguments, given.where, workload, one.node) for one in made]
+    where = given.where if given.place is not None else ""
+    return [Asked(one.pod, given.arguments, where, workload, one.node) for one in made]
 
 
 def read_manifests(
@@ -178,7 +185,7 @@ def read_manifests(
         if otherwise is not None and not own:
             others_asked += [Given(obj, words, at) for obj, at in rest if isinstance(obj, otherwise)]
     for warning in warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+        warn_of(warning)
     skipped = ", ".join(f"{n} {kind}" for kind, n in sorted(left_out.items()))
     if sources and not given and not others_asked:
         wanted = WORKLOADS if otherwise is None else (*WORKLOADS, otherwise)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, TypeVar
 
 from kschedctl.api.meta import ApiObject, ObjectMeta
@@ -16,8 +17,9 @@ from kschedctl.cli.options.label_query import parse_label_query
 from kschedctl.cli.options.pods import PodOptions, ScopeOptions
 from kschedctl.cli.shell import command_line
 from kschedctl.cli.streams import note
+from kschedctl.cli.workload_names import named_workload, workload_kind
 from kschedctl.cluster.pods import PENDING, Pods
-from kschedctl.errors import InputError
+from kschedctl.errors import InputError, ManifestError
 from kschedctl.face import SchedulingCluster
 from kschedctl.scheduler.missing import require_listed
 from kschedctl.snapshot.pod_choice import find_pod, is_manifest
@@ -138,10 +140,14 @@ class PodSelection:
             self.scope.given,
             validation=self.options.validation,
         )
-        cluster, given = manifests.pods(self.cluster.load(manifests.others))
-        if names or not self.named:
+        cluster = self.cluster.load(manifests.others)
+        pods = [name for name in names if not workload_kind(name)]
+        if pods or not self.named:
             require_listed(cluster.cluster, "Pod")
-        asked = [*given, *(self.named_pod(cluster.pods, name) for name in names)]
+        cluster = self.cluster.needing_nodes(cluster)
+        workloads = [named_workload(cluster.cluster, name, self.scope) for name in names if workload_kind(name)]
+        cluster, given = manifests.beside(workloads).pods(cluster)
+        asked = [*given, *(self.named_pod(cluster.pods, name) for name in pods)]
         if not self.named:
             asked = self.selected(cluster.pods)
             if not asked:
@@ -262,7 +268,12 @@ def named_pod(pods: Pods, text: str, scope: Scope) -> Asked:
     """
     forms = "NAMESPACE/NAME, pod/NAME, NAME or the path of a manifest"
     name, namespace = scope.split(text, "pod", forms, POD_PREFIXES)
-    pod = find_pod(pods, name, namespace)
+    try:
+        pod = find_pod(pods, name, namespace)
+    except ManifestError as error:
+        if Path(text).is_dir():
+            raise ManifestError(error.findings[0].problem, hint=f"the folder of that name is {text}/") from None
+        raise
     return Asked(pod, (pod.key,))
 
 

@@ -11,6 +11,7 @@ import typer
 
 from kschedctl.cli.exit_code import ExitCode
 from kschedctl.errors import InputError, KschedctlError
+from kschedctl.findings.finding import Finding
 from kschedctl.report.render.printable import json_escape, printable
 
 _ESCAPING: Final = "kschedctl.escaping"
@@ -78,6 +79,12 @@ def note(text: str) -> None:
 def warn(text: str) -> None:
     """Say something to be careful about."""
     say(f"warning: {text}")
+
+
+def warn_of(finding: Finding) -> None:
+    """Say on standard error what is wrong and not refused."""
+    first, *rest = finding.lines()
+    say(f"warning: {first}", *rest)
 
 
 def report(error: KschedctlError) -> None:

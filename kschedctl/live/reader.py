@@ -150,6 +150,7 @@ class LiveReader:
         except NotServedError:
             return
         self.summary.n_of_kind[served.kind] += len(objects)
+        self.summary.looked_for.add(served.kind)
         yield from objects
 
     def _listing(self, served: Served) -> Callable[[], Objects]:

@@ -73,12 +73,24 @@ _KINDS: Final = frozenset({"", "VolumeSnapshot", *_KIND_NAMES.values()})
 
 
 def anonymized(captured: Capture) -> Capture:
+    """The same cluster with other names, as ``with_pseudonyms`` makes it."""
+    return with_pseudonyms(captured)[0]
+
+
+def with_pseudonyms(captured: Capture) -> tuple[Capture, dict[str, str]]:
     """The same cluster with other names; every decision is the same up to the renaming.
 
     Parameters
     ----------
     captured : Capture
         The snapshot. It is not changed.
+
+    Returns
+    -------
+    captured : Capture
+        The cluster with pseudonyms.
+    originals : dict of str to str
+        What each pseudonym stands for.
 
     Notes
     -----
@@ -102,7 +114,7 @@ def anonymized(captured: Capture) -> Capture:
         server_version=ServerVersion(git_version=plain_version(version)),
         not_listed={kind: f"{kind} was not listed when the snapshot was taken" for kind in captured.header.not_listed},
     )
-    return dataclasses.replace(captured, header=header, objects=objects)
+    return dataclasses.replace(captured, header=header, objects=objects), names.originals()
 
 
 def plain_version(text: str) -> str:

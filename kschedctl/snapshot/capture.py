@@ -82,7 +82,14 @@ def capture(reader: ObjectReader, *, context: str = "") -> Capture:
         anonymized=earlier is not None and earlier.anonymized,
         not_listed={kind: text for kind, text in summary.not_listed.items() if kind in _KIND_NAMES.values()},
     )
-    objects = {type_: objs for type_, objs in found.items() if _KIND_NAMES[type_] not in summary.not_listed}
+    # A kind that nobody looked for is not written as one of which there are none.
+    told = {type_ for type_, kind in _KIND_NAMES.items() if kind in summary.looked_for or summary.n_of_kind[kind]}
+    objects = {
+        type_: objs
+        for type_, objs in found.items()
+        if type_ in told or objs
+        if _KIND_NAMES[type_] not in summary.not_listed
+    }
     return with_counts(Capture(header, objects, summary.scheduler_config is not None, tuple(summary.unread())))
 
 

@@ -14,6 +14,7 @@ import msgspec
 
 from kschedctl.api.kind_names import plural
 from kschedctl.api.kinds import KINDS
+from kschedctl.api.wording import listed
 from kschedctl.errors import InputError
 from kschedctl.snapshot.capture import Capture
 from kschedctl.snapshot.header import HEADER_FILE
@@ -22,9 +23,11 @@ ARCHIVES: Final = (".tar.gz", ".tgz")
 _NOT_WRITTEN: Final = (".tar", ".zip", ".gz", ".json", ".jsonl", ".ndjson", ".yaml", ".yml")
 _PLACES: Final = {type_: key for key, type_ in KINDS.items()}
 _FILE_MODE: Final = 0o644
+#: The files that a snapshot may have.
+_NAMES: Final = frozenset({HEADER_FILE, *(f"{plural(kind.lower())}.json" for _, kind in KINDS)})
 
 
-def write_capture(captured: Capture, target: str | Path) -> None:
+def write_capture(captured: Capture, target: str | Path, *, force: bool = False) -> None:
     """Write a captured snapshot.
 
     Parameters
@@ -32,8 +35,10 @@ def write_capture(captured: Capture, target: str | Path) -> None:
     captured : Capture
         What is written.
     target : str or Path
-        A file that ends in ``.tar.gz`` or ``.tgz``, else a folder, which must be empty or not there yet. A file that
-        is there is replaced once the new one is complete.
+        A file that ends in ``.tar.gz`` or ``.tgz``, else a folder, which must be empty or not there yet.
+    force : bool
+        Whether an earlier snapshot gives way: a file once the new one is complete, a folder where it holds nothing
+        else.
 
     Raises
     ------
@@ -41,7 +46,7 @@ def write_capture(captured: Capture, target: str | Path) -> None:
         Where it cannot be written.
     """
     path = Path(target)
-    check_target(path)
+    check_target(path, force=force)
     try:
         if path.name.endswith(ARCHIVES):
             _write_archive(captured, path)
@@ -51,8 +56,13 @@ def write_capture(captured: Capture, target: str | Path) -> None:
         raise InputError(f"cannot be written: {error.strerror or error}", where=str(path)) from None
 
 
-def check_target(target: str | Path) -> None:
+def check_target(target: str | Path, *, force: bool = False) -> None:
     """Find out whether a snapshot can be written to a place, before a cluster is read for it.
+
+    Parameters
+    ----------
+    target, force
+        As for ``write_capture``.
 
     Raises
     ------
@@ -63,13 +73,27 @@ def check_target(target: str | Path) -> None:
     if path.name.endswith(ARCHIVES):
         if not path.parent.is_dir():
             raise InputError("there is no such folder", where=str(path.parent))
+        if path.is_dir() or (path.exists() and not force):
+            hint = "name another file" if path.is_dir() else "name another file, or give --force"
+            raise InputError("is there already", where=str(path), hint=hint)
         return
     if path.suffix in _NOT_WRITTEN:
         hint = "give FILE.tar.gz or DIR"
         raise InputError("names neither a folder nor an archive that can be written", where=str(path), hint=hint)
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        hint = "name a folder that is empty or not there yet"
-        raise InputError("is there already and is no empty folder", where=str(path), hint=hint)
+    if not path.exists():
+        return
+    hint = "name a folder that is empty or not there yet"
+    if path.is_dir():
+        present = {entry.name for entry in path.iterdir()}
+        others = sorted(present - _NAMES)
+        if not present or (force and not others):
+            return
+        if not others:
+            hint += ", or give --force"
+        elif force:
+            # They would be read along with it.
+            hint = f"--force replaces a snapshot and nothing else, and there is {listed(others)}"
+    raise InputError("is there already and is no empty folder", where=str(path), hint=hint)
 
 
 def _files(captured: Capture) -> Iterator[tuple[str, bytes]]:
@@ -89,6 +113,8 @@ def _formatted(header: msgspec.Struct) -> bytes:
 
 def _write_folder(captured: Capture, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
+    for name in _NAMES:
+        (folder / name).unlink(missing_ok=True)
     for name, content in _files(captured):
         (folder / name).write_bytes(content)
 

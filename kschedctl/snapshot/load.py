@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, Final, Protocol
 
 from kschedctl.api.meta import ApiObject
 from kschedctl.cluster.builder import ClusterBuilder
@@ -14,6 +14,8 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.findings.location import Location
 from kschedctl.snapshot.reading import SnapshotReader
 from kschedctl.snapshot.summary import ReadSummary
+
+_NODE: Final = "Node"
 
 
 class ObjectReader(Protocol):
@@ -40,6 +42,8 @@ class Snapshot:
         Objects of kinds that scheduling does not read, by kind.
     changes : tuple of str
         What was changed after the reading to see what then; a line each.
+    nodes_told : bool
+        Whether nodes were met, or that there are none.
     """
 
     cluster: Cluster
@@ -47,6 +51,7 @@ class Snapshot:
     scheduler_config: dict[str, Any] | None
     left_out: dict[str, int]
     changes: tuple[str, ...] = ()
+    nodes_told: bool = True
 
 
 def load_snapshot(
@@ -103,6 +108,7 @@ def build_snapshot(
     for obj, place in more:
         builder.add(obj, place)
     summary = reader.summary
+    cluster_has_nodes = _NODE in summary.looked_for or summary.n_of_kind[_NODE] > 0
     builder.warnings.extend(summary.not_listed.values())
     builder.unread.extend(summary.unread())
     builder.not_listed.update(summary.not_listed)
@@ -111,11 +117,18 @@ def build_snapshot(
         paths=paths,
         scheduler_config=summary.scheduler_config,
         left_out=dict(sorted(summary.left_out.items())),
+        nodes_told=cluster_has_nodes,
     )
 
 
 def taken_at(summary: ReadSummary) -> datetime | None:
-    """The moment that a snapshot shows: as it says itself, else when the newest of its files was written."""
+    """The moment that a snapshot shows.
+
+    As it says itself, else the newest time that something in it was seen at, else when the newest of its files was
+    written, which copying them changes.
+    """
     if summary.header is not None and summary.header.captured_at is not None:
         return summary.header.captured_at
+    if summary.last_seen is not None:
+        return summary.last_seen
     return datetime.fromtimestamp(summary.modified, UTC) if summary.modified is not None else None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-_SUFFIXES: Final = (".yaml", ".yml", ".json", ".jsonl", ".ndjson")
-READABLE: Final = (*_SUFFIXES, *(f"{suffix}.gz" for suffix in _SUFFIXES))
+SUFFIXES: Final = (".yaml", ".yml", ".json", ".jsonl", ".ndjson")
+READABLE: Final = (*SUFFIXES, *(f"{suffix}.gz" for suffix in SUFFIXES))
 _ARCHIVES: Final = (".tar", ".tar.gz", ".tgz", ".zip")
 
 OTHER_NAME: Final = "not named .yaml, .yml, .json, .jsonl, .ndjson or one of these with .gz"

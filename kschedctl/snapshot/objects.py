@@ -25,9 +25,11 @@ from kschedctl.snapshot.documents import Document, Envelope, NoObjectError, docu
 from kschedctl.snapshot.field_checks import FieldChecks
 from kschedctl.snapshot.header import HEADER_FIELD, SnapshotHeader
 from kschedctl.snapshot.list_stream import NotStreamableError, stream_list
+from kschedctl.snapshot.names import SUFFIXES
 from kschedctl.snapshot.resemblance import meant_kind, seems_object
 from kschedctl.snapshot.sources import Source, cannot_read, read_sources, whole_source
 from kschedctl.snapshot.summary import Passed, ReadSummary
+from kschedctl.snapshot.templates import BRACES, unrendered
 from kschedctl.snapshot.unchanged import check_unchanged
 from kschedctl.snapshot.unpacking import Unpacking
 from kschedctl.snapshot.validation import Validation
@@ -186,6 +188,15 @@ class Reading:
             self._summary.modified = max(source.modified, self._summary.modified or 0.0)
 
     def _file(self, source: Source) -> Iterator[tuple[ApiObject, Location]]:
+        n_findings = len(self._findings)
+        try:
+            yield from self._documents_of(source)
+        finally:
+            wrong = len(self._findings) > n_findings
+            if wrong and (template := unrendered(source.content, source.name)) is not None:
+                self._findings[n_findings:] = [template]
+
+    def _documents_of(self, source: Source) -> Iterator[tuple[ApiObject, Location]]:
         no_objects: list[InputError] = []
         n_met = n_documents = 0
         seems = False
@@ -245,6 +256,7 @@ class Reading:
         self._summary.git_version = header.server_version.git_version
         self._summary.not_listed |= header.not_listed
         self._summary.announced.update(header.kinds)
+        self._summary.looked_for.update(header.kinds)
 
     def _take_version(self, value: dict[str, Any]) -> None:
         server = value.get("serverVersion", value)
@@ -295,6 +307,7 @@ class Reading:
         self, items: Sequence[msgspec.Raw], api_version: str, kind: str, location: Location, n_before: int = 0
     ) -> Iterator[tuple[ApiObject, Location]]:
         """The items of a list of one kind: the list's kind counts, theirs is mostly absent."""
+        self._summary.looked_for.add(kind)
         for number, item in enumerate(items, n_before + 1):
             read = self._object(item, api_version, kind, Location(location.file, location.document, number))
             if read is not None:
@@ -326,6 +339,7 @@ class Reading:
     def _object(
         self, text: memoryview | msgspec.Raw, api_version: str, kind: str, location: Location
     ) -> tuple[ApiObject, Location] | None:
+        self._summary.note_times(text)
         if wrong := self._fields.of(text, api_version, kind, location):
             where = _described(location, api_version, kind, text)
             if self._fields.are_errors:
@@ -340,9 +354,12 @@ class Reading:
         except InputError as error:
             self._note(error, _described(location, api_version, kind, text))
             return None
-        if read.metadata.name:
+        if read.metadata.name and BRACES not in read.metadata.name:
             return read, location
         where = _described(location, api_version, kind, text)
+        if read.metadata.name:
+            self._note(InputError(f'"{read.metadata.name}" is no name', where=where, path="metadata.name"))
+            return None
         self._note(InputError("is missing", where=where, path="metadata.name", hint="every object needs a name"))
         return None
 
@@ -362,6 +379,12 @@ class Reading:
             self._take_version(plain(text))
         self._summary.left_out[f"{kind}.{group}" if group else kind] += 1
 
+    def _looked_for(self) -> str:
+        """Which files would have been read, where there is none at all."""
+        if self._summary.files or self._summary.passed:
+            return ""
+        return f"; looked for: {', '.join(SUFFIXES)}, and these with .gz"
+
     def _nothing_found(self) -> InputError:
         summary = self._summary
         counts = [f"{len(summary.files)} read"]
@@ -370,7 +393,7 @@ class Reading:
         return self._error(
             "no object that scheduling reads was found",
             where=", ".join(map(str, self._paths)),
-            hint=f"files: {', '.join(counts)}" + (f"; kinds left out: {left_out}" if left_out else ""),
+            hint=f"files: {', '.join(counts)}" + (f"; kinds left out: {left_out}" if left_out else self._looked_for()),
         )
 
 

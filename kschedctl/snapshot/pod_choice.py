@@ -27,12 +27,17 @@ from kschedctl.snapshot.reading import read_manifest
 
 STDIN: Final = "-"
 _MANIFEST_SUFFIXES: Final = (".yaml", ".yml", ".json", ".yaml.gz", ".yml.gz", ".json.gz")
+_PATHS: Final = ("/", "./", "../")
 _SHOWN: Final = 5
 
 
 def is_manifest(text: str) -> bool:
-    """Whether a text names a manifest rather than a pod of the snapshot."""
-    return text == STDIN or text.lower().endswith(_MANIFEST_SUFFIXES) or Path(text).is_file()
+    """Whether a text names a manifest, or a folder of them, rather than a pod of the snapshot.
+
+    A folder's name alone may be that of a pod: a folder is meant where the text can be nothing but a path.
+    """
+    is_path = text.endswith("/") or text.startswith(_PATHS)
+    return text == STDIN or is_path or text.lower().endswith(_MANIFEST_SUFFIXES) or Path(text).is_file()
 
 
 def find_pod(pods: Pods, name: str, namespace: str | None) -> Pod:

@@ -132,6 +132,10 @@ class Pseudonyms:
         """The pseudonym of a text that was met, else ``None``."""
         return None if self._settled is None else self._settled.get(text)
 
+    def originals(self) -> dict[str, str]:
+        """What each pseudonym stands for, once they are chosen; texts that stay as they are are left out."""
+        return {new: old for old, new in (self._settled or {}).items() if new != old}
+
     def _of(self, text: str, category: str) -> str:
         if self._settled is None:
             self._met.setdefault(text, category)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Final, NamedTuple
+
+import msgspec
 
 from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.cluster import Unread
@@ -13,6 +17,11 @@ from kschedctl.findings.finding import Finding
 from kschedctl.findings.shortened import shortened
 from kschedctl.snapshot.header import SnapshotHeader
 
+#: When something was seen: conditions, leases, managed fields and events. Others may be of long ago, or to come.
+_SEEN: Final = re.compile(
+    rb'"(?:lastTransitionTime|lastHeartbeatTime|lastProbeTime|lastUpdateTime|renewTime|time|eventTime|lastTimestamp'
+    rb'|lastObservedTime)":\s*"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.[0-9]+)?Z"'
+)
 #: What ``Unread.kind`` says of files: the kinds that are in them are not known.
 FILE: Final = "File"
 
@@ -56,6 +65,8 @@ class ReadSummary:
         Objects of other kinds, by kind and group as kubectl writes them (``Deployment.apps``).
     modified : float or None
         When the newest of the files was written, in seconds since the epoch; unknown for standard input.
+    newest : bytes
+        The newest time in its objects that tells when something was seen, to the second; empty where there is none.
     git_version : str
         The control plane's version, such as ``v1.36.1``; empty where the snapshot does not tell it.
     scheduler_config : dict or None
@@ -66,6 +77,8 @@ class ReadSummary:
         How many objects of each kind the headers of captured snapshots count.
     not_listed : dict of str to str
         Kinds that the user may not list, and what that means for answers.
+    looked_for : set of str
+        Kinds that are told as a whole: where none is there, the cluster has none of them.
     warnings : list of Finding
         Fields of manifests that an API server would not take, where they are not refused.
     """
@@ -76,17 +89,31 @@ class ReadSummary:
     n_of_kind: Counter[str] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
     modified: float | None = None
+    newest: bytes = b""
     git_version: str = ""
     scheduler_config: dict[str, Any] | None = None
     header: SnapshotHeader | None = None
     announced: Counter[str] = field(default_factory=Counter)
     not_listed: dict[str, str] = field(default_factory=dict)
+    looked_for: set[str] = field(default_factory=set)
     warnings: list[Finding] = field(default_factory=list)
 
     @property
     def n_objects(self) -> int:
         """Objects of kinds that scheduling reads."""
         return self.n_of_kind.total()
+
+    @property
+    def last_seen(self) -> datetime | None:
+        """The newest time in its objects that tells when something was seen."""
+        try:
+            return datetime.fromisoformat(f"{self.newest.decode()}+00:00") if self.newest else None
+        except ValueError:
+            return None
+
+    def note_times(self, text: memoryview | msgspec.Raw) -> None:
+        """Take note of the times in an object, given as JSON."""
+        self.newest = max((self.newest, *_SEEN.findall(text)))
 
     @property
     def not_read(self) -> Counter[str]:

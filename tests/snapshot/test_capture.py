@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from kschedctl.api.kinds import KINDS
 from kschedctl.api.pod import Pod
 from kschedctl.api.storage import StorageClass
 from kschedctl.errors import InputError
@@ -120,8 +119,8 @@ def test_nothing_confidential_is_written(source: Path, tmp_path: Path, name: str
     assert b"s3cret" not in b"".join(written.values())
     assert b"10.1.2.3" not in b"".join(written.values())
     assert b"s3cret" not in gzip.decompress((tmp_path / name).read_bytes()) if name.endswith("gz") else True
-    # One list per kind, and the header first, where an archive has an order.
-    assert len(written) == 1 + len(KINDS)
+    # One list per kind that was there, and the header first, where an archive has an order.
+    assert sorted(written) == ["nodes.json", "pods.json", "snapshot.json", "storageclasses.json"]
     assert name == "out" or next(iter(written)) == "snapshot.json"
 
 
@@ -151,6 +150,30 @@ def test_kinds_that_were_not_listed_stay_so(source: Path, tmp_path: Path) -> Non
     assert load_snapshot([tmp_path / "out"]).cluster.warnings == ("persistentvolumes may not be listed",)
 
 
+def test_force_replaces_a_snapshot_and_nothing_else(source: Path, tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    write_capture(captured(source), target)
+    (target / "services.json").write_text("{}")
+    with pytest.raises(InputError, match="or give --force"):
+        write_capture(captured(source), target)
+    write_capture(captured(source), target, force=True)
+    assert not (target / "services.json").exists()
+    (target / "mine.yaml").touch()
+    with pytest.raises(InputError, match=r"nothing else, and there is mine\.yaml"):
+        write_capture(captured(source), target, force=True)
+
+
+def test_none_of_a_kind_is_kept_apart_from_a_kind_that_nobody_looked_for(source: Path, tmp_path: Path) -> None:
+    empty = {"apiVersion": "v1", "kind": "ServiceList", "items": []}
+    (source / "services.json").write_text(json.dumps(empty))
+    write_capture(captured(source), tmp_path / "once")
+    write_capture(captured(tmp_path / "once"), tmp_path / "twice")
+    for folder in ("once", "twice"):
+        reader = SnapshotReader([tmp_path / folder])
+        assert sum(1 for _ in reader) == 3
+        assert reader.summary.looked_for == {"Node", "Pod", "Service", "StorageClass"}
+
+
 def test_annotations_that_volumes_read_are_kept() -> None:
     read = {claims.BIND_COMPLETED, claims.BOUND_BY_CONTROLLER, claims.SELECTED_NODE, migration.MIGRATED_PLUGINS}
     assert read <= READ_ANNOTATIONS
@@ -162,12 +185,14 @@ def test_annotations_that_volumes_read_are_kept() -> None:
         ("cluster.json", "names neither a folder nor an archive"),
         ("cluster.zip", "names neither a folder nor an archive"),
         ("full", "is there already and is no empty folder"),
+        ("there.tar.gz", "is there already"),
         ("nowhere/cluster.tar.gz", "there is no such folder"),
     ],
 )
 def test_targets_that_cannot_be_written(tmp_path: Path, name: str, problem: str) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "x").touch()
+    (tmp_path / "there.tar.gz").touch()
     with pytest.raises(InputError, match=problem):
         check_target(tmp_path / name)
 
@@ -178,8 +203,8 @@ def test_archive_is_replaced_only_by_a_whole_one(source: Path, tmp_path: Path) -
     broken = captured(source)
     broken.objects[Pod].append(object())  # type: ignore[arg-type]
     with pytest.raises(TypeError):
-        write_capture(broken, target)
+        write_capture(broken, target, force=True)
     assert target.read_text() == "old"
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
-    write_capture(captured(source), target)
+    write_capture(captured(source), target, force=True)
     assert tarfile.is_tarfile(target)

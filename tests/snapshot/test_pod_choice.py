@@ -42,7 +42,17 @@ def test_manifests_are_told_by_suffix_or_by_being_there(tmp_path: Path) -> None:
     file = tmp_path / "pod"
     file.touch()
     assert all(map(is_manifest, ["-", "pod.yaml", "x/pod.YML", "pod.json.gz", str(file)]))
-    assert not any(map(is_manifest, ["web-1", "shop/web-1", "pod/web-1", str(tmp_path)]))
+    assert all(map(is_manifest, [str(tmp_path), "deploy/", "./deploy", "../web"]))
+    assert not any(map(is_manifest, ["web-1", "shop/web-1", "pod/web-1", "deploy/web"]))
+
+
+def test_the_name_alone_of_a_folder_may_be_that_of_a_pod(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "web-1").mkdir()
+    (tmp_path / "deploy").mkdir()
+    (tmp_path / "deploy" / "web").touch()
+    assert not is_manifest("web-1")
+    assert is_manifest("deploy/web")
 
 
 def test_manifest_must_have_one_pod() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -11,12 +11,14 @@ from typing import Final
 from kschedctl.api.pod import Pod
 from kschedctl.cli.diff.options import ExitOn, arguments_against
 from kschedctl.cli.diff.side import Key, Side
-from kschedctl.cli.manifests import Asked, Manifests, read_manifests
+from kschedctl.cli.manifests import Asked, Given, Manifests, read_manifests
 from kschedctl.cli.options.cluster import ChosenCluster
 from kschedctl.cli.progress import tracked
-from kschedctl.cli.selection import PodSelection
+from kschedctl.cli.selection import PodSelection, Scope
+from kschedctl.cli.workload_names import named_workload, workload_kind
 from kschedctl.cluster.pods import PENDING
 from kschedctl.errors import InputError, ManifestError
+from kschedctl.face import SchedulingCluster
 from kschedctl.report.diff.answer import Change, compare
 from kschedctl.report.diff.data import Diff, Part, PodChangeData, SideOutcome
 from kschedctl.report.diff.text import DiffView, document, summary
@@ -25,7 +27,6 @@ from kschedctl.report.envelope import Compound
 from kschedctl.report.render.form import Outcome, Reply
 from kschedctl.scheduler.missing import require_listed
 from kschedctl.scheduler.pending import queue_order
-from kschedctl.snapshot.load import Snapshot
 
 #: Of so many pods the nodes of every change are told; of more only those of the first of each kind.
 _FEW: Final = 50
@@ -76,7 +77,7 @@ class DiffReply(Reply):
         which, after = self._which, self._after
         if which.named and self._all_pods:
             raise InputError("pods are named and --all-pods is given", hint="give one or the other")
-        _, paths = which.arguments()
+        names, paths = which.arguments()
         before = which.cluster
         same = after.source == before.source
         inputs = (*before.source.paths, *(() if same else after.source.paths), *after.what_ifs.sources)
@@ -85,18 +86,22 @@ class DiffReply(Reply):
         )
         snapshot = before.source.read()
         other = snapshot if same else after.source.read()
-        return _side(before, snapshot, manifests), _side(after, other, manifests)
+        old = before.needing_nodes(before.over(snapshot, manifests.others))
+        new = after.needing_nodes(after.over(other, manifests.others))
+        workloads = [named for named in names if workload_kind(named)]
+        of_old, of_new = _workloads((old, new), workloads, which.scope)
+        return _side(before, old, manifests.beside(of_old)), _side(after, new, manifests.beside(of_new))
 
     @cached_property
     def _asked(self) -> dict[Key, Asked]:
         """The pods, each side's after the other's."""
         before, after = self._sides
         which = self._which
-        names, _ = which.arguments()
-        if names or not which.named:
+        pods = [name for name in which.arguments()[0] if not workload_kind(name)]
+        if pods or not which.named:
             for side in (before, after):
                 require_listed(side.cluster.cluster, "Pod")
-        asked = {**after.given, **before.given, **{_key(one): one for one in map(self._named, names)}}
+        asked = {**after.given, **before.given, **{_key(one): one for one in map(self._named, pods)}}
         if not which.named:
             for side in (before, after):
                 for one in which.selected(side.cluster.pods, running=self._all_pods):
@@ -197,9 +202,26 @@ def _key(asked: Asked) -> Key:
     return asked.pod.metadata.namespace, asked.pod.metadata.name
 
 
-def _side(chosen: ChosenCluster, snapshot: Snapshot, manifests: Manifests) -> Side:
-    """A side with the pods that manifests bring into it; those of a DaemonSet go by their nodes."""
-    cluster, asked = manifests.pods(chosen.over(snapshot, manifests.others))
+def _workloads(
+    clusters: tuple[SchedulingCluster, SchedulingCluster], names: Sequence[str], scope: Scope
+) -> tuple[list[Given], list[Given]]:
+    """The workloads of each side that arguments name; at least one of the sides has each."""
+    found: tuple[list[Given], list[Given]] = ([], [])
+    for name in names:
+        errors = []
+        for cluster, given in zip(clusters, found, strict=True):
+            try:
+                given.append(named_workload(cluster.cluster, name, scope))
+            except ManifestError as error:
+                errors.append(error)
+        if len(errors) == len(clusters):
+            raise errors[0]
+    return found
+
+
+def _side(chosen: ChosenCluster, cluster: SchedulingCluster, manifests: Manifests) -> Side:
+    """A side with the pods that manifests and workloads bring into it; those of a DaemonSet go by their nodes."""
+    cluster, asked = manifests.pods(cluster)
     given = {}
     for one in asked:
         metadata = one.pod.metadata

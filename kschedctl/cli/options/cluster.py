@@ -250,6 +250,25 @@ class ChosenCluster:
             admission=self.admission,
         )
 
+    def needing_nodes(self, cluster: SchedulingCluster) -> SchedulingCluster:
+        """The cluster, for a command whose answers are about nodes.
+
+        Raises
+        ------
+        SnapshotError
+            Where files hold no nodes and do not say that there are none either: then they are no cluster.
+        """
+        told = cluster.snapshot.nodes_told or len(cluster.nodes)
+        if self.source.paths and not told:
+            from kschedctl.errors import SnapshotError
+
+            raise SnapshotError(
+                "holds no nodes",
+                where=", ".join(self.source.paths),
+                hint="give one that does: kschedctl snapshot writes it, kubectl get nodes -o yaml prints them",
+            )
+        return cluster
+
     def arguments(self) -> Iterator[str]:
         """The same options for another command."""
         yield from self.source.arguments()

@@ -69,7 +69,8 @@ class PodOptions(ScopeOptions):
         typer.Argument(
             metavar="POD",
             autocompletion=completion.pods,
-            help="NAMESPACE/NAME, pod/NAME or NAME of a pod in the snapshot, a manifest, or - for standard input.",
+            help="NAMESPACE/NAME, pod/NAME or NAME of a pod in the snapshot, a workload such as deploy/NAME, a "
+            "manifest, a folder of them (DIR/), or - for standard input.",
             show_default=False,
         ),
     ] = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Final, Self
@@ -13,6 +12,7 @@ import typer
 from kschedctl.cli import completion
 from kschedctl.cli.options.group import OptionGroup
 from kschedctl.cli.options.shared import STRICT, ValidateOption
+from kschedctl.cli.streams import warn_of
 from kschedctl.snapshot.validation import Validation
 from kschedctl.whatif.edit import Edit, FileEdit, Option, PodEdit
 from kschedctl.whatif.edits import EDITS
@@ -81,7 +81,7 @@ class WhatIfOptions(OptionGroup):
         edits = tuple(self._parsed(edit, text) for edit, text in self._given())
         for edit in edits:
             for warning in edit.warnings if isinstance(edit, FileEdit) else ():
-                print(f"warning: {warning}", file=sys.stderr)
+                warn_of(warning)
         return edits
 
     def _parsed(self, edit: type[Edit], text: str) -> Edit:

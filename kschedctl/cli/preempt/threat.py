@@ -54,7 +54,7 @@ class ThreatReply(Reply):
 
     @cached_property
     def _cluster(self) -> SchedulingCluster:
-        return self._which.cluster.load()
+        return self._which.cluster.needing_nodes(self._which.cluster.load())
 
     @cached_property
     def _asked(self) -> Asked:

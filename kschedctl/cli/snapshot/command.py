@@ -35,6 +35,18 @@ def snapshot(
         bool,
         typer.Option("--anonymize", help="Replace names, labels and images by pseudonyms that keep all decisions."),
     ] = False,
+    mapping: Annotated[
+        str,
+        typer.Option(
+            "--mapping",
+            metavar="FILE",
+            help="With --anonymize: write what the pseudonyms stand for.",
+            show_default=False,
+        ),
+    ] = "",
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace a snapshot, or a file of --mapping, that is there already.")
+    ] = False,
     source: SourceOptions,
     what_ifs: ClusterWhatIfOptions,
 ) -> None:
@@ -42,7 +54,8 @@ def snapshot(
 
     They hold what scheduling reads and nothing else: no Secrets, environment, arguments, commands and no annotations
     that scheduling does not look at. With --anonymize they can go into a bug report: names, namespaces, labels, images
-    and volumes are replaced by pseudonyms, and every decision stays the same up to the renaming.
+    and volumes are replaced by pseudonyms, and every decision stays the same up to the renaming. --mapping
+    keeps the way back.
     """
     if ctx.invoked_subcommand is not None:
         return
@@ -52,11 +65,15 @@ def snapshot(
         raise typer.BadParameter(
             "a snapshot is not written to standard output: give FILE.tar.gz or DIR", param_hint="--output"
         )
+    if mapping and not anonymize:
+        raise typer.BadParameter("only with --anonymize", param_hint="--mapping")
+    if mapping == "-":
+        raise typer.BadParameter("the names are not written to standard output: name a file", param_hint="--mapping")
     chosen = source.source()
 
     from kschedctl.cli.snapshot.run import write_snapshot
 
-    write_snapshot(chosen, what_ifs, target, anonymize=anonymize)
+    write_snapshot(chosen, what_ifs, target, anonymize=anonymize, mapping=mapping, force=force)
 
 
 @app.command(cls=Command)

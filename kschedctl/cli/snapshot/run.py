@@ -6,14 +6,17 @@ from kschedctl.api.wording import counted
 from kschedctl.cli.options.cluster import STDIN, Source
 from kschedctl.cli.options.whatif import WhatIfOptions
 from kschedctl.cli.streams import stdin, tell, warn
-from kschedctl.snapshot.anonymize import anonymized
+from kschedctl.snapshot.anonymize import with_pseudonyms
 from kschedctl.snapshot.capture import Capture, capture
 from kschedctl.snapshot.capture_files import check_target, write_capture
 from kschedctl.snapshot.load import ObjectReader
+from kschedctl.snapshot.mapping_file import check_mapping, write_mapping
 from kschedctl.snapshot.reading import SnapshotReader
 
 
-def write_snapshot(source: Source, what_ifs: WhatIfOptions, target: str, *, anonymize: bool) -> None:
+def write_snapshot(
+    source: Source, what_ifs: WhatIfOptions, target: str, *, anonymize: bool, mapping: str = "", force: bool = False
+) -> None:
     """Capture a cluster and write it.
 
     Parameters
@@ -26,21 +29,31 @@ def write_snapshot(source: Source, what_ifs: WhatIfOptions, target: str, *, anon
         Where to write it.
     anonymize : bool
         Whether names are replaced by pseudonyms.
+    mapping : str
+        Where to write what they stand for; empty for nowhere.
+    force : bool
+        Whether files of earlier runs may be replaced.
 
     Raises
     ------
     KschedctlError
         Where the cluster cannot be read or the files not be written.
     """
-    check_target(target)
+    check_target(target, force=force)
+    if mapping:
+        check_mapping(mapping, target, force=force)
     captured = _captured(source, what_ifs)
     if anonymize:
-        captured = anonymized(captured)
-    write_capture(captured, target)
+        captured, originals = with_pseudonyms(captured)
+        if mapping:
+            write_mapping(originals, mapping)
+    write_capture(captured, target, force=force)
     header = captured.header
     kept = [f"{counted(header.kinds.get('Node', 0), 'node')}, {counted(header.kinds.get('Pod', 0), 'pod')}"]
     kept.append(f"{sum(header.kinds.values())} objects in all")
     tell(f"{target}: {', '.join(kept)}{', anonymised' if header.anonymized else ''}")
+    if mapping:
+        tell(f"{mapping}: what the pseudonyms stand for; keep it to yourself")
     for warning in header.not_listed.values():
         warn(warning)
     for lack in captured.unread:

@@ -44,4 +44,4 @@ class VerifyReply(Reply):
     def _found(self) -> VerificationData:
         cluster = self._chosen.load()
         rests_on = provenance(cluster, missing_for_any(cluster.cluster))
-        return verification_data(cluster.verify(), cluster.cluster, rests_on)
+        return verification_data(self._chosen.needing_nodes(cluster).verify(), cluster.cluster, rests_on)

@@ -27,7 +27,7 @@ def snapshot_info(paths: Sequence[str], counts: Counter[type[ApiObject]], summar
     """
     header = summary.header
     absent = [kind for (_, kind), type_ in KINDS.items() if not counts[type_]]
-    looked_for = set(header.kinds) if header is not None else set()
+    looked_for = summary.looked_for | set(header.kinds if header is not None else ())
     return SnapshotInfo(
         paths=tuple(paths),
         objects=summary.n_objects,
