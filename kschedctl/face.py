@@ -410,6 +410,16 @@ class SchedulingCluster:
         preempts = decision is None or decision.preemption is not None
         return find_missing(self.cluster, self.find(pod), preempts=preempts)
 
+    def kind(self, pod: Pod) -> object:
+        """What tells a pod of the cluster apart from others: pods of one kind differ in their name alone."""
+        index = self._index(pod)
+        if index is None:
+            return pod.key
+        record = self.pods.records[index]
+        # Pods that have the same spec share it.
+        alike = record.class_id, id(record.spec), record.node_name, record.metadata.owner_references
+        return *alike, record.status.nominated_node_name
+
     def node_name(self, pod: Pod) -> str:
         """Where a pod runs in the snapshot; empty where it does not."""
         index = self._index(pod)

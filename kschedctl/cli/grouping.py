@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
@@ -11,29 +11,37 @@ import msgspec
 from kschedctl.cli.manifests import Asked
 from kschedctl.cli.provenance import provenance
 from kschedctl.face import SchedulingCluster
-from kschedctl.report.explain.answer import explanation
-from kschedctl.report.explain.data import Explanation, WorkloadData
+from kschedctl.report.explain.answer import explanation, node_data
+from kschedctl.report.explain.data import Explanation, NodeData, WorkloadData
 from kschedctl.report.render.plain import plain
 from kschedctl.report.workload import T, standing_for
 from kschedctl.scheduler.decision import Decision
 
+Count = Callable[[SchedulingCluster, Sequence[Asked]], int | None]
+
 
 @dataclass(slots=True)
 class GroupAnswer:
-    """The decision for a pod, and those of its workload that it stands for, itself among them."""
+    """The decision for a pod, and those of its workload that it stands for, itself among them.
+
+    Of the pods of a DaemonSet ``own_nodes`` has what is said of the node that each is for.
+    """
 
     asked: Asked
     decision: Decision
     explanation: Explanation
     alike: list[Asked] = field(default_factory=list)
     workload: WorkloadData | None = None
+    own_nodes: list[NodeData] = field(default_factory=list)
 
     def standing(self, answer: T) -> T:
         """The answer for the pod as the one for its workload, where it has one."""
         return answer if self.workload is None else standing_for(answer, self.workload)
 
 
-def answers(cluster: SchedulingCluster, asked: Iterable[Asked], seed: int | None) -> Iterator[GroupAnswer]:
+def answers(
+    cluster: SchedulingCluster, asked: Iterable[Asked], seed: int | None, count: Count | None = None
+) -> Iterator[GroupAnswer]:
     """Decide for pods, and bring those of one workload together that get the same answer.
 
     Parameters
@@ -44,13 +52,16 @@ def answers(cluster: SchedulingCluster, asked: Iterable[Asked], seed: int | None
         The pods; those of one workload after each other.
     seed : int or None
         Picks one of the nodes that chance decides among.
+    count : callable, optional
+        Says how many of a workload's pods fit one after another.
 
     Notes
     -----
     The pods of a DaemonSet, each for a node of its own, are alike where that node says the same, whatever the numbers
     behind it; other pods where all is the same but the names.
     """
-    for workload, members in groupby(asked, key=lambda one: one.workload):
+    for workload, group in groupby(asked, key=lambda one: one.workload):
+        members = list(group)
         if workload is None:
             for one in members:
                 decision, explain = _decided(cluster, one, seed)
@@ -64,10 +75,13 @@ def answers(cluster: SchedulingCluster, asked: Iterable[Asked], seed: int | None
             if key not in found:
                 found[key] = GroupAnswer(one, decision, told or explain())
             found[key].alike.append(one)
+            if one.node:
+                found[key].own_nodes.append(node_data(decision, cluster.nodes.row[one.node]))
+        placed = count(cluster, members) if count is not None else None
         for answered in found.values():
             names = tuple(one.pod.name for one in answered.alike)
             nodes = tuple(one.node for one in answered.alike if one.node)
-            whom = msgspec.structs.replace(workload, pods=names, nodes=nodes)
+            whom = msgspec.structs.replace(workload, pods=names, nodes=nodes, placed=placed)
             answered.workload = whom
             yield answered
 

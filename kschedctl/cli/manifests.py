@@ -42,6 +42,8 @@ class Asked:
         What makes it, where a manifest has that instead.
     node : str
         The only node that it is for, where a DaemonSet makes it.
+    replicas : int
+        How many pods are wanted that differ from it in nothing but their name.
     """
 
     pod: Pod
@@ -49,6 +51,7 @@ class Asked:
     where: Where = ""
     workload: WorkloadData | None = None
     node: str = ""
+    replicas: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +129,7 @@ def _asked(given: Given, made: Sequence[MadePod]) -> Iterable[Asked]:
         n_wanted = sum(one.replicas for one in made)
         workload = WorkloadData(type(given.obj).__name__, given.obj.namespace, given.obj.name, n_wanted)
     where = given.where if given.place is not None else ""
-    return [Asked(one.pod, given.arguments, where, workload, one.node) for one in made]
+    return [Asked(one.pod, given.arguments, where, workload, one.node, one.replicas) for one in made]
 
 
 def read_manifests(

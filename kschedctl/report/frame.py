@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Final
 
 from kschedctl.api.wording import counted
 from kschedctl.report.amounts import readable
 from kschedctl.report.document import GAP, Commands, Document, Paragraph, Phrases, Tone
-from kschedctl.report.envelope import Envelope, SnapshotData
+from kschedctl.report.envelope import Envelope, MissingData, SnapshotData
 from kschedctl.report.explain.data import PodData
 
 #: Beyond this many warnings the others are counted.
@@ -85,7 +85,7 @@ def cautions(answer: Envelope) -> Document:
     lines = [f"warning: {text}" for text in answer.warnings[:_MOST_WARNINGS]]
     if len(answer.warnings) > _MOST_WARNINGS:
         lines.append(f"and {len(answer.warnings) - _MOST_WARNINGS} warnings more: -o json has them all")
-    lines += [f"not in the snapshot: {m.needed_for}: {m.effect}" for m in answer.missing]
+    lines += [f"not in the snapshot: {m.needed_for}: {m.effect}" for m in _in_short(answer.missing)]
     lines += [f"not modelled yet: {n.feature} ({n.effect})" for n in answer.not_modelled]
     if lines:
         yield GAP
@@ -98,3 +98,14 @@ def next_questions(questions: Sequence[tuple[str, str]]) -> Document:
     if questions:
         yield GAP
         yield Commands(tuple(questions))
+
+
+def _in_short(missing: Iterable[MissingData]) -> tuple[MissingData, ...]:
+    """What is missing, of things of one kind that have one effect the first; the others are counted."""
+    alike: dict[tuple[str, str], list[MissingData]] = {}
+    for each in missing:
+        alike.setdefault((each.kind, each.effect), []).append(each)
+    return tuple(
+        MissingData(kind, group[0].needed_for + (f" (and {len(group) - 1} alike)" if len(group) > 1 else ""), effect)
+        for (kind, effect), group in alike.items()
+    )

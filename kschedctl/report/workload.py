@@ -26,7 +26,10 @@ def standing_for(answer: T, workload: WorkloadData) -> T:
     workload : WorkloadData
         The workload, with those of its pods that the answer is the same for.
     """
-    verdict = replace(answer.verdict, summary=f"{words(workload)}: {answer.verdict.summary}")
+    said = words(workload)
+    if not workload.all_placed:
+        said = f"{said.partition(';')[0]}: {workload.placed} of them fit, one after another; one of them"
+    verdict = replace(answer.verdict, summary=f"{said}: {answer.verdict.summary}")
     return replace(answer, workload=workload, verdict=verdict)
 
 

@@ -12,6 +12,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.findings.finding import Where
 from kschedctl.releases.release import Release
 from kschedctl.workloads.claims import renamed
+from kschedctl.workloads.made import MOST_MADE
 from kschedctl.workloads.pods import pods_of
 from kschedctl.workloads.template import generated_name
 
@@ -58,7 +59,7 @@ def fresh_names(pod: Pod, number: int, taken: Container[tuple[str, str]]) -> lis
     pod : Pod
         What the pods are like: with a ``generateName`` the names are generated, else its own is the only one.
     number : int
-        How many.
+        How many; of more than ``MOST_MADE`` these.
     taken : container of (namespace, name)
         The names that there are.
 
@@ -71,8 +72,9 @@ def fresh_names(pod: Pod, number: int, taken: Container[tuple[str, str]]) -> lis
     if not prefix:
         return [pod.name][:number] if (namespace, pod.name) not in taken else []
     names: list[str] = []
+    number = min(number, MOST_MADE)
     for i in count():
-        if len(names) == number:
+        if len(names) >= number:
             break
         if (namespace, name := generated_name(prefix, i)) not in taken:
             names.append(name)

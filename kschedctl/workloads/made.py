@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.volume import PersistentVolumeClaim
+
+#: Of so many pods that are alike each is made; of more the others go without saying.
+MOST_MADE: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)

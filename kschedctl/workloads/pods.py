@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final, cast
 
+from kschedctl.api import field_errors
 from kschedctl.api.defaults import default_object
 from kschedctl.api.meta import ApiObject, LabelSelector
 from kschedctl.api.pod import Pod
@@ -44,6 +45,9 @@ WORKLOADS: Final[tuple[type[ApiObject], ...]] = (
     PodTemplate,
 )
 _SELECTED: Final = (Deployment, StatefulSet, DaemonSet, ReplicaSet)
+
+#: The fields that are numbers of pods.
+_COUNTS: Final = {"replicas": "replicas", "parallelism": "parallelism", "completions": "completions"}
 
 
 def pods_of(obj: ApiObject, cluster: Cluster, *, where: Where = "") -> tuple[MadePod, ...]:
@@ -89,7 +93,19 @@ def pods_of(obj: ApiObject, cluster: Cluster, *, where: Where = "") -> tuple[Mad
         comparable(template)
     except QuantityError as error:
         raise ManifestError(str(error), where=where, path=f"{path}.{error.path}", hint=QUANTITY_HINT) from None
+    _check_counts(obj, where)
     return tuple(with_ephemeral_claims(made, cluster) for made in _made(obj, template, cluster))
+
+
+def _check_counts(obj: ApiObject, where: Where) -> None:
+    """Refuse numbers of pods as an API server does: none is below zero."""
+    spec = obj.spec.job_template.spec if isinstance(obj, CronJob) else getattr(obj, "spec", None)
+    path = "spec.jobTemplate.spec" if isinstance(obj, CronJob) else "spec"
+    for field, name in _COUNTS.items():
+        number = getattr(spec, field, None)
+        if isinstance(number, int) and number < 0:
+            finding = field_errors.invalid(f"{path}.{name}", number, "must be greater than or equal to 0")
+            raise ManifestError.together([finding.at(where)])
 
 
 def _made(obj: ApiObject, template: PodTemplateSpec, cluster: Cluster) -> tuple[MadePod, ...]:

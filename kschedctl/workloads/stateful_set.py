@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace as dataclass_replace
 from typing import Final
 
 from msgspec.structs import replace
@@ -18,21 +19,27 @@ REVISION_HASH: Final = "controller-revision-hash"
 _POD_NAME: Final = "statefulset.kubernetes.io/pod-name"
 _POD_INDEX: Final = "apps.kubernetes.io/pod-index"
 
+#: Beyond this ordinal pods are not made one by one.
+_MOST_ORDINALS: Final = 1000
+
 
 def pods_of_stateful_set(stateful_set: StatefulSet, template: PodTemplateSpec, cluster: Cluster) -> tuple[MadePod, ...]:
     """The pods of a StatefulSet in the order of their ordinals; where it is scaled to zero, the first with 0 replicas.
 
-    Each is a question of its own, since its labels and claims are.
+    Each is a question of its own, since its labels and claims are; of a very large one the last stands for the rest.
     """
     spec = stateful_set.spec
     count = 1 if spec.replicas is None else spec.replicas
     revision = _revision(stateful_set, template, cluster)
     made = []
-    for ordinal in range(spec.ordinals.start, spec.ordinals.start + max(count, 1)):
+    n_made = min(max(count, 1), _MOST_ORDINALS)
+    for ordinal in range(spec.ordinals.start, spec.ordinals.start + n_made):
         claims = {claim.name: _claim(stateful_set, claim, ordinal) for claim in spec.volume_claim_templates}
         objects = (*unless_known(cluster, stateful_set), *without_stored(tuple(claims.values()), cluster))
         pod = _pod(stateful_set, template, ordinal, revision)
         made.append(MadePod(_with_claims(pod, claims), min(count, 1), objects=objects))
+    if count > n_made:
+        made[-1] = dataclass_replace(made[-1], replicas=count - n_made + 1)
     return tuple(made)
 
 

@@ -53,10 +53,7 @@ class Side:
         index = pods.index.get(key)
         if index is None:
             return None
-        record = pods.records[index]
-        # Pods that have the same spec share it.
-        alike = record.class_id, id(record.spec), record.node_name, record.metadata.owner_references
-        return *alike, record.status.nominated_node_name
+        return self.cluster.kind(pods.pod(index))
 
     def answer(self, key: Key) -> SideAnswer:
         """What the side says of a pod."""

@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
+from typing import Final
 
 from kschedctl.api.wording import counted, similar
+from kschedctl.cli.explain.replicas import placed
 from kschedctl.cli.grouping import GroupAnswer
 from kschedctl.cli.grouping import answers as grouped
 from kschedctl.cli.manifests import Asked
+from kschedctl.cli.progress import tracked
+from kschedctl.cli.provenance import provenance
 from kschedctl.cli.selection import PodSelection
 from kschedctl.cli.shell import command_line
 from kschedctl.errors import InputError
 from kschedctl.face import SchedulingCluster
+from kschedctl.framework.cycle_state import NotModelled
 from kschedctl.report.document import GAP, Document
-from kschedctl.report.envelope import Answer, Compound
+from kschedctl.report.envelope import Answer, Compound, Envelope, envelope
+from kschedctl.report.explain.daemon_set import document as daemon_set
 from kschedctl.report.explain.data import Explanation, ExplanationList
+from kschedctl.report.explain.many import cause, together
+from kschedctl.report.explain.many import document as many
 from kschedctl.report.explain.text import View, document
 from kschedctl.report.frame import each_alone
 from kschedctl.report.render.form import Outcome, Reply
+from kschedctl.scheduler.decision import Outcome as CycleOutcome
+from kschedctl.scheduler.missing import Missing
+
+#: So many selected pods are told one by one; of more there is a summary.
+_FEW: Final = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +69,15 @@ class ExplainReply(Reply):
         return answers[0] if self._single else ExplanationList(items=tuple(answers))
 
     def document(self, *, wide: bool) -> Document:
-        """Pod by pod, each as soon as it is decided for."""
+        """Pod by pod, each as soon as it is decided for; of many that are selected a summary."""
         _, asked = self._loaded
+        if len(asked) > _FEW and not self._which.named and not wide and not self._options.nodes:
+            yield from self._summary()
+            return
+        alone = not wide and all(one.node and one.workload == asked[0].workload for one in asked)
+        if alone:
+            yield from self._daemon_set()
+            return
         if len(asked) > 1:
             yield from each_alone(counted(len(asked), "pod"))
             yield GAP
@@ -65,6 +85,41 @@ class ExplainReply(Reply):
             if i:
                 yield from (GAP, GAP)
             yield from document(answer, self._view(one.asked, wide=wide))
+
+    def _summary(self) -> Document:
+        cluster, asked = self._loaded
+        decided: list[tuple[str, CycleOutcome, str]] = []
+        known: dict[object, tuple[CycleOutcome, str, bool]] = {}
+        missing: dict[Missing, None] = {}
+        not_modelled: dict[NotModelled, None] = {}
+        for one in tracked(asked, "deciding for pods"):
+            kind = cluster.kind(one.pod)
+            if kind not in known:
+                admitted = cluster.admit(one.pod)
+                decision = cluster.decide(admitted.pod)
+                missing |= dict.fromkeys(cluster.missing(one.pod, decision))
+                not_modelled |= dict.fromkeys(decision.not_modelled)
+                known[kind] = decision.outcome, cause(decision), not admitted.quota_refusals
+            outcome, why, admitted_too = known[kind]
+            decided.append((one.pod.key, outcome, why))
+            self._outcome = replace(
+                self._outcome, yes=self._outcome.yes and outcome is CycleOutcome.SCHEDULED and admitted_too
+            )
+        fates = together(decided)
+        basis = Envelope(**envelope(cluster.cluster, provenance(cluster, tuple(missing)), not_modelled))
+        self._outcome = replace(self._outcome, complete=basis.complete)
+        first = next(one for one in asked if one.pod.key == fates[0].pods[0])
+        questions = [
+            ("One of them", self._which.command("explain", first)),
+            ("All in full", self._which.command("explain", None, "-o", "wide")),
+        ]
+        yield from many(fates, basis, datetime.now(UTC), questions)
+
+    def _daemon_set(self) -> Document:
+        found = list(self._answers())
+        nodes = [node for one, _ in found for node in one.own_nodes]
+        questions = [("Pod by pod", self._which.command("explain", found[0][0].asked, "-o", "wide"))]
+        yield from daemon_set([answer for _, answer in found], nodes, datetime.now(UTC), questions)
 
     def outcome(self) -> Outcome:
         """Whether all pods would be scheduled, and no quota refuses one."""
@@ -84,10 +139,10 @@ class ExplainReply(Reply):
 
     def _answers(self) -> Iterator[tuple[GroupAnswer, Explanation]]:
         cluster, asked = self._loaded
-        for one in grouped(cluster, asked, self._options.seed):
+        for one in grouped(cluster, asked, self._options.seed, placed):
             answer = one.standing(one.explanation)
             self._outcome = Outcome(
-                yes=self._outcome.yes and answer.schedulable and answer.admitted,
+                yes=self._outcome.yes and answer.schedulable and answer.admitted and _all_placed(answer),
                 complete=self._outcome.complete and answer.complete,
             )
             yield one, answer
@@ -103,6 +158,10 @@ class ExplainReply(Reply):
             why=options.why or wide,
             admission=options.admission,
         )
+
+
+def _all_placed(answer: Explanation) -> bool:
+    return answer.workload is None or answer.workload.all_placed
 
 
 def _no_such_node(cluster: SchedulingCluster, name: str) -> InputError:

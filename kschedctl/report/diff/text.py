@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from msgspec.structs import replace
-
 from kschedctl.api.wording import counted, listed
 from kschedctl.report.diff.data import Diff, NodeChangeData, NodeOutcomeData, Part, PodChangeData, SideData
 from kschedctl.report.document import GAP, Document, Lines, Paragraph, Phrases, Tone, Verbatim, table
-from kschedctl.report.envelope import MissingData, together
+from kschedctl.report.envelope import together
 from kschedctl.report.frame import basis, cautions, changes, each_alone, next_questions
 
 _MOST_NAMED: Final = 3
@@ -69,8 +67,7 @@ def document(diff: Diff, view: DiffView) -> Document:
     if view.wide:
         for group in groups:
             yield from _in_full_section(group)
-    both = together((diff.before, diff.after))
-    yield from cautions(replace(both, missing=_in_short(both.missing)))
+    yield from cautions(together((diff.before, diff.after)))
     yield from next_questions(view.commands)
 
 
@@ -83,17 +80,6 @@ def _how_decided(diff: Diff) -> Document:
     text = "those that lose their node are placed one after another, the most important first"
     others = "; each other pod is decided for as if the others did not wait" if diff.pods > len(lose) else ""
     yield Paragraph(text + others, Tone.FAINT, indent=2)
-
-
-def _in_short(missing: Iterable[MissingData]) -> tuple[MissingData, ...]:
-    """What is missing, of things of one kind that have one effect the first; the others are counted."""
-    alike: dict[tuple[str, str], list[MissingData]] = {}
-    for each in missing:
-        alike.setdefault((each.kind, each.effect), []).append(each)
-    return tuple(
-        MissingData(kind, group[0].needed_for + (f" (and {len(group) - 1} alike)" if len(group) > 1 else ""), effect)
-        for (kind, effect), group in alike.items()
-    )
 
 
 def group_alike(changed: Sequence[PodChangeData]) -> list[list[PodChangeData]]:

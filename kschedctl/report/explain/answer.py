@@ -136,17 +136,18 @@ def _filters(decision: Decision) -> tuple[FilterData, ...]:
 def _nodes(decision: Decision) -> tuple[NodeData, ...]:
     if decision.statuses is None:
         return ()
-    nodes = decision.cluster.nodes
-    out = []
-    for row, node in enumerate(nodes.objects):
-        verdict = decision.verdict(row)
-        reasons = tuple(ReasonData.of(plugin, reason) for plugin, found in verdict.reasons for reason in found)
-        status = verdict.status
-        if not reasons:
-            reasons = tuple(ReasonData.of(status.plugin, Reason(text)) for text in status.reasons)
-        zone = zone_of(node.metadata.labels)
-        out.append(NodeData(node.name, zone, verdict.feasible, str(status.code), status.plugin, reasons))
-    return tuple(out)
+    return tuple(node_data(decision, row) for row in range(len(decision.cluster.nodes)))
+
+
+def node_data(decision: Decision, row: int) -> NodeData:
+    """What is said of the node of a row."""
+    node, verdict = decision.cluster.nodes.objects[row], decision.verdict(row)
+    reasons = tuple(ReasonData.of(plugin, reason) for plugin, found in verdict.reasons for reason in found)
+    status = verdict.status
+    if not reasons:
+        reasons = tuple(ReasonData.of(status.plugin, Reason(text)) for text in status.reasons)
+    zone = zone_of(node.metadata.labels)
+    return NodeData(node.name, zone, verdict.feasible, str(status.code), status.plugin, reasons)
 
 
 def _scores(decision: Decision) -> ScoresData | None:

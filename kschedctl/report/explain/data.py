@@ -161,6 +161,15 @@ class WorkloadData(Data, frozen=True):
         tuple[str, ...], Meta(description="Those that the answer is the same for. All of them where one is named.")
     ] = ()
     nodes: Annotated[tuple[str, ...], Meta(description="The nodes they are for, where it is a DaemonSet.")] = ()
+    placed: Annotated[
+        int | None,
+        Meta(description="How many of its replicas fit one after another; null where that is not asked."),
+    ] = None
+
+    @property
+    def all_placed(self) -> bool:
+        """Whether nothing is known of a replica that finds no room beside the others."""
+        return self.placed is None or self.placed >= self.replicas
 
 
 class ChangeData(Data, frozen=True):

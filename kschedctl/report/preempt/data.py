@@ -165,8 +165,9 @@ class Preemption(Answer, frozen=True, kw_only=True):
         return tuple(c for c in self.candidates if c.lost_at is None and picked in (None, c.name))
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
-        """The victims, a line each."""
-        return tuple(victim.name for candidate in self.chosen for victim in candidate.victims)
+        """The victims, a line each; of several pods each line starts with the pod: ``pod/NAMESPACE/NAME VICTIM``."""
+        start = "" if single else f"pod/{self.pod.namespace}/{self.pod.name} "
+        return tuple(f"{start}{victim.name}" for candidate in self.chosen for victim in candidate.victims)
 
 
 class PreemptionList(AnswerList, frozen=True, kw_only=True):

@@ -30,6 +30,8 @@ from kschedctl.report.preempt.words import (
 
 #: How many candidates are shown where not all are asked for: those taken, and those that lost.
 _TAKEN: Final = 3
+#: Beyond this many pods those that would evict the same ones share a row.
+_FEW: Final = 8
 _LOST: Final = 5
 
 _STYLES: Final = {
@@ -131,14 +133,17 @@ def list_document(answers: Sequence[Preemption], now: datetime, one: str, every:
     )
     yield Paragraph(f"{counted(len(answers), 'pending pod')}: {', '.join(verdicts)}.", Tone.STRONG)
     yield from header(answers[0], now)
-    rows = []
+    alike: dict[tuple[str, ...], list[str]] = {}
     for answer in answers:
         victims = answer.chosen[0].victims if answer.chosen else ()
         budget = "violated" if answer.verdict.violates_budget else "-"
         where = listed([c.name for c in answer.chosen], "or") or _RESULTS[answer.verdict.result]
         whom = listed([victim.name for victim in victims]) or "-"
-        name = f"{answer.pod.namespace}/{answer.pod.name}"
-        rows.append((name, str(answer.pod.priority), where, whom, budget))
+        row = (str(answer.pod.priority), where, whom, budget)
+        # Of many pods those that would evict the same ones share a row.
+        key = row if len(answers) > _FEW else (*row, answer.pod.namespace, answer.pod.name)
+        alike.setdefault(key, []).append(f"{answer.pod.namespace}/{answer.pod.name}")
+    rows = [(listed(names, most=3), *key[:4]) for key, names in alike.items()]
     yield GAP
     yield table(
         ("pending pod", "priority", "makes room on", "evicting", "budget"), rows, numeric=(1,), identifiers=(0, 2, 3)

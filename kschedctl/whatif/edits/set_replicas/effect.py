@@ -25,6 +25,7 @@ from kschedctl.releases.release import Release
 from kschedctl.whatif.edits.set_replicas.edit import SetReplicas
 from kschedctl.whatif.making import fresh_names, with_pods_of
 from kschedctl.whatif.targets import find_kind, not_found
+from kschedctl.workloads.made import MOST_MADE
 from kschedctl.workloads.ownership import pods_made_by, workloads
 from kschedctl.workloads.replacement import fresh_pod
 
@@ -77,6 +78,8 @@ def set_replicas(cluster: Cluster, edit: SetReplicas, *, release: Release) -> Ch
     change = f"{shown} has {edit.replicas} instead of {before}"
     if n_added:
         change += f": {counted(n_added, 'new pod')} wait{'s' if n_added == 1 else ''}, like the newest"
+        if n_added >= MOST_MADE:
+            change += ", and no more are made"
     elif n_removed:
         order = "the highest ordinals" if kind is StatefulSet else "waiting ones first, then doubled and young ones"
         change += f": {counted(n_removed, 'pod')} {'is' if n_removed == 1 else 'are'} gone ({order})"
@@ -98,7 +101,7 @@ def _any(cluster: Cluster, active: list[int], replicas: int) -> tuple[Cluster, i
     stem = owner.name if owner is not None else newest.name
     like = replace(newest, metadata=replace(newest.metadata, generate_name=f"{stem}-"))
     names = fresh_names(like, -surplus, cluster.pods.index)
-    return cluster.with_pods(added=[fresh_pod(newest, name=name) for name in names]), -surplus, 0
+    return cluster.with_pods(added=[fresh_pod(newest, name=name) for name in names]), len(names), 0
 
 
 def _removal_order(cluster: Cluster, active: list[int]) -> list[int]:
@@ -129,7 +132,7 @@ def _ordinals(cluster: Cluster, key: tuple[str, str], every: list[int], replicas
     namespace, name = key
     stateful_set = cluster.get(StatefulSet, name, namespace)
     start = stateful_set.spec.ordinals.start if stateful_set is not None else 0
-    wanted = {f"{name}-{i}": str(i) for i in range(start, start + replicas)}
+    wanted = {f"{name}-{i}": str(i) for i in range(start, start + min(replicas, len(every) + MOST_MADE))}
     have = {cluster.pods.records[i].metadata.name: i for i in every}
     removed = [index for own, index in have.items() if own not in wanted]
     missing = [own for own in wanted if own not in have]

@@ -1,0 +1,99 @@
+"""``explain`` of workloads and of many pods: how many replicas fit, a DaemonSet in one, causes in groups."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from kschedctl.cli.main import app
+from tests.builders import make_node, make_pod, write_snapshot
+
+WORKLOAD = """
+apiVersion: apps/v1
+kind: {kind}
+metadata: {{name: web}}
+spec:
+  replicas: {replicas}
+  selector: {{matchLabels: {{app: web}}}}
+  template:
+    metadata: {{labels: {{app: web}}}}
+    spec: {{containers: [{{name: c, image: x, resources: {{requests: {{cpu: "1"}}}}}}]}}
+"""
+
+
+@pytest.fixture
+def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    pods = [make_pod("runs", requests={"cpu": "3"}, node="b")]
+    write_snapshot(tmp_path, [make_node(name, cpu="4") for name in "abc"], pods)
+    return tmp_path
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(app, [*words, "--snapshot", "cluster.json"])
+
+
+@pytest.mark.parametrize(("replicas", "placed", "code"), [(9, 9, 0), (10, 9, 1), (40, 9, 1), (1, None, 0)])
+def test_replicas_are_placed_one_after_another(room: Path, replicas: int, placed: int | None, code: int) -> None:
+    (room / "web.yaml").write_text(WORKLOAD.format(kind="Deployment", replicas=replicas))
+    done = run("explain", "web.yaml", "-o", "json")
+    assert json.loads(done.stdout)["workload"]["placed"] == placed
+    assert done.exit_code == code
+    first = run("explain", "web.yaml").stdout.splitlines()[0]
+    assert first.startswith(f"Deployment default/web, {replicas} replica")
+    assert ("9 of them fit, one after another" in first) == (code == 1)
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "StatefulSet"])
+def test_two_thousand_million_replicas_end_soon(room: Path, kind: str) -> None:
+    (room / "web.yaml").write_text(WORKLOAD.format(kind=kind, replicas=2**31 - 1))
+    done = run("explain", "web.yaml")
+    assert "2147483647 replicas: 9 of them fit" in done.stdout
+    assert done.exit_code == 1
+    beside = run("explain", "default/runs", "--apply", "web.yaml", "-o", "name")
+    assert beside.exit_code == 0, beside.output
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [("Deployment", ["web.yaml"]), ("StatefulSet", ["web.yaml"]), ("Deployment", ["--apply", "web.yaml"])],
+)
+def test_less_than_no_replicas_are_refused(room: Path, kind: str, options: list[str]) -> None:
+    (room / "web.yaml").write_text(WORKLOAD.format(kind=kind, replicas=-1))
+    done = run("explain", *options)
+    assert "spec.replicas: Invalid value: -1: must be greater than or equal to 0" in str(done.exception)
+
+
+def test_many_pods_are_counted_by_cause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    pods = [
+        *(make_pod(f"big-{i}", requests={"cpu": "9"}) for i in range(6)),
+        *(make_pod(f"fine-{i}") for i in range(5)),
+        make_pod("gated", schedulingGates=[{"name": "wait"}]),
+    ]
+    write_snapshot(tmp_path, [make_node("a")], pods)
+    done = run("explain")
+    lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    assert lines[0] == "12 pods: 6 fit nowhere, 1 is not tried, 5 fit."
+    assert "6 default/big-0, fits nowhere 1 Insufficient cpu" in lines
+    assert done.exit_code == 1
+    assert len(json.loads(run("explain", "-o", "json").stdout)["items"]) == 12
+
+
+def test_victims_are_named_with_the_pod_that_they_make_room_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    pods = [
+        make_pod("low", requests={"cpu": "4"}, node="a"),
+        *(make_pod(f"high-{i}", requests={"cpu": "4"}, priority=9) for i in range(2)),
+    ]
+    write_snapshot(tmp_path, [make_node("a", cpu="4")], pods)
+    assert run("preempt", "-o", "name").stdout.splitlines() == [
+        "pod/default/high-0 default/low",
+        "pod/default/high-1 default/low",
+    ]
+    assert run("preempt", "high-0", "-o", "name").stdout == "default/low\n"
