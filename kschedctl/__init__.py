@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from kschedctl.scheduler.difference import Difference
     from kschedctl.scheduler.missing import Missing
     from kschedctl.scheduler.pending import Exposure
+    from kschedctl.scheduler.tracking import Track
     from kschedctl.scheduler.verify import Verification
     from kschedctl.volumeview.overview import ClaimOverview, PodOverview
     from kschedctl.whatif.edit import PodEdit
@@ -105,6 +106,7 @@ __all__ = [
     "Subject",
     "TaintNode",
     "Tolerate",
+    "Track",
     "UnsupportedError",
     "Verification",
     "__version__",
@@ -158,6 +160,7 @@ _HOMES = {
     "Subject": "kschedctl.findings.finding",
     "TaintNode": "kschedctl.whatif.edits",
     "Tolerate": "kschedctl.whatif.edits",
+    "Track": "kschedctl.scheduler.tracking",
     "UnsupportedError": "kschedctl.errors",
     "Verification": "kschedctl.scheduler.verify",
     "load": "kschedctl.loading",

@@ -33,6 +33,7 @@ from kschedctl.scheduler.difference import Difference
 from kschedctl.scheduler.missing import Missing, find_missing, require_listed
 from kschedctl.scheduler.pending import Exposure, pending_pods, threat
 from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.tracking import Track, untracked
 from kschedctl.scheduler.verify import Verification, verify
 from kschedctl.snapshot.load import Snapshot
 from kschedctl.snapshot.pod_choice import defaulted, find_pod, given_pod, is_manifest
@@ -379,8 +380,15 @@ class SchedulingCluster:
         scheduler = Scheduler(changed, self.release_choice.release, self.configuration, self.registry)
         return threat(scheduler, changed.pods.index[key])
 
-    def verify(self) -> Verification:
+    def verify(self, before: SchedulingCluster | None = None, track: Track = untracked) -> Verification:
         """Compare our answers for all pods with what the real scheduler did, as far as the snapshot holds it.
+
+        Parameters
+        ----------
+        before : SchedulingCluster, optional
+            The cluster as it was read, where what-ifs have changed this one: what only they do is no difference.
+        track : Track
+            Is told how far the work is.
 
         Raises
         ------
@@ -393,7 +401,7 @@ class SchedulingCluster:
             problem = f"{self.pod_edits[0]}: pods are compared as they are"
             raise InputError(problem, hint="leave it out; changes to the cluster can be tried")
         require_listed(self.cluster, "Pod")
-        return verify(self._scheduler)
+        return verify(self._scheduler, before._scheduler if before is not None else None, track)
 
     def missing(
         self, pod: Pod | Mapping[str, Any] | str | Path, decision: Decision | None = None

@@ -17,11 +17,15 @@ from msgspec.structs import replace
 from kschedctl.api.node_selector import NodeSelector, NodeSelectorTerm
 from kschedctl.api.pod import Pod, PodSpec
 from kschedctl.api.selectors import SelectorError, parse_node_term
+from kschedctl.arrays import Rows
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import PluginError
-from kschedctl.framework.runtime import Framework
-from kschedctl.framework.status import Code, Status
+from kschedctl.framework.status import Code, Rejections, Status
+from kschedctl.framework.verdicts import FilterRun
+from kschedctl.plugins.node_ports import NodePorts
+from kschedctl.plugins.volume_restrictions import VolumeRestrictions
 from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.tracking import Track, untracked
 
 _encode = msgspec.msgpack.Encoder().encode
 #: The owner of a pod that a kubelet made from a file of its own, which no scheduler has seen.
@@ -38,10 +42,16 @@ class Misplaced:
         Its index in ``Cluster.pods``.
     status : Status
         What kube-scheduler would stop at.
+    refusals : tuple of Status
+        Everything that turns it away, in the profile's order.
+    named_elsewhere : bool
+        Whether its node affinity names other nodes (``metadata.name``).
     """
 
     pod: int
     status: Status
+    refusals: tuple[Status, ...]
+    named_elsewhere: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +87,7 @@ class _Alike:
     by_row: dict[int, list[int]]
 
 
-def check_bound_pods(scheduler: Scheduler) -> BoundPods:
+def check_bound_pods(scheduler: Scheduler, track: Track = untracked) -> BoundPods:
     """Ask for every pod on a node whether it would still fit there.
 
     Nominated pods are not counted: the pod was there before them.
@@ -86,6 +96,8 @@ def check_bound_pods(scheduler: Scheduler) -> BoundPods:
     ----------
     scheduler : Scheduler
         The scheduler.
+    track : Track
+        Is told how far the work is.
     """
     pods = scheduler.cluster.pods
     others, mirrored, asked = [], [], []
@@ -99,8 +111,8 @@ def check_bound_pods(scheduler: Scheduler) -> BoundPods:
         else:
             others.append(index)
     misplaced: list[Misplaced] = []
-    for group in _grouped(scheduler, asked):
-        misplaced += _misplaced(scheduler.framework(group.pod.spec.scheduler_name), group)
+    for group in track(list(_grouped(scheduler, asked)), "comparing running pods"):
+        misplaced += _misplaced(scheduler, group)
     lost = [i for i, record in enumerate(pods.records) if record.node_name and pods.node_row[i] < 0]
     return BoundPods(
         len(asked) - len(misplaced),
@@ -136,7 +148,8 @@ def _grouped(scheduler: Scheduler, indices: list[int]) -> Iterator[_Alike]:
     yield from groups.values()
 
 
-def _misplaced(framework: Framework, group: _Alike) -> Iterator[Misplaced]:
+def _misplaced(scheduler: Scheduler, group: _Alike) -> Iterator[Misplaced]:
+    framework = scheduler.framework(group.pod.spec.scheduler_name)
     state = CycleState()
     rows = np.array(sorted(group.by_row), dtype=np.int64)
     everywhere = Status()
@@ -148,18 +161,56 @@ def _misplaced(framework: Framework, group: _Alike) -> Iterator[Misplaced]:
         everywhere = Status(Code.ERROR, (str(error),))
     if everywhere.code is not Code.SUCCESS:
         for indices in group.by_row.values():
-            yield from (Misplaced(index, everywhere) for index in indices)
+            yield from (Misplaced(index, everywhere, (everywhere,)) for index in indices)
         return
     worlds = framework.cluster.overlay(rows)
-    worlds.remove(np.arange(len(rows)), np.array([group.by_row[row][0] for row in rows.tolist()], dtype=np.int64))
+    gone = [group.by_row[row][0] for row in rows.tolist()]
+    worlds.remove(np.arange(len(rows)), np.array(gone, dtype=np.int64))
     run = framework.run_filters(state, group.pod, worlds)
+    again: dict[str, Rejections] = {}
+    if NodePorts.name in run.rejections:
+        again[NodePorts.name] = _really_gone(scheduler, group.pod, rows, gone, NodePorts.name)
+    if VolumeRestrictions.name in run.rejections:
+        # A claim is in use wherever the pod is that has it: here each is asked for alone.
+        each = [
+            _really_gone(scheduler, group.pod, rows[i : i + 1], gone[i : i + 1], VolumeRestrictions.name)
+            for i in range(len(rows))
+        ]
+        statuses = tuple(one.status(0) for one in each)
+        refused = np.array([i if status.code else -1 for i, status in enumerate(statuses)], dtype=np.int64)
+        again[VolumeRestrictions.name] = Rejections.choose(refused, statuses)
+    if again:
+        run = FilterRun.of(rows, {**run.rejections, **again})
     for world, row in enumerate(rows.tolist()):
         status = run.status(world)
+        refusals = tuple(refusal for refusal in _refusals(run, world) if refusal.code is not Code.SUCCESS)
+        named_elsewhere = False
         if node_names is not None and framework.cluster.nodes.names[row] not in node_names:
             text = f"node(s) didn't satisfy plugin(s) [{' '.join(outcome.plugins)}]"
             status = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (text,), " ".join(outcome.plugins))
+            refusals, named_elsewhere = (status, *refusals), _names_nodes(group.pod.spec)
         if status.code is not Code.SUCCESS:
-            yield from (Misplaced(index, status) for index in group.by_row[row])
+            yield from (Misplaced(index, status, refusals, named_elsewhere) for index in group.by_row[row])
+
+
+def _really_gone(scheduler: Scheduler, pod: Pod, rows: Rows, gone: list[int], plugin: str) -> Rejections:
+    """What a plugin says over a cluster without the pods.
+
+    In an overlay a pod that goes takes along what another has as well: host ports and exclusive claims are sets.
+    """
+    others = scheduler.cluster.with_pods(removed=gone)
+    without = Scheduler(others, scheduler.release, scheduler.configuration, scheduler.registry)
+    framework, state = without.framework(pod.spec.scheduler_name), CycleState()
+    framework.run_pre_filter(state, pod)
+    said = framework.run_filters(state, pod, others.overlay(rows)).rejections
+    # A plugin that has nothing to say any more skips itself.
+    return said[plugin] if plugin in said else Rejections.everywhere(len(rows), Status())
+
+
+def _refusals(run: FilterRun, world: int) -> Iterator[Status]:
+    """What every filter says of one world."""
+    for plugin in run.plugins:
+        yield run.rejections[plugin].status(world, plugin)
 
 
 def _required(spec: PodSpec) -> NodeSelector | None:

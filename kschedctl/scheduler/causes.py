@@ -10,25 +10,10 @@ from typing import Final
 from kschedctl.api.meta import ObjectMeta
 from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.scheduler.bound import Misplaced
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.missing import find_missing
 
 _N_NODES: Final = re.compile(r"0/(\d{1,18}) nodes are available")
-_SINCE: Final = {
-    "NodeUnschedulable": "the node was cordoned since",
-    "TaintToleration": "the node got a taint since, or the pod was bound without a scheduler",
-    "NodeAffinity": "the node's labels have changed since: affinity is only asked for while a pod is scheduled",
-    "NodePorts": "a pod was bound there by something else than this scheduler",
-    "NodeResourcesFit": "the node offers less than it did, a pod there was resized, or one was bound by something else "
-    "than this scheduler",
-    "InterPodAffinity": "pods that it was placed by have gone, or others have come",
-    "PodTopologySpread": "pods that it was spread among have gone since",
-    "VolumeZone": "the node's labels or the volume have changed since",
-    "VolumeBinding": "its claims or volumes have changed since",
-    "NodeVolumeLimits": "the limit of the driver, or the volumes on the node, have changed since",
-    "VolumeRestrictions": "another pod with the same claim or disk was bound since",
-}
 
 
 def pending_causes(cluster: Cluster, theirs: str, decision: Decision) -> Iterator[str]:
@@ -74,21 +59,6 @@ def changes_since(cluster: Cluster, moment: datetime | None) -> list[str]:
     bound = sum(bool(record.node_name) and _younger(record.metadata, moment) for record in cluster.pods.records)
     changes = [f"{counted(nodes, 'node')} came"] if nodes else []
     return [*changes, f"{counted(bound, 'running pod')} came"] if bound else changes
-
-
-def bound_causes(cluster: Cluster, found: Misplaced) -> tuple[str, ...]:
-    """Why a pod may be on a node that it would not fit on any more.
-
-    Parameters
-    ----------
-    cluster : Cluster
-        The snapshot.
-    found : Misplaced
-        The pod and what is said of it.
-    """
-    missing = [f"not in the snapshot: {each}" for each in find_missing(cluster, cluster.pods.pod(found.pod))]
-    since = [_SINCE[plugin] for plugin in found.status.plugin.split() if plugin in _SINCE]
-    return (*missing, *since)
 
 
 def _younger(metadata: ObjectMeta, moment: datetime) -> bool:

@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
 from kschedctl.api.core import Condition
+from kschedctl.api.pod import Pod
 from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.framework.status import Code
+from kschedctl.framework.status import Code, Status
 from kschedctl.scheduler.bound import BoundPods, Misplaced, check_bound_pods
-from kschedctl.scheduler.causes import bound_causes, changes_since, pending_causes
+from kschedctl.scheduler.causes import changes_since, pending_causes
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.pending import pending_pods
 from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.standing import Standing, bound_causes, deciding_refusal
+from kschedctl.scheduler.tracking import Track, untracked
 
 _POD_SCHEDULED: Final = "PodScheduled"
 _GATED: Final = "SchedulingGated"
@@ -30,6 +33,7 @@ _CUT: Final = " ..."
 _PLACEMENT: Final = re.compile(
     r" preemption: found a potential placement for pod on node (\S+), preempting \d+ victims$"
 )
+_WHAT_IF: Final = "the what-ifs made it so: without them there is no difference"
 #: Where preemption begins in a message.
 _PREEMPTION: Final = re.compile(r"(?:[^\s.][^.]*, )?preemption: ")
 
@@ -70,9 +74,23 @@ class PendingPod:
 
 @dataclass(frozen=True, slots=True)
 class BoundPod:
-    """A pod that would not fit on its node any more, and why that may be."""
+    """A pod that would not fit on its node any more.
+
+    Attributes
+    ----------
+    found : Misplaced
+        The pod and what is said against its node.
+    status : Status
+        The refusal that says most (``standing.deciding_refusal``).
+    standing : Standing
+        What it means.
+    causes : tuple of str
+        Why it may be there, the likeliest first.
+    """
 
     found: Misplaced
+    status: Status
+    standing: Standing
     causes: tuple[str, ...]
 
 
@@ -87,7 +105,7 @@ class Verification:
     bound : BoundPods
         The pods on nodes.
     misplaced : tuple of BoundPod
-        Those that would not fit any more, with likely causes.
+        Those that would not fit any more, and what that means.
     """
 
     pending: tuple[PendingPod, ...]
@@ -96,25 +114,50 @@ class Verification:
 
     @property
     def equal(self) -> bool:
-        """Whether there is no difference."""
-        return not self.misplaced and all(found.outcome is not Match.DIFFERENT for found in self.pending)
+        """Whether there is no difference; what a later change may explain is none."""
+        return all(found.standing is not Standing.DIFFERENT for found in self.misplaced) and all(
+            found.outcome is not Match.DIFFERENT for found in self.pending
+        )
 
 
-def verify(scheduler: Scheduler) -> Verification:
+def verify(scheduler: Scheduler, before: Scheduler | None = None, track: Track = untracked) -> Verification:
     """Compare our answers for all pods of a cluster with what the real scheduler did.
 
     Parameters
     ----------
     scheduler : Scheduler
         The scheduler over the cluster.
+    before : Scheduler, optional
+        The same over the cluster as it was read, where what-ifs have changed it: what only they do is told apart.
+    track : Track
+        Is told how far the work is.
     """
-    pending = tuple(_pending_pod(scheduler, index) for index in pending_pods(scheduler.cluster))
-    bound = check_bound_pods(scheduler)
-    misplaced = tuple(BoundPod(found, bound_causes(scheduler.cluster, found)) for found in bound.misplaced)
-    return Verification(pending, bound, misplaced)
+    cluster = scheduler.cluster
+    pending = tuple(
+        _pending_pod(scheduler, index, before) for index in track(pending_pods(cluster), "comparing pending pods")
+    )
+    bound = check_bound_pods(scheduler, track)
+    return Verification(pending, bound, tuple(_bound_pods(cluster, bound.misplaced, before, track)))
 
 
-def _pending_pod(scheduler: Scheduler, index: int) -> PendingPod:
+def _bound_pods(
+    cluster: Cluster, misplaced: tuple[Misplaced, ...], before: Scheduler | None, track: Track
+) -> Iterator[BoundPod]:
+    refused_before: set[tuple[str, str]] = set()
+    if before is not None and misplaced:
+        own = check_bound_pods(before, track).misplaced
+        refused_before = {(before.cluster.pods.key(pod.pod), said.plugin) for pod in own for said in pod.refusals}
+    for found in misplaced:
+        key = cluster.pods.key(found.pod)
+        left = tuple(said for said in found.refusals if before is None or (key, said.plugin) in refused_before)
+        if not left:
+            yield BoundPod(found, found.status, Standing.WHAT_IF, (_WHAT_IF,))
+            continue
+        status, explanation = deciding_refusal(cluster, replace(found, refusals=left))
+        yield BoundPod(found, status, explanation.standing, bound_causes(cluster, found, explanation))
+
+
+def _pending_pod(scheduler: Scheduler, index: int, before: Scheduler | None) -> PendingPod:
     cluster = scheduler.cluster
     pod = cluster.pods.pod(index)
     condition = next((c for c in pod.status.conditions if c.type == _POD_SCHEDULED), None)
@@ -127,7 +170,16 @@ def _pending_pod(scheduler: Scheduler, index: int) -> PendingPod:
         return PendingPod(index, Match.NOT_TRIED, theirs, ours)
     if _same(condition, decision):
         return PendingPod(index, Match.EQUAL, theirs, ours)
-    return PendingPod(index, Match.DIFFERENT, theirs, ours, tuple(_causes(cluster, condition, decision)))
+    causes = tuple(_causes(cluster, condition, decision))
+    if before is not None and _was_same(condition, before, pod):
+        causes = (_WHAT_IF, *causes)
+    return PendingPod(index, Match.DIFFERENT, theirs, ours, causes)
+
+
+def _was_same(condition: Condition, before: Scheduler, pod: Pod) -> bool:
+    """Whether our answer is the stored one without the what-ifs."""
+    index = before.cluster.pods.index.get((pod.metadata.namespace, pod.metadata.name))
+    return index is not None and _same(condition, before.explain(before.cluster.pods.pod(index)))
 
 
 def said(decision: Decision) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.status import Code
 from kschedctl.scheduler.bound import check_bound_pods
 from kschedctl.scheduler.scheduler import Scheduler
 from tests.builders import HOSTNAME, ZONE, make_claim, make_cluster, make_node, make_pod, make_volume, mount
-from tests.strategies import World, uses_ports_once, worlds
+from tests.strategies import World, worlds
 
 
 def misplaced(cluster: Cluster) -> dict[str, str]:
@@ -49,7 +49,6 @@ def one_by_one(cluster: Cluster) -> dict[str, str]:
     )
 )
 def test_all_at_once_is_each_alone(world: World) -> None:
-    assume(uses_ports_once(world.pods))
     cluster = world.cluster
     assert misplaced(cluster) == one_by_one(cluster)
 

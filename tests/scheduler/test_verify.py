@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from msgspec.structs import replace
@@ -13,9 +14,11 @@ from kschedctl.api.pod import Pod
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.scheduler.standing import Standing
 from kschedctl.scheduler.verify import Match, PendingPod, verify
 from tests.builders import make_cluster, make_node, make_pod
 
+T = TypeVar("T")
 SINCE = "2026-03-01T12:00:00Z"
 LATER = "2026-03-01T12:30:00Z"
 TOO_LARGE = (
@@ -145,10 +148,48 @@ def test_what_is_younger_than_the_condition() -> None:
     assert "the snapshot is 61 seconds older than the condition" in causes
 
 
-def test_running_pods_count_as_well() -> None:
-    fine = make_cluster([make_node("a")], [make_pod("p", node="a")])
-    assert verify(Scheduler(fine)).equal
-    cordoned = make_cluster([make_node("a", unschedulable=True)], [make_pod("p", node="a")])
-    found = verify(Scheduler(cordoned))
-    assert not found.equal
-    assert found.misplaced[0].causes == ("the node was cordoned since",)
+def misplaced(cluster: Cluster, before: Cluster | None = None) -> dict[str, tuple[Standing, str]]:
+    """What each pod that would not fit any more comes to, and the plugin that says so."""
+    found = verify(Scheduler(cluster), Scheduler(before) if before is not None else None)
+    assert found.equal is all(each.standing is not Standing.DIFFERENT for each in found.misplaced)
+    return {cluster.pods.key(each.found.pod): (each.standing, each.status.plugin) for each in found.misplaced}
+
+
+PORT = [{"name": "c", "ports": [{"containerPort": 80, "hostPort": 80}]}]
+
+
+def test_what_only_the_what_ifs_do_is_no_difference() -> None:
+    pods = [
+        make_pod("fine", node="a"),
+        make_pod("first", node="b", containers=PORT),
+        make_pod("second", node="b", containers=PORT),
+    ]
+    before = make_cluster([make_node("a"), make_node("b")], pods)
+    after = make_cluster([make_node("a", taints=["x:NoSchedule"]), make_node("b", unschedulable=True)], pods)
+    assert misplaced(after, before) == {
+        "default/fine": (Standing.WHAT_IF, "TaintToleration"),
+        "default/first": (Standing.DIFFERENT, "NodePorts"),
+        "default/second": (Standing.DIFFERENT, "NodePorts"),
+    }
+
+
+def test_a_message_that_differs_by_the_what_ifs_alone_says_so() -> None:
+    pod = pending(TOO_LARGE)
+    before, after = make_cluster([make_node("a")], [pod]), make_cluster([make_node("a", unschedulable=True)], [pod])
+    (found,) = verify(Scheduler(after), Scheduler(before)).pending
+    assert found.outcome is Match.DIFFERENT
+    assert found.causes[0] == "the what-ifs made it so: without them there is no difference"
+    (found,) = verify(Scheduler(after), Scheduler(after)).pending
+    assert "what-ifs" not in "".join(found.causes)
+
+
+def test_whoever_asks_is_told_how_far_it_is() -> None:
+    told: list[tuple[str, int]] = []
+
+    def track(items: Collection[T], what: str) -> Iterator[T]:
+        told.append((what, len(items)))
+        yield from items
+
+    pods = [make_pod("a", node="a"), make_pod("b", node="a"), make_pod("c", node="a", labels={"app": "web"})]
+    verify(Scheduler(make_cluster([make_node("a")], [*pods, make_pod("new")])), track=track)
+    assert told == [("comparing pending pods", 1), ("comparing running pods", 2)]

@@ -16,6 +16,12 @@ def verify(*, cluster: ClusterOptions, what_ifs: ClusterWhatIfOptions, output: O
     For every pending pod our message is compared with the one in its PodScheduled condition, and for every pod that
     runs it is asked whether it would still fit on its node. -o name prints the pods that differ.
 
+    kube-scheduler evicts no running pod for what it would say today, so what a change since can explain is no
+    difference: a cordoned node never is one; taints, labels, affinity, spreading, resources, volumes and claims are
+    listed with the likely cause. What no change explains is one: a message that differs, two pods with one host port or
+    exclusive disk, a pod whose affinity names another node, a refusal by a plugin that is not in-tree. Running pods
+    that fit without the what-ifs are no difference either.
+
     The exit code is 0 where nothing differs, 1 where something does.
     """
     chosen = cluster.chosen(what_ifs)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
 
 from kschedctl.cli.options.cluster import ChosenCluster
+from kschedctl.cli.options.whatif import NO_WHAT_IFS
+from kschedctl.cli.progress import tracked
 from kschedctl.cli.provenance import provenance
+from kschedctl.face import SchedulingCluster
 from kschedctl.report.document import Document
 from kschedctl.report.envelope import Answer
 from kschedctl.report.render.form import Outcome, Reply
@@ -42,6 +46,13 @@ class VerifyReply(Reply):
 
     @cached_property
     def _found(self) -> VerificationData:
-        cluster = self._chosen.load()
+        cluster, before = self._clusters
         rests_on = provenance(cluster, missing_for_any(cluster.cluster))
-        return verification_data(self._chosen.needing_nodes(cluster).verify(), cluster.cluster, rests_on)
+        return verification_data(self._chosen.needing_nodes(cluster).verify(before, tracked), cluster.cluster, rests_on)
+
+    @cached_property
+    def _clusters(self) -> tuple[SchedulingCluster, SchedulingCluster | None]:
+        """The cluster, and what it was before the what-ifs where there are any."""
+        chosen, snapshot = self._chosen, self._chosen.source.read()
+        before = replace(chosen, what_ifs=NO_WHAT_IFS).over(snapshot) if chosen.what_ifs.given else None
+        return chosen.over(snapshot), before

@@ -11,7 +11,10 @@ from msgspec import Meta
 
 from kschedctl.report.envelope import Answer, Data, json_schema
 from kschedctl.report.explain.data import StatusData
+from kschedctl.scheduler.standing import Standing
 from kschedctl.scheduler.verify import Match
+
+_Causes = Annotated[tuple[str, ...], Meta(description="Why that may be, the likeliest first.")]
 
 
 class PendingCountsData(Data, frozen=True):
@@ -27,32 +30,65 @@ class BoundCountsData(Data, frozen=True):
     """How many pods on nodes there are of each kind."""
 
     feasible: Annotated[int, Meta(description="They would still fit on their node.")]
-    infeasible: Annotated[int, Meta(description="They would not.")]
+    infeasible: Annotated[int, Meta(description="They would not, for whatever reason.")]
+    different: Annotated[int, Meta(description="Those of them of which no later change explains it.")]
+    changed: Annotated[int, Meta(description="Those of them of which a later change may explain it.")]
+    cordoned: Annotated[int, Meta(description="Those of them whose node is cordoned, which leaves its pods alone.")]
+    what_if: Annotated[int, Meta(description="Those of them that fit without the what-ifs.")]
     other_scheduler: Annotated[int, Meta(description="They name a scheduler that the configuration does not have.")]
     static: Annotated[int, Meta(description="Kubelets made them without a scheduler.")]
     lost: Annotated[int, Meta(description="The snapshot does not have their node.")]
 
 
-class PendingPodData(Data, frozen=True):
-    """A pending pod."""
+class PodData(Data, frozen=True):
+    """Which pod."""
 
     namespace: str
     name: str
-    scheduler_name: str
+
+    @property
+    def key(self) -> str:
+        """``NAMESPACE/NAME``."""
+        return f"{self.namespace}/{self.name}"
+
+
+class BoundPodData(PodData, frozen=True):
+    """Which pod, and where it runs."""
+
+    node: str
+
+
+class PendingGroupData(Data, frozen=True):
+    """Pending pods with the same messages."""
+
     outcome: Match
     theirs: Annotated[str, Meta(description="What kube-scheduler stored in the condition PodScheduled.")]
     ours: Annotated[str, Meta(description="What we say; empty where another scheduler is responsible.")]
-    causes: Annotated[tuple[str, ...], Meta(description="Why they may differ, the likeliest first.")]
+    causes: _Causes
+    pods: tuple[PodData, ...]
 
 
-class InfeasiblePodData(Data, frozen=True):
-    """A pod that would not fit on its node any more."""
+class InfeasibleGroupData(Data, frozen=True):
+    """Pods that would not fit on their nodes any more, for the same reason."""
 
-    namespace: str
-    name: str
-    node: str
-    status: Annotated[StatusData, Meta(description="What kube-scheduler would stop at.")]
-    causes: Annotated[tuple[str, ...], Meta(description="Why that may be, the likeliest first.")]
+    standing: Annotated[
+        Standing,
+        Meta(
+            description="different: no later change explains it; changed: one may; cordoned: it leaves pods alone; "
+            "whatIf: without the what-ifs they fit. Only the first is a difference."
+        ),
+    ]
+    status: Annotated[StatusData, Meta(description="The refusal that says most, in kube-scheduler's words.")]
+    causes: _Causes
+    pods: tuple[BoundPodData, ...]
+
+
+class RecordedCaseData(Data, frozen=True):
+    """The case that was written."""
+
+    path: str
+    pod: Annotated[PodData, Meta(description="The pod in the snapshot that it is about.")]
+    objects: Annotated[int, Meta(description="How many objects it has.")]
 
 
 class VerificationData(Answer, frozen=True, kw_only=True, tag="Verification"):
@@ -62,14 +98,18 @@ class VerificationData(Answer, frozen=True, kw_only=True, tag="Verification"):
     summary: Annotated[str, Meta(description="One or two sentences.")]
     pending: PendingCountsData
     bound: BoundCountsData
-    pending_pods: tuple[PendingPodData, ...]
-    infeasible_pods: tuple[InfeasiblePodData, ...]
+    pending_groups: tuple[PendingGroupData, ...]
+    infeasible_groups: tuple[InfeasibleGroupData, ...]
+    recorded: Annotated[RecordedCaseData | None, Meta(description="With --record: what was written.")] = None
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
         """The pods that differ, a line each."""
-        names = [(pod.namespace, pod.name) for pod in self.pending_pods if pod.outcome is Match.DIFFERENT]
-        names += [(pod.namespace, pod.name) for pod in self.infeasible_pods]
-        return tuple(f"pod/{namespace}/{name}" for namespace, name in names)
+        differing: list[PodData] = []
+        for group in self.pending_groups:
+            differing += group.pods if group.outcome is Match.DIFFERENT else ()
+        for infeasible in self.infeasible_groups:
+            differing += infeasible.pods if infeasible.standing is Standing.DIFFERENT else ()
+        return tuple(f"pod/{pod.key}" for pod in differing)
 
 
 def schema() -> dict[str, Any]:

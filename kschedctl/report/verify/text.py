@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
+from typing import Final
 
 from kschedctl.api.wording import counted, listed
-from kschedctl.report.document import GAP, Document, Paragraph, Tone, Verbatim, table
-from kschedctl.report.frame import cautions, header
-from kschedctl.report.verify.data import BoundCountsData, InfeasiblePodData, PendingPodData, VerificationData
+from kschedctl.report.document import GAP, Document, Paragraph, Tone, Verbatim
+from kschedctl.report.frame import cautions, header, next_questions
+from kschedctl.report.verify.data import BoundCountsData, BoundPodData, PodData, VerificationData
+from kschedctl.scheduler.standing import Standing
 from kschedctl.scheduler.verify import Match
 
-_HEADINGS = {
+_HEADINGS: Final = {
     Match.EQUAL: "The same message",
     Match.NOT_TRIED: "Not tried yet by kube-scheduler; our answer",
 }
+_STANDINGS: Final = {
+    Standing.DIFFERENT: "Would not fit on their nodes, and no later change explains it",
+    Standing.CHANGED: "Would not fit on their nodes any more, which a later change may explain",
+    Standing.CORDONED: "On cordoned nodes, where pods may stay: no difference",
+    Standing.WHAT_IF: "Would not fit on their nodes with the what-ifs: no difference",
+}
 
 
-def document(found: VerificationData, now: datetime, *, wide: bool) -> Document:
+def document(
+    found: VerificationData, now: datetime, *, wide: bool, questions: Sequence[tuple[str, str]] = ()
+) -> Document:
     """Print a comparison.
 
     Parameters
@@ -28,65 +38,76 @@ def document(found: VerificationData, now: datetime, *, wide: bool) -> Document:
         The time that the snapshot's age is counted to.
     wide : bool
         Whether every pod is named.
+    questions : sequence of (str, str)
+        What to ask next, with the commands.
     """
     yield Paragraph(found.summary, Tone.GOOD if found.equal else Tone.BAD)
     yield from header(found, now)
-    for pod in found.pending_pods:
-        if pod.outcome is Match.DIFFERENT:
-            yield from _pending_section(pod)
+    yield from _different_section(found, wide=wide)
     for outcome, heading in _HEADINGS.items():
         yield from _messages_section(found, outcome, heading, wide=wide)
-    yield from _infeasible_section(found.infeasible_pods)
+    for standing, heading in _STANDINGS.items():
+        yield from _infeasible_section(found, standing, heading, wide=wide)
+    if found.recorded is not None:
+        yield GAP
+        recorded = found.recorded
+        told = f"{recorded.path}: the case of {recorded.pod.key}, anonymised, {counted(recorded.objects, 'object')}"
+        yield Paragraph(told, Tone.STRONG)
     left_out = list(_left_out(found, found.bound))
     if left_out:
         yield GAP
         yield Paragraph(f"not compared: {', '.join(left_out)}", Tone.FAINT)
     yield from cautions(found)
+    yield from next_questions(questions)
 
 
-def _pending_section(pod: PendingPodData) -> Document:
-    yield GAP
-    yield Paragraph(f"{pod.namespace}/{pod.name}: another message", Tone.STRONG)
-    yield Verbatim(f"kube-scheduler: {pod.theirs}")
-    yield Verbatim(f"kschedctl:      {pod.ours}")
-    yield from _causes_section(pod.causes)
+def _different_section(found: VerificationData, *, wide: bool) -> Document:
+    for group in found.pending_groups:
+        if group.outcome is Match.DIFFERENT:
+            yield GAP
+            yield Paragraph(f"{_named(group.pods, wide=wide)}: another message", Tone.STRONG)
+            yield Verbatim(f"kube-scheduler: {group.theirs}")
+            yield Verbatim(f"kschedctl:      {group.ours}")
+            yield from _causes_section(group.causes)
 
 
-def _causes_section(causes: tuple[str, ...]) -> Document:
+def _causes_section(causes: tuple[str, ...], indent: int = 2) -> Document:
     for i, cause in enumerate(causes):
-        yield Paragraph(f"{'likely because' if i == 0 else '            or'} {cause}", Tone.CAUTION, indent=2)
+        yield Paragraph(f"{'likely because' if i == 0 else '            or'} {cause}", Tone.CAUTION, indent=indent)
 
 
 def _messages_section(found: VerificationData, outcome: Match, heading: str, *, wide: bool) -> Document:
     """Print the messages of pods with one outcome, each once with the pods that have it."""
-    by_message: dict[str, list[str]] = {}
-    for pod in found.pending_pods:
-        if pod.outcome is outcome:
-            by_message.setdefault(pod.ours, []).append(f"{pod.namespace}/{pod.name}")
+    by_message: dict[str, list[PodData]] = {}
+    for group in found.pending_groups:
+        if group.outcome is outcome:
+            by_message.setdefault(group.ours, []).extend(group.pods)
     if not by_message:
         return
     yield GAP
     yield Paragraph(heading, Tone.STRONG)
-    for message, names in by_message.items():
-        yield Paragraph(listed(names, most=len(names)) if wide else listed(names), indent=2)
+    for message, pods in by_message.items():
+        yield Paragraph(_named(pods, wide=wide), indent=2)
         yield Verbatim(message, indent=4)
 
 
-def _infeasible_section(pods: tuple[InfeasiblePodData, ...]) -> Document:
-    if not pods:
+def _infeasible_section(found: VerificationData, standing: Standing, heading: str, *, wide: bool) -> Document:
+    groups = [group for group in found.infeasible_groups if group.standing is standing]
+    if not groups:
         return
     yield GAP
-    yield Paragraph("Would not fit on their nodes any more", Tone.STRONG)
-    rows = [
-        (
-            f"{pod.namespace}/{pod.name}",
-            pod.node,
-            pod.status.plugin,
-            (", ".join(pod.status.reasons), *(f"likely because {cause}" for cause in pod.causes)),
-        )
-        for pod in pods
-    ]
-    yield table(("pod", "node", "plugin", "why"), rows, identifiers=(0, 1))
+    yield Paragraph(heading, Tone.STRONG)
+    for group in groups:
+        plugin = f"{group.status.plugin}: " if group.status.plugin else ""
+        yield Paragraph(f"{plugin}{', '.join(group.status.reasons)}", indent=2)
+        yield Paragraph(_named(group.pods, wide=wide), indent=4)
+        if standing in (Standing.DIFFERENT, Standing.CHANGED):
+            yield from _causes_section(group.causes, indent=4)
+
+
+def _named(pods: Sequence[PodData], *, wide: bool) -> str:
+    names = [f"{pod.key} on {pod.node}" if isinstance(pod, BoundPodData) else pod.key for pod in pods]
+    return listed(names, most=len(names)) if wide else listed(names)
 
 
 def _left_out(found: VerificationData, bound: BoundCountsData) -> Iterator[str]:
