@@ -19,7 +19,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.status import Status
 from kschedctl.plugins.node_unschedulable import NodeUnschedulable
 from kschedctl.plugins.taint_toleration import TaintToleration, untolerated_taint
-from kschedctl.plugins.volume_binding import VolumeBinding
+from kschedctl.plugins.volume_binding.plugin import VolumeBinding
 from kschedctl.plugins.volume_restrictions import REASON_DISK, REASON_READ_WRITE_ONCE_POD, VolumeRestrictions
 from kschedctl.scheduler.bound import Misplaced
 from kschedctl.scheduler.missing import find_missing

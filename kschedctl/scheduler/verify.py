@@ -20,22 +20,18 @@ from kschedctl.framework.status import Code, Status
 from kschedctl.scheduler.bound import BoundPods, Misplaced, check_bound_pods
 from kschedctl.scheduler.causes import changes_since, pending_causes
 from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.disagreement import CUT, FAILED, GATED, without_preemption
 from kschedctl.scheduler.pending import pending_pods
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.scheduler.standing import Standing, bound_causes, deciding_refusal
 from kschedctl.scheduler.tracking import Track, untracked
 
 _POD_SCHEDULED: Final = "PodScheduled"
-_GATED: Final = "SchedulingGated"
-_FAILED: Final = "SchedulerError"
-_CUT: Final = " ..."
 #: The end of a message that was stored when room was made, from 1.37 on.
 _PLACEMENT: Final = re.compile(
     r" preemption: found a potential placement for pod on node (\S+), preempting \d+ victims$"
 )
 _WHAT_IF: Final = "the what-ifs made it so: without them there is no difference"
-#: Where preemption begins in a message.
-_PREEMPTION: Final = re.compile(r"(?:[^\s.][^.]*, )?preemption: ")
 
 
 class Match(StrEnum):
@@ -193,16 +189,16 @@ def said(decision: Decision) -> str:
 
 def _same(condition: Condition, decision: Decision) -> bool:
     gated = decision.pre_enqueue.code is not Code.SUCCESS
-    if condition.reason == _GATED or gated:
-        return condition.reason == _GATED and gated
-    if condition.reason == _FAILED or decision.error:
+    if condition.reason == GATED or gated:
+        return condition.reason == GATED and gated
+    if condition.reason == FAILED or decision.error:
         # The words of an error hold moments and addresses.
-        return condition.reason == _FAILED and bool(decision.error)
+        return condition.reason == FAILED and bool(decision.error)
     theirs = condition.message
-    if theirs.endswith(_CUT):
-        return bool(decision.message) and decision.message.startswith(theirs.removesuffix(_CUT))
+    if theirs.endswith(CUT):
+        return bool(decision.message) and decision.message.startswith(theirs.removesuffix(CUT))
     own = decision.pod.status.nominated_node_name
-    if own and _without_placement(theirs, own) == _without_preemption(decision.message):
+    if own and _without_placement(theirs, own) == without_preemption(decision.message):
         # Stored in the cycle that evicted the victims; nothing more is said until they have gone.
         return True
     return theirs in _messages(decision)
@@ -225,9 +221,9 @@ def _without_placement(message: str, node: str) -> str:
 
 def _causes(cluster: Cluster, condition: Condition, decision: Decision) -> Iterator[str]:
     theirs, ours = condition.message, decision.message
-    if theirs.endswith(_CUT):
+    if theirs.endswith(CUT):
         yield "the stored message is cut off at its end"
-    if ours and _without_preemption(theirs) == _without_preemption(ours):
+    if ours and without_preemption(theirs) == without_preemption(ours):
         yield "only what is said of preemption differs: it depends on pods that are being deleted or were nominated"
     yield from pending_causes(cluster, theirs, decision)
     changes = changes_since(cluster, condition.last_transition_time)
@@ -238,8 +234,3 @@ def _causes(cluster: Cluster, condition: Condition, decision: Decision) -> Itera
         if older.total_seconds() > 0:
             yield f"the snapshot is {counted(int(older.total_seconds()) + 1, 'second')} older than the condition"
     yield "the cluster's scheduler may have another configuration (--config), release or feature gates"
-
-
-def _without_preemption(message: str) -> str:
-    found = _PREEMPTION.search(message)
-    return message[: found.start()].rstrip() if found else message

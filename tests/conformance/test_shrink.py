@@ -4,39 +4,11 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from conformance import generate
 from conformance.asking import ours
 from conformance.differing import Difference, difference
 from conformance.jsonlines import Object
-from conformance.shrink import fewest, shrink
-
-
-@pytest.mark.parametrize(
-    ("items", "needed"),
-    [
-        pytest.param([], [], id="nothing"),
-        pytest.param([1], [], id="one that is not needed"),
-        pytest.param([1], [1], id="one that is"),
-        pytest.param([1, 2, 3, 4, 5], [1, 5], id="the ends"),
-        pytest.param(list(range(50)), [7, 8, 9, 40], id="a run and a single one"),
-        pytest.param([1, 2, 3], [1, 2, 3], id="all"),
-    ],
-)
-def test_the_items_that_are_needed_stay_in_their_order(items: list[int], needed: list[int]) -> None:
-    assert fewest(items, lambda chosen: set(needed) <= set(chosen)) == needed
-
-
-def test_few_questions_find_one_among_many() -> None:
-    asked = []
-
-    def keeps(chosen: list[int]) -> bool:
-        asked.append(chosen)
-        return 700 in chosen
-
-    assert fewest(list(range(1000)), keeps) == [700]
-    assert len(asked) < 60
+from conformance.shrink import shrink
 
 
 def sees(wanted: Callable[[Object], bool], error: Callable[[Object], bool] = lambda case: False) -> Any:

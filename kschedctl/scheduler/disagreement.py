@@ -1,0 +1,147 @@
+"""In which way our answer for a pod differs from what kube-scheduler said of it.
+
+A smaller cluster has other numbers of nodes, so that what is compared are the reasons that only one side gives; the
+numbers count where both give the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from kschedctl.framework.status import Code
+from kschedctl.scheduler.decision import Decision, Outcome
+
+GATED: Final = "SchedulingGated"
+FAILED: Final = "SchedulerError"
+#: What stands at the end of a stored message that was too long.
+CUT: Final = " ..."
+#: Where preemption begins in a message.
+_PREEMPTION: Final = re.compile(r"(?:[^\s.][^.]*, )?preemption: ")
+_NODES: Final = re.compile(r"0/\d+ nodes are available: ?")
+_BETWEEN: Final = re.compile(r", (?=\d+ )")
+_COUNTED: Final = re.compile(r"(\d+) (.*)", re.DOTALL)
+
+
+class Theirs(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What kube-scheduler said of a pod.
+
+    Attributes
+    ----------
+    release : str
+        The Kubernetes release whose rules our answer goes by.
+    reason, message : str
+        Of the condition PodScheduled of a pending pod.
+    node : str
+        Of a pod that runs: where it was put.
+    """
+
+    release: str = ""
+    reason: str = ""
+    message: str = ""
+    node: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """In which way two answers differ.
+
+    Attributes
+    ----------
+    outcome : Outcome
+        What comes of it by our answer.
+    only_ours, only_theirs : frozenset of str
+        The reasons that one side alone gives.
+    ours, theirs : frozenset of (str, int)
+        Where the reasons are the same, how many nodes each is said of; else nothing.
+    """
+
+    outcome: Outcome
+    only_ours: frozenset[str] = frozenset()
+    only_theirs: frozenset[str] = frozenset()
+    ours: frozenset[tuple[str, int]] = frozenset()
+    theirs: frozenset[tuple[str, int]] = frozenset()
+
+    def resembles(self, other: Disagreement) -> bool:
+        """Whether it is the same but for names."""
+        return self.outcome is other.outcome and all(
+            len(a) == len(b)
+            for a, b in (
+                (self.only_ours, other.only_ours),
+                (self.only_theirs, other.only_theirs),
+                (self.ours, other.ours),
+                (self.theirs, other.theirs),
+            )
+        )
+
+
+def disagreement(theirs: Theirs, decision: Decision) -> Disagreement | None:
+    """In which way our answer differs; ``None`` where it does not.
+
+    Parameters
+    ----------
+    theirs : Theirs
+        What kube-scheduler said.
+    decision : Decision
+        What we say.
+    """
+    outcome = decision.outcome
+    if theirs.node:
+        return _about_node(theirs.node, decision)
+    said_outcome = {GATED: Outcome.GATED, FAILED: Outcome.ERROR}.get(theirs.reason, Outcome.UNSCHEDULABLE)
+    if outcome is not Outcome.UNSCHEDULABLE or said_outcome is not outcome:
+        # What is feasible, gated or given up has no reasons of its own to compare.
+        given = frozenset(_reasons(theirs.message)[0]) if said_outcome is Outcome.UNSCHEDULABLE else frozenset()
+        return None if said_outcome is outcome else Disagreement(outcome, frozenset(), given)
+    for ours_part, theirs_part in zip(_reasons(decision.message), _reasons(theirs.message), strict=True):
+        if ours_part.keys() != theirs_part.keys():
+            own, other = frozenset(ours_part), frozenset(theirs_part)
+            return Disagreement(outcome, own - other, other - own)
+        if ours_part != theirs_part:
+            return Disagreement(outcome, ours=frozenset(ours_part.items()), theirs=frozenset(theirs_part.items()))
+    return None
+
+
+def _about_node(node: str, decision: Decision) -> Disagreement | None:
+    """That we turn the node away on which the pod runs."""
+    if decision.pre_enqueue.code is not Code.SUCCESS or node not in decision.cluster.nodes.row:
+        return None
+    verdict = decision.node(node)
+    if verdict.feasible:
+        return None
+    said = {f"{plugin}: {reason.text}" for plugin, reasons in verdict.reasons for reason in reasons}
+    return Disagreement(decision.outcome, frozenset(said or verdict.status.reasons))
+
+
+def without_preemption(message: str) -> str:
+    """A message without what PostFilter added."""
+    found = _PREEMPTION.search(message)
+    return message[: found.start()].rstrip() if found else message
+
+
+def _reasons(message: str) -> tuple[Counter[str], Counter[str]]:
+    """How many nodes each reason is said of: in the filters' part, and in what is said of preemption."""
+    first = without_preemption(message)
+    return _counted(first), _counted(message[len(first) :])
+
+
+def _counted(part: str) -> Counter[str]:
+    part = part.strip()
+    if (nodes := _NODES.search(part)) is not None:
+        part = part[nodes.end() :]
+    texts = _BETWEEN.split(part.removesuffix(CUT).rstrip("."))
+    if part.endswith(CUT):
+        # What was cut off in its middle is no reason.
+        texts = texts[:-1]
+    counts: Counter[str] = Counter()
+    for text in texts:
+        counted = _COUNTED.fullmatch(text)
+        if counted is not None:
+            counts[counted[2]] += int(counted[1])
+        elif text:
+            counts[text] += 1
+    return counts
