@@ -32,6 +32,7 @@ from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.difference import Difference
 from kschedctl.scheduler.missing import Missing, find_missing, require_listed
 from kschedctl.scheduler.pending import Exposure, pending_pods, threat
+from kschedctl.scheduler.recording import recorded_case
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.scheduler.tracking import Track, untracked
 from kschedctl.scheduler.verify import Verification, verify
@@ -402,6 +403,23 @@ class SchedulingCluster:
             raise InputError(problem, hint="leave it out; changes to the cluster can be tried")
         require_listed(self.cluster, "Pod")
         return verify(self._scheduler, before._scheduler if before is not None else None, track)
+
+    def recorded_case(self, index: int, feature_gates: Mapping[str, bool] | None = None) -> dict[str, Any]:
+        """A case to hand in of a pod for which our answer differs from kube-scheduler's: cut down, under pseudonyms.
+
+        Parameters
+        ----------
+        index : int
+            One of ``Verification.differing``.
+        feature_gates : mapping of str to bool, optional
+            The gates of the release that are not at their default, to be told with it.
+
+        Raises
+        ------
+        InputError
+            Where the answers do not differ, or the difference does not show without names.
+        """
+        return recorded_case(self._scheduler, index, feature_gates or {})
 
     def missing(
         self, pod: Pod | Mapping[str, Any] | str | Path, decision: Decision | None = None

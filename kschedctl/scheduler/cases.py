@@ -1,6 +1,8 @@
 """Cases: a cluster, a pod and a configuration in one JSON object, decided one by one.
 
 {"id": "...", "objects": [<objects>], "pod": <the pod to place>, "config": <KubeSchedulerConfiguration, optional>}
+
+``theirs`` may stand beside: what kube-scheduler said (``disagreement.Theirs``). No answer goes by it.
 """
 
 from __future__ import annotations
@@ -36,12 +38,15 @@ class Case(msgspec.Struct, frozen=True):
         The pod to place.
     config : object, optional
         A KubeSchedulerConfiguration.
+    theirs : object, optional
+        What kube-scheduler said, in a case that a user recorded.
     """
 
     id: str
     pod: Any
     objects: tuple[dict[str, Any], ...] = ()
     config: dict[str, Any] | None = None
+    theirs: dict[str, Any] | None = None
 
 
 def decide(case: Case, release: Release, registry: Registry) -> Decision:

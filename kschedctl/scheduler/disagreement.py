@@ -27,13 +27,15 @@ _BETWEEN: Final = re.compile(r", (?=\d+ )")
 _COUNTED: Final = re.compile(r"(\d+) (.*)", re.DOTALL)
 
 
-class Theirs(msgspec.Struct, frozen=True, omit_defaults=True):
+class Theirs(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     """What kube-scheduler said of a pod.
 
     Attributes
     ----------
     release : str
         The Kubernetes release whose rules our answer goes by.
+    feature_gates : dict of str to bool
+        Gates that are not at their default.
     reason, message : str
         Of the condition PodScheduled of a pending pod.
     node : str
@@ -41,6 +43,7 @@ class Theirs(msgspec.Struct, frozen=True, omit_defaults=True):
     """
 
     release: str = ""
+    feature_gates: dict[str, bool] = {}
     reason: str = ""
     message: str = ""
     node: str = ""
@@ -106,6 +109,11 @@ def disagreement(theirs: Theirs, decision: Decision) -> Disagreement | None:
     return None
 
 
+def overcounted(theirs: Theirs, decision: Decision) -> frozenset[str]:
+    """The reasons of the filters that we say of more nodes than kube-scheduler did."""
+    return frozenset(_reasons(decision.message)[0] - _reasons(theirs.message)[0])
+
+
 def _about_node(node: str, decision: Decision) -> Disagreement | None:
     """That we turn the node away on which the pod runs."""
     if decision.pre_enqueue.code is not Code.SUCCESS or node not in decision.cluster.nodes.row:
@@ -114,7 +122,8 @@ def _about_node(node: str, decision: Decision) -> Disagreement | None:
     if verdict.feasible:
         return None
     said = {f"{plugin}: {reason.text}" for plugin, reasons in verdict.reasons for reason in reasons}
-    return Disagreement(decision.outcome, frozenset(said or verdict.status.reasons))
+    # Whether the pod would go elsewhere is not what the difference is about.
+    return Disagreement(Outcome.UNSCHEDULABLE, frozenset(said or verdict.status.reasons))
 
 
 def without_preemption(message: str) -> str:

@@ -111,9 +111,14 @@ class Verification:
     @property
     def equal(self) -> bool:
         """Whether there is no difference; what a later change may explain is none."""
-        return all(found.standing is not Standing.DIFFERENT for found in self.misplaced) and all(
-            found.outcome is not Match.DIFFERENT for found in self.pending
-        )
+        return not self.differing
+
+    @property
+    def differing(self) -> tuple[int, ...]:
+        """The pods that differ, the pending ones first: indices into ``Cluster.pods``."""
+        pending = (found.pod for found in self.pending if found.outcome is Match.DIFFERENT)
+        bound = (found.found.pod for found in self.misplaced if found.standing is Standing.DIFFERENT)
+        return (*pending, *bound)
 
 
 def verify(scheduler: Scheduler, before: Scheduler | None = None, track: Track = untracked) -> Verification:

@@ -77,13 +77,15 @@ def anonymized(captured: Capture) -> Capture:
     return with_pseudonyms(captured)[0]
 
 
-def with_pseudonyms(captured: Capture) -> tuple[Capture, dict[str, str]]:
+def with_pseudonyms(captured: Capture, names: Pseudonyms | None = None) -> tuple[Capture, dict[str, str]]:
     """The same cluster with other names; every decision is the same up to the renaming.
 
     Parameters
     ----------
     captured : Capture
         The snapshot. It is not changed.
+    names : Pseudonyms, optional
+        Takes the pseudonyms in: whoever hands it in can have more text met before, and replaced afterwards.
 
     Returns
     -------
@@ -97,11 +99,11 @@ def with_pseudonyms(captured: Capture) -> tuple[Capture, dict[str, str]]:
     Kept are numbers, times, the names that every cluster has, and label values that are compared as numbers. The
     pseudonyms depend on nothing but the names of the snapshot.
     """
-    names = Pseudonyms()
+    names = names if names is not None else Pseudonyms()
     everything = [obj for objects in captured.objects.values() for obj in objects]
     for obj in everything:
         names.word(obj.name, _KIND_NAMES[type(obj)].lower())
-    rewriter = _Renaming(names).rewriter()
+    rewriter = renaming(names)
     for obj in everything:
         rewriter.rewrite(obj)
     names.settle(_stateful_names(everything), _claims_by_pod(everything))
@@ -115,6 +117,11 @@ def with_pseudonyms(captured: Capture) -> tuple[Capture, dict[str, str]]:
         not_listed={kind: f"{kind} was not listed when the snapshot was taken" for kind in captured.header.not_listed},
     )
     return dataclasses.replace(captured, header=header, objects=objects), names.originals()
+
+
+def renaming(names: Pseudonyms) -> Rewriter:
+    """Rewrites API objects and parts of them by pseudonyms."""
+    return _Renaming(names).rewriter()
 
 
 def plain_version(text: str) -> str:

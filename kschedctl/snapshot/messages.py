@@ -68,6 +68,7 @@ _WORDS: Final = frozenset(
         "claims",
         "conflict",
         "constraints",
+        "controller",
         "count",
         "create",
         "created",

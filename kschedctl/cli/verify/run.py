@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -10,6 +11,8 @@ from kschedctl.cli.options.cluster import ChosenCluster
 from kschedctl.cli.options.whatif import NO_WHAT_IFS
 from kschedctl.cli.progress import tracked
 from kschedctl.cli.provenance import provenance
+from kschedctl.cli.shell import command_line
+from kschedctl.cli.verify.record import Wanted
 from kschedctl.face import SchedulingCluster
 from kschedctl.report.document import Document
 from kschedctl.report.envelope import Answer
@@ -27,10 +30,13 @@ class VerifyReply(Reply):
     ----------
     chosen : ChosenCluster
         The cluster.
+    wanted : Wanted, optional
+        The case that is to be written.
     """
 
-    def __init__(self, chosen: ChosenCluster) -> None:
+    def __init__(self, chosen: ChosenCluster, wanted: Wanted | None = None) -> None:
         self._chosen = chosen
+        self._wanted = wanted
 
     def value(self) -> Answer:
         """The comparison."""
@@ -38,7 +44,7 @@ class VerifyReply(Reply):
 
     def document(self, *, wide: bool) -> Document:
         """The same for people."""
-        return document(self._found, datetime.now(UTC), wide=wide)
+        return document(self._found, datetime.now(UTC), wide=wide, questions=tuple(self._questions()))
 
     def outcome(self) -> Outcome:
         """Whether nothing differs."""
@@ -46,9 +52,19 @@ class VerifyReply(Reply):
 
     @cached_property
     def _found(self) -> VerificationData:
+        wanted = self._wanted
+        if wanted is not None:
+            wanted.check((*self._chosen.inputs, *((self._chosen.config,) if self._chosen.config else ())))
         cluster, before = self._clusters
+        found = self._chosen.needing_nodes(cluster).verify(before, tracked)
+        recorded = wanted.write(cluster, found, self._chosen.feature_gates) if wanted is not None else None
         rests_on = provenance(cluster, missing_for_any(cluster.cluster))
-        return verification_data(self._chosen.needing_nodes(cluster).verify(before, tracked), cluster.cluster, rests_on)
+        return verification_data(found, cluster.cluster, rests_on, recorded)
+
+    def _questions(self) -> Iterator[tuple[str, str]]:
+        if not self._found.equal and self._wanted is None:
+            words = "verify", *self._chosen.arguments(), "--record", "case.json"
+            yield "A case to hand in", command_line(*words)
 
     @cached_property
     def _clusters(self) -> tuple[SchedulingCluster, SchedulingCluster | None]:

@@ -1,0 +1,56 @@
+"""``python -m tests.conformance --case FILE``: a case that a user recorded, with both answers."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+NODE = {
+    "apiVersion": "v1",
+    "kind": "Node",
+    "metadata": {"name": "node-1"},
+    "status": {"allocatable": {"cpu": "1", "pods": "110"}},
+}
+POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "pod-1", "namespace": "default"},
+    "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "2"}}}]},
+}
+HELPLESS = "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
+SAME = f"0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, {HELPLESS}"
+
+
+@pytest.mark.parametrize(
+    ("theirs", "status", "told"),
+    [
+        pytest.param({"reason": "Unschedulable", "message": SAME}, 0, "1.36 recorded: equal\n", id="equal"),
+        pytest.param(
+            {"reason": "Unschedulable", "message": SAME.replace("Insufficient cpu", "Too many pods")},
+            1,
+            "1.36 recorded: differs\n kube-scheduler: 0/1 nodes are available: 1 Too many pods.",
+            id="another message",
+        ),
+        pytest.param(
+            {"node": "node-1"},
+            1,
+            "put it on node-1\n ours:           NodeResourcesFit: Insufficient cpu\n",
+            id="a pod that runs",
+        ),
+    ],
+)
+def test_a_file_is_shown_with_both_answers(theirs: dict[str, Any], status: int, told: str, tmp_path: Path) -> None:
+    path = tmp_path / "case.json"
+    path.write_text(
+        json.dumps({"id": "recorded", "objects": [NODE], "pod": POD, "theirs": {"release": "1.36", **theirs}})
+    )
+    command = [sys.executable, "-m", "tests.conformance", "--case", str(path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (status, "")
+    assert told in done.stdout
