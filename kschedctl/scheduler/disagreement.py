@@ -100,12 +100,13 @@ def disagreement(theirs: Theirs, decision: Decision) -> Disagreement | None:
         # What is feasible, gated or given up has no reasons of its own to compare.
         given = frozenset(_reasons(theirs.message)[0]) if said_outcome is Outcome.UNSCHEDULABLE else frozenset()
         return None if said_outcome is outcome else Disagreement(outcome, frozenset(), given)
-    for ours_part, theirs_part in zip(_reasons(decision.message), _reasons(theirs.message), strict=True):
-        if ours_part.keys() != theirs_part.keys():
-            own, other = frozenset(ours_part), frozenset(theirs_part)
-            return Disagreement(outcome, own - other, other - own)
-        if ours_part != theirs_part:
-            return Disagreement(outcome, ours=frozenset(ours_part.items()), theirs=frozenset(theirs_part.items()))
+    ours, others = _reasons(decision.message), _reasons(theirs.message)
+    for a, b in zip(ours, others, strict=True):
+        if a.keys() != b.keys():
+            return Disagreement(outcome, frozenset(a.keys() - b.keys()), frozenset(b.keys() - a.keys()))
+    for a, b in zip(ours, others, strict=True):
+        if a != b:
+            return Disagreement(outcome, ours=frozenset(a.items()), theirs=frozenset(b.items()))
     return None
 
 

@@ -5,6 +5,8 @@ what is left out. Where kube-scheduler gave a reason that we do not, the cause m
 pass over; leaving it out would change nothing for us. Then whole objects are left out that lie out of the reason's
 reach, and no fields. Where only we give a reason, we look at everything that leads to it, and fields go as well.
 
+Cutting down ends after a fixed amount of work: what was not tried by then stays.
+
 In both ways every node that stays is said exactly the same of as before, with the same numbers and names.
 """
 
@@ -25,6 +27,9 @@ from kschedctl.scheduler.decision import Decision, Outcome
 from kschedctl.scheduler.disagreement import Disagreement, Theirs, disagreement, overcounted
 from kschedctl.scheduler.shrinking import Object, fewest, smallest_case
 
+#: After how many objects read again no more is left out (a minute or so), and how many a case counts for at least.
+_MOST_WORK: Final = 1_500_000
+_PER_CASE: Final = 50
 #: Reasons for which pods anywhere count, and those for which claims and volumes do.
 _ANYWHERE: Final = ("affinity rules", "topology spread", "ReadWriteOncePod")
 _STORAGE: Final = ("volume", "disk", "claim", "storage", "PVC", "pvc")
@@ -62,6 +67,7 @@ class Narrowing:
         self._not_modelled = {str(notice) for notice in decision.not_modelled}
         self._overcounted = overcounted(self._theirs, decision)
         self._tried: dict[bytes, bool] = {}
+        self._work = 0
 
     def smallest(self) -> Object:
         """The case without what does not bear on the answer."""
@@ -85,7 +91,8 @@ class Narrowing:
         """Whether a smaller case still shows the difference."""
         key = sha256(json.dumps(case).encode()).digest()
         if key not in self._tried:
-            self._tried[key] = self._shows(case)
+            self._work += len(case["objects"]) + _PER_CASE
+            self._tried[key] = self._work <= _MOST_WORK and self._shows(case)
         return self._tried[key]
 
     def _shows(self, case: Object) -> bool:
@@ -104,7 +111,8 @@ class Narrowing:
 
     def _with_fewest_nodes(self, case: Object, found: Disagreement) -> Object:
         """The case with the fewest nodes, each with all that is on it."""
-        if _mentions(found.only_theirs, _ANYWHERE):
+        # Where the numbers of nodes differ, each of them counts.
+        if found.ours or _mentions(found.only_theirs, _ANYWHERE):
             return case
         nodes = [obj["metadata"]["name"] for obj in case["objects"] if obj["kind"] == "Node"]
         suspects = self._suspects(found)
