@@ -118,7 +118,10 @@ class ExplainReply(Reply):
     def _daemon_set(self) -> Document:
         found = list(self._answers())
         nodes = [node for one, _ in found for node in one.own_nodes]
-        questions = [("Pod by pod", self._which.command("explain", found[0][0].asked, "-o", "wide"))]
+        asked = found[0][0].asked
+        questions = [("Pod by pod", self._which.command("explain", asked, "-o", "wide"))]
+        if any(answer.preemption is not None and answer.preemption.nominated for _, answer in found):
+            questions.insert(0, ("Who would be evicted", self._which.command("preempt", asked)))
         yield from daemon_set([answer for _, answer in found], nodes, datetime.now(UTC), questions)
 
     def outcome(self) -> Outcome:
