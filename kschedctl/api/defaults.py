@@ -10,7 +10,12 @@ from msgspec.structs import replace
 from kschedctl.api.canonical import Amount, Form, forms
 from kschedctl.api.container_limits import container_limits
 from kschedctl.api.core import Namespace, Service
-from kschedctl.api.device import ResourceClaim
+from kschedctl.api.device import ResourceClaim, ResourceClaimTemplate, ResourceSlice
+from kschedctl.api.device_defaults import (
+    default_resource_claim,
+    default_resource_claim_template,
+    default_resource_slice,
+)
 from kschedctl.api.limits import LimitRange, LimitRangeItem, LimitRangeSpec, ResourceQuota
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Container, Pod, PodSpec, ResourceRequirements
@@ -188,6 +193,7 @@ NAMESPACED: Final = frozenset(
         PersistentVolumeClaim,
         CSIStorageCapacity,
         ResourceClaim,
+        ResourceClaimTemplate,
     }
 )
 _DEFAULTS: Final[Mapping[type, Callable[..., ApiObject]]] = {
@@ -196,4 +202,7 @@ _DEFAULTS: Final[Mapping[type, Callable[..., ApiObject]]] = {
     PersistentVolumeClaim: _default_claim,
     PersistentVolume: _default_volume,
     StorageClass: _default_storage_class,
+    ResourceClaim: default_resource_claim,
+    ResourceClaimTemplate: default_resource_claim_template,
+    ResourceSlice: default_resource_slice,
 }

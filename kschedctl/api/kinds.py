@@ -6,7 +6,7 @@ from typing import Final
 
 from kschedctl.api.classes import PriorityClass, RuntimeClass
 from kschedctl.api.core import Namespace, Node, Service
-from kschedctl.api.device import DeviceClass, ResourceClaim, ResourceSlice
+from kschedctl.api.device import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceClaimTemplate, ResourceSlice
 from kschedctl.api.limits import LimitRange, ResourceQuota
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
@@ -59,8 +59,10 @@ KINDS: Final[dict[tuple[str, str], type[ApiObject]]] = {
     ("storage.k8s.io", "VolumeAttachment"): VolumeAttachment,
     ("storage.k8s.io", "VolumeAttributesClass"): VolumeAttributesClass,
     ("resource.k8s.io", "ResourceClaim"): ResourceClaim,
+    ("resource.k8s.io", "ResourceClaimTemplate"): ResourceClaimTemplate,
     ("resource.k8s.io", "ResourceSlice"): ResourceSlice,
     ("resource.k8s.io", "DeviceClass"): DeviceClass,
+    ("resource.k8s.io", "DeviceTaintRule"): DeviceTaintRule,
 }
 
 
