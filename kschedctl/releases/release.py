@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
+from kschedctl.releases.device_rules import DEVICES_1_34, DEVICES_1_35, DEVICES_1_36, DeviceRules
 from kschedctl.releases.feature_gates import idle_gates, known_gates
 
 #: The default profile: multiPoint plugins in order, with their weights (0: none given).
@@ -108,6 +109,8 @@ class Release:
         The modelled feature gates.
     idle_gates : tuple of str
         Gates that are set and change no decision.
+    devices : DeviceRules
+        How devices are allocated.
     """
 
     version: str
@@ -129,6 +132,7 @@ class Release:
     preemption_names_node: bool
     devices_give_no_reason: bool
     absent_config_fields: frozenset[str]
+    devices: DeviceRules
     idle_gates: tuple[str, ...] = ()
 
     @property
@@ -192,6 +196,7 @@ _V1_34: Final = Release(
     preemption_names_node=False,
     devices_give_no_reason=False,
     absent_config_fields=frozenset({"bindingTimeout", "placementGenerate", "placementScore", "podGroupPostFilter"}),
+    devices=DEVICES_1_34,
 )
 _V1_35: Final = replace(
     _V1_34,
@@ -201,6 +206,7 @@ _V1_35: Final = replace(
     dynamic_resources_scores=True,
     inert_plugins=MappingProxyType({"GangScheduling": frozenset({"preEnqueue", "reserve", "permit"})}),
     absent_config_fields=frozenset({"placementGenerate", "placementScore", "podGroupPostFilter"}),
+    devices=DEVICES_1_35,
 )
 _V1_36: Final = replace(
     _V1_35,
@@ -214,6 +220,7 @@ _V1_36: Final = replace(
     dynamic_resources_binding_timeout=True,
     capacity_ratio_follows_type=True,
     absent_config_fields=frozenset({"podGroupPostFilter"}),
+    devices=DEVICES_1_36,
 )
 _V1_37: Final = replace(
     _V1_36,
@@ -231,6 +238,7 @@ _V1_37: Final = replace(
     preemption_names_node=True,
     devices_give_no_reason=True,
     absent_config_fields=frozenset(),
+    devices=DEVICES_1_37,
 )
 
 #: The releases that are modelled, oldest first.
