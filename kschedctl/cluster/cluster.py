@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from datetime import datetime
 from functools import cached_property
 from typing import NamedTuple, TypeVar, cast
@@ -23,6 +23,7 @@ from kschedctl.cluster.requests import ResourceColumns
 from kschedctl.cluster.worlds import Numbering, PodsInWorlds
 
 T = TypeVar("T", bound=ApiObject)
+V = TypeVar("V")
 ObjectMap = Mapping[type[ApiObject], Mapping[tuple[str, str], ApiObject]]
 
 
@@ -87,6 +88,8 @@ class Cluster:
         self._resources: dict[RequestRules, ResourceColumns] = {}
         #: The cluster that this one was derived from, the pods of it that are gone, and how many are new.
         self._before: tuple[Cluster, PodIndices, int] | None = None
+        #: What rooms above work out of nodes and objects.
+        self._derived: dict[tuple[type, Hashable], object] = {}
 
     def __repr__(self) -> str:
         parts = (counted(len(self.nodes), "node"), counted(len(self.pods), "pod"), self.server_version)
@@ -129,6 +132,23 @@ class Cluster:
         self._resources[rules] = columns
         return columns
 
+    def derived(self, kind: type[V], rules: Hashable, make: Callable[[], V]) -> V:
+        """What a room above works out of nodes and objects, made once per kind and rules; pods play no part in it.
+
+        Parameters
+        ----------
+        kind : type
+            What is made.
+        rules : hashable
+            What it depends on besides these.
+        make : callable
+            Makes it.
+        """
+        found = self._derived.get((kind, rules))
+        if not isinstance(found, kind):
+            found = self._derived[kind, rules] = make()
+        return found
+
     def with_pods(self, *, removed: Iterable[int] = (), added: Iterable[Pod] = ()) -> Cluster:
         """The cluster with some pods gone and others there.
 
@@ -148,6 +168,7 @@ class Cluster:
         classes = self._interner.classes if new else before.classes
         pods = before.moved(indices, new, classes)
         cluster = self._with(pods=pods)
+        cluster._derived = self._derived
         # Classes are only ever added, so that clusters that are derived from one another can share them.
         cluster.__dict__["_interner"] = self._interner
         cluster._before = (self, indices, len(new))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
-from kschedctl.releases.device_rules import DEVICES_1_34, DEVICES_1_35, DEVICES_1_36, DeviceRules
+from kschedctl.releases.device_rules import DEVICES_1_34, DEVICES_1_35, DEVICES_1_36, DEVICES_1_37, DeviceRules
 from kschedctl.releases.feature_gates import idle_gates, known_gates
 
 #: The default profile: multiPoint plugins in order, with their weights (0: none given).

@@ -1,0 +1,113 @@
+"""How much CPU time one explain of a pod with a claim takes, all nodes searched: python -m benchmarks.devices"""
+
+from __future__ import annotations
+
+import argparse
+import cProfile
+import pstats
+import random
+import statistics
+import time
+from collections.abc import Iterator
+
+import msgspec
+from msgspec.structs import replace
+
+from benchmarks import synthetic
+from benchmarks.synthetic import Object
+from kschedctl.api.device import DeviceClass, ResourceClaim, ResourceSlice
+from kschedctl.api.pod import PodResourceClaim
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.scheduler.scheduler import Scheduler
+
+DRIVER = "gpu.example.com"
+NAMESPACE = synthetic.pod_to_place("plain").namespace
+MODELS = ("a100", "h100", "h200", "b200")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.devices", description=__doc__)
+    parser.add_argument("--nodes", type=int, default=1_000)
+    parser.add_argument("--devices", type=int, default=8, help="per node")
+    parser.add_argument("--repeat", type=int, default=10, help="the median of so many is shown")
+    parser.add_argument("--profile", type=int, default=0, metavar="N", help="show the N most expensive functions")
+    args = parser.parse_args()
+    for alike in (True, False):
+        base = synthetic.cluster(args.nodes, 0)
+        objects = list(device_objects(args.nodes, args.devices, alike=alike))
+        plain = synthetic.pod_to_place("plain")
+        claims = (PodResourceClaim(name="gpus", resource_claim_name="gpus"),)
+        pod = replace(plain, spec=replace(plain.spec, resource_claims=claims))
+        times = []
+        for _ in range(args.repeat):
+            # A fresh cluster each time: nothing is known of its devices.
+            scheduler = Scheduler(with_objects(base, objects))
+            start = time.process_time()
+            decision = scheduler.explain(pod)
+            times.append(time.process_time() - start)
+        warm = []
+        for _ in range(args.repeat):
+            start = time.process_time()
+            scheduler.explain(pod)
+            warm.append(time.process_time() - start)
+        feasible = len(decision.scores.rows) if decision.scores is not None else 0
+        print(
+            f"nodes {'alike' if alike else 'all different'}: first {statistics.median(times) * 1e3:6.1f} ms median, "
+            f"then {statistics.median(warm) * 1e3:6.1f} ms; fits on {feasible} of {args.nodes} nodes"
+        )
+        if args.profile:
+            profile = cProfile.Profile()
+            profile.enable()
+            Scheduler(with_objects(base, objects)).explain(pod)
+            profile.disable()
+            pstats.Stats(profile).sort_stats("tottime").print_stats(args.profile)
+
+
+def with_objects(cluster: Cluster, objects: list[ResourceSlice | ResourceClaim | DeviceClass]) -> Cluster:
+    """The cluster with devices; nothing is kept from earlier questions."""
+    return cluster.with_added(objects)
+
+
+def device_objects(
+    n_nodes: int, n_devices: int, *, alike: bool
+) -> Iterator[ResourceSlice | ResourceClaim | DeviceClass]:
+    """A slice per node, a class, and a claim for four devices of one NUMA node with enough memory."""
+    rng = random.Random(7)
+    for i in range(n_nodes):
+        yield msgspec.convert(_slice(i, n_devices, rng, alike=alike), ResourceSlice)
+    selector = {"cel": {"expression": f'device.driver == "{DRIVER}"'}}
+    yield msgspec.convert({"metadata": {"name": "gpu"}, "spec": {"selectors": [selector]}}, DeviceClass)
+    memory = f'device.capacity["{DRIVER}"].memory.compareTo(quantity("40Gi")) >= 0'
+    exactly = {
+        "deviceClassName": "gpu",
+        "allocationMode": "ExactCount",
+        "count": 4,
+        "selectors": [{"cel": {"expression": memory}}],
+    }
+    devices = {
+        "requests": [{"name": "gpus", "exactly": exactly}],
+        "constraints": [{"matchAttribute": f"{DRIVER}/numa"}],
+    }
+    yield msgspec.convert(
+        {"metadata": {"name": "gpus", "namespace": NAMESPACE}, "spec": {"devices": devices}}, ResourceClaim
+    )
+
+
+def _slice(node: int, n_devices: int, rng: random.Random, *, alike: bool) -> Object:
+    devices = []
+    for k in range(n_devices):
+        numa = k % 2 if alike else rng.randrange(3)
+        memory = "80Gi" if alike else rng.choice(("16Gi", "40Gi", "80Gi"))
+        attributes = {
+            "uuid": {"string": f"GPU-{node}-{k}"},
+            "model": {"string": MODELS[0] if alike else rng.choice(MODELS)},
+            "numa": {"int": numa},
+        }
+        devices.append({"name": f"gpu-{k}", "attributes": attributes, "capacity": {"memory": {"value": memory}}})
+    pool = {"name": f"node-{node}", "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": DRIVER, "nodeName": f"node-{node}", "pool": pool, "devices": devices}
+    return {"metadata": {"name": f"node-{node}-gpus"}, "spec": spec}
+
+
+if __name__ == "__main__":
+    main()

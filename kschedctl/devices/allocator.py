@@ -1,0 +1,122 @@
+"""Allocation on all nodes at once: a search for each group of nodes whose devices look alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kschedctl.api.device import ResourceClaim
+from kschedctl.arrays import Int64Array
+from kschedctl.devices.alike import device_kinds, node_kinds
+from kschedctl.devices.errors import AllocationError
+from kschedctl.devices.inventory import Inventory
+from kschedctl.devices.requests import ClaimPlan, bearing_columns, plan_claims
+from kschedctl.devices.search import Allocated, Search, TooManyStepsError
+from kschedctl.devices.site import Site
+
+CANNOT_ALLOCATE = "cannot allocate all claims"
+INVALID_POOLS = "invalid resource pools were encountered"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a search came to, for nodes that look alike.
+
+    Attributes
+    ----------
+    solution : list of list of Allocated, optional
+        The devices of every claim.
+    refusal : str
+        Why there is none, where the node is turned away.
+    failed : bool
+        Whether the scheduler ends its cycle with an error.
+    gave_up : bool
+        Whether the search took longer than it may.
+    """
+
+    solution: list[list[Allocated]] | None = None
+    refusal: str = ""
+    failed: bool = False
+    gave_up: bool = False
+
+
+@dataclass(slots=True)
+class Allocations:
+    """What claims get on some nodes.
+
+    Attributes
+    ----------
+    rows : ndarray of int64, shape (n_rows,)
+        The nodes.
+    outcome_of : ndarray of int64, shape (n_rows,)
+        Index into ``outcomes``.
+    outcomes : list of Outcome
+        The distinct outcomes.
+    plans : tuple of ClaimPlan
+        The claims.
+    """
+
+    rows: Int64Array
+    outcome_of: Int64Array
+    outcomes: list[Outcome]
+    plans: tuple[ClaimPlan, ...]
+    _inventory: Inventory
+    _kinds: Int64Array
+    _errors: dict[int, str] = field(default_factory=dict)
+
+    def site(self, row: int) -> Site:
+        """The devices of a node."""
+        return Site(self._inventory, row, self._kinds)
+
+    def error(self, row: int) -> str:
+        """The error that the search ends in on a node; it names the node's own devices."""
+        found = self._errors.get(row)
+        if found is None:
+            found = self._errors[row] = self._error(row)
+        return found
+
+    def _error(self, row: int) -> str:
+        try:
+            Search(self.plans, self.site(row)).run()
+        except AllocationError as error:
+            return str(error)
+        except TooManyStepsError:
+            name = self._inventory.cluster.nodes.names[row]
+            return f"node {name}: timed out trying to allocate devices"
+        raise AssertionError("nodes that look alike differ in the outcome of the search")
+
+
+def allocate(claims: Sequence[ResourceClaim], inventory: Inventory, rows: Int64Array) -> Allocations:
+    """Allocate claims on each of some nodes, as if it were the one that is chosen.
+
+    Parameters
+    ----------
+    claims : sequence of ResourceClaim
+        The claims that have no allocation yet, in the pod's order.
+    inventory : Inventory
+        The devices.
+    rows : ndarray of int64, shape (n_rows,)
+        The nodes.
+    """
+    plans = plan_claims(claims, inventory)
+    kinds = device_kinds(bearing_columns(plans, inventory).values(), len(inventory.devices))
+    numbers = node_kinds(inventory, kinds, rows)
+    _, first, outcome_of = np.unique(numbers, return_index=True, return_inverse=True)
+    outcomes = [_outcome(plans, Site(inventory, int(rows[position]), kinds)) for position in first.tolist()]
+    return Allocations(rows, outcome_of.astype(np.int64), outcomes, plans, inventory, kinds)
+
+
+def _outcome(plans: Sequence[ClaimPlan], site: Site) -> Outcome:
+    try:
+        solution = Search(plans, site).run()
+    except AllocationError:
+        return Outcome(failed=True)
+    except TooManyStepsError:
+        return Outcome(failed=True, gave_up=True)
+    if solution is not None:
+        return Outcome(solution)
+    rules = site.inventory.rules
+    invalid = not rules.invalid_pool_fails and any(pool.invalid and not pool.incomplete for pool in site.pools)
+    return Outcome(refusal=INVALID_POOLS if invalid else CANNOT_ALLOCATE)

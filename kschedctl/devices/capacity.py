@@ -1,0 +1,147 @@
+"""Consumable capacity: what a request takes of a device, and whether that is left (``consumable_capacity.go``).
+
+Amounts are in nano-units. Ranges with steps are reckoned in whole units, each rounded up first, as Quantity.Value does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from kschedctl.api.device import CapacityRequestPolicyRange, CapacityRequirements, DeviceCapacity
+from kschedctl.api.quantity import NANO, parse_quantity, value
+
+_MAX: Final = 2**63 - 1
+_UNREPRESENTABLE: Final = "capacity request cannot be represented in the device's range arithmetic"
+
+
+class CapacityError(Exception):
+    """Capacity that cannot be reckoned, in the scheduler's words."""
+
+
+def consumption(
+    request: CapacityRequirements | None, capacities: Mapping[str, DeviceCapacity], *, exact: bool
+) -> dict[str, int] | None:
+    """What a request takes of each capacity of a device.
+
+    Parameters
+    ----------
+    request : CapacityRequirements, optional
+        The capacities that are asked for.
+    capacities : mapping of str to DeviceCapacity
+        Those that the device has.
+    exact : bool
+        Whether amounts beyond int64 are errors; else they wrap around.
+
+    Returns
+    -------
+    dict of str to int or None
+        Nano-units by capacity; ``None`` where something is asked for that the device does not have.
+
+    Raises
+    ------
+    CapacityError
+        Where ``exact`` and an amount cannot be reckoned.
+    """
+    asked = {} if request is None else request.requests
+    if any(name not in capacities for name in asked):
+        return None
+    out = {}
+    for name, capacity in capacities.items():
+        try:
+            out[name] = _consumed(asked.get(name), capacity, exact=exact)
+        except CapacityError as error:
+            raise CapacityError(f'capacity "{name}": {error}') from None
+    return out
+
+
+def fits(
+    consumed: Mapping[str, int],
+    capacities: Mapping[str, DeviceCapacity],
+    used: Mapping[str, int],
+    own: Mapping[str, int],
+) -> bool:
+    """Whether a consumption keeps the policies of a device, and to what is left of it.
+
+    Parameters
+    ----------
+    consumed : mapping of str to int
+        From ``consumption``.
+    capacities : mapping of str to DeviceCapacity
+        The device's.
+    used : mapping of str to int
+        What others use of it, in nano-units.
+    own : mapping of str to int
+        What this search uses of it already.
+    """
+    return all(
+        not _violates(consumed[name], capacity)
+        and used.get(name, 0) + own.get(name, 0) + consumed[name] <= parse_quantity(capacity.value)
+        for name, capacity in capacities.items()
+    )
+
+
+def _consumed(asked: str | int | float | None, capacity: DeviceCapacity, *, exact: bool) -> int:
+    policy = capacity.request_policy
+    if asked is None:
+        amount = parse_quantity(policy.default if policy is not None and policy.default is not None else capacity.value)
+    else:
+        amount = parse_quantity(asked)
+        if policy is not None and policy.valid_range is not None and policy.valid_range.min is not None:
+            amount = _round_up(asked, policy.valid_range, exact=exact)
+        elif policy is not None and policy.valid_values:
+            larger = [known for known in map(parse_quantity, policy.valid_values) if amount <= known]
+            amount = larger[0] if larger else amount
+    if exact and amount < 0:
+        raise CapacityError("capacity value is negative")
+    return amount
+
+
+def _round_up(asked: str | int | float, valid: CapacityRequestPolicyRange, *, exact: bool) -> int:
+    """At least the minimum, and from there in whole steps."""
+    amount, least = parse_quantity(asked), parse_quantity(valid.min or 0)
+    if amount < least:
+        return least
+    if valid.step is None:
+        return amount
+    step, start = value(parse_quantity(valid.step)), value(least)
+    if exact:
+        if amount > _MAX * NANO:
+            raise CapacityError(f"{_UNREPRESENTABLE}: request {asked} exceeds MaxInt64")
+        steps = -((value(amount) - start) // -step)
+        if start >= 0 and steps > (_MAX - start) // step:
+            raise CapacityError(f"{_UNREPRESENTABLE}: rounding request {asked} up to the next step passes MaxInt64")
+        return (start + step * steps) * NANO
+    steps = _quotient(_wrapped(_whole(amount) - start), step)
+    return _wrapped(start + step * steps) * NANO
+
+
+def _whole(nanos: int) -> int:
+    """Whole units, rounded up; beyond int64 they wrap around as Quantity.Value does."""
+    return _wrapped(-(-nanos // NANO))
+
+
+def _quotient(dividend: int, divisor: int) -> int:
+    """Go's division, and one more where something is left."""
+    quotient = abs(dividend) // divisor
+    quotient = quotient if dividend >= 0 else -quotient
+    return quotient + 1 if quotient * divisor != dividend else quotient
+
+
+def _wrapped(number: int) -> int:
+    return (number + 2**63) % 2**64 - 2**63
+
+
+def _violates(amount: int, capacity: DeviceCapacity) -> bool:
+    policy = capacity.request_policy
+    if policy is None or (policy.default is not None and amount == parse_quantity(policy.default)):
+        return False
+    if policy.valid_range is not None:
+        valid = policy.valid_range
+        if valid.max is not None and amount > parse_quantity(valid.max):
+            return True
+        if valid.step is None:
+            return False
+        step, start = value(parse_quantity(valid.step)), value(parse_quantity(valid.min or 0))
+        return _wrapped(_whole(amount) - start) % step != 0
+    return bool(policy.valid_values) and amount not in map(parse_quantity, policy.valid_values)

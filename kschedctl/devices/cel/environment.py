@@ -1,0 +1,220 @@
+"""What selectors of devices can use: ``device``, Kubernetes' functions, and compile errors in cel-go's words.
+
+The library (cel-expr-python, the C++ implementation) parses and checks types. ``device`` is declared field by field,
+so that no protobuf message is needed; attributes are of an unknown type, as upstream.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any, Final
+
+from kschedctl.devices.cel.extensions import NOT_MODELLED_FUNCTIONS
+from kschedctl.devices.cel.syntax import Node, UnknownSyntaxError, read_checked
+from kschedctl.errors import UnsupportedError
+
+DRIVER: Final = "device.driver"
+ATTRIBUTES: Final = "device.attributes"
+CAPACITY: Final = "device.capacity"
+MULTIPLE_ALLOCATIONS: Final = "device.allowMultipleAllocations"
+_DEVICE_TYPE: Final = "kubernetes.DRADevice"
+#: The type of an expression whose type is unknown, in the library's words.
+_UNKNOWN: Final = "ERROR"
+_ERROR: Final = re.compile(r"ERROR: <input>:(\d+):(\d+): (.*)")
+_PRESENCE: Final = re.compile(r"\bhas\(\s*device\.(?:driver|attributes|capacity|allowMultipleAllocations)\s*\)")
+_OPERAND: Final = re.compile(r"expression of type '(.*)' cannot be the operand of a select operation")
+_DOTTED: Final = re.compile(r"undeclared reference to '(\w+)\.[\w.]+' \(in container ''\)")
+_OVERLOAD: Final = re.compile(r"found no matching overload for '(.*)' applied to '(.*)'")
+_UNDECLARED: Final = re.compile(r"undeclared reference to '([\w.]+)'")
+_MISSING: Final = "selectors of devices need the library cel-expr-python\n  run: pip install 'kschedctl[devices]'"
+
+
+class CompileError(Exception):
+    """An expression that the scheduler cannot compile, in its words."""
+
+
+class NotModelledError(Exception):
+    """An expression that the scheduler can compile and kschedctl cannot."""
+
+
+def check(expression: str) -> Node:
+    """Parse an expression and check its types.
+
+    Parameters
+    ----------
+    expression : str
+        A selector's.
+
+    Returns
+    -------
+    Node
+        The syntax tree.
+
+    Raises
+    ------
+    CompileError
+        Where it is no selector.
+    NotModelledError
+        Where it uses a part of Kubernetes' CEL that is not modelled.
+    UnsupportedError
+        Where the library is not installed.
+    """
+    environment = _environment()
+    try:
+        checked = environment.compile(_without_presence_tests(expression))
+    except RuntimeError as error:
+        text = str(error).removeprefix("INVALID_ARGUMENT: ").removesuffix(" [INVALID_ARGUMENT]")
+        for name in _UNDECLARED.findall(text):
+            if name.rpartition(".")[2] in NOT_MODELLED_FUNCTIONS:
+                raise NotModelledError(f"{name}() in the selector {expression}") from None
+        raise CompileError(f"compilation failed: {_as_cel_go(text, expression)}") from None
+    kind = checked.return_type().name()
+    if kind not in ("BOOL", _UNKNOWN):
+        raise CompileError(f"must evaluate to bool or the unknown type, not {_type_text(kind)}")
+    try:
+        return read_checked(checked.serialize())
+    except UnknownSyntaxError as message:
+        raise NotModelledError(f"the message {message} in the selector {expression}") from None
+
+
+def _type_text(name: str) -> str:
+    """A type's name in cel-go's words."""
+    text = re.sub(r"\b[A-Z_]+\b", lambda found: found[0].lower(), name.replace(_UNKNOWN, "any"))
+    return text.replace("<", "(").replace(">", ")")
+
+
+def _without_presence_tests(expression: str) -> str:
+    """The expression with what is always there taken as such; every character keeps its place.
+
+    To the library a field of ``device`` is a variable, whose presence is not tested.
+    """
+    return _PRESENCE.sub(lambda found: "true".ljust(len(found[0])), expression)
+
+
+def _as_cel_go(text: str, expression: str) -> str:
+    """The library's errors in cel-go's words, each with the line that it is in."""
+    lines = expression.split("\n")
+    blocks = []
+    for found in _ERROR.finditer(text):
+        line, column, problem = int(found[1]), int(found[2]), found[3]
+        source = lines[line - 1] if line <= len(lines) else ""
+        column, problem = _reworded(source, column, problem)
+        blocks.append(f"ERROR: <input>:{line}:{column}: {problem}\n | {source}\n | {'.' * (column - 1)}^")
+    return "\n".join(blocks) or text
+
+
+def _reworded(source: str, column: int, problem: str) -> tuple[int, str]:
+    before, after = source[: column - 1], source[column - 1 :]
+    if problem == f"expression of type '{_DEVICE_TYPE}' cannot be the operand of a select operation":
+        field = re.match(r"\.?\s*\??\s*(\w+)", after)
+        return column, f"undefined field '{field[1] if field is not None else ''}'"
+    if (operand := _OPERAND.fullmatch(problem)) is not None:
+        return column, f"type '{operand[1]}' does not support field selection"
+    if (dotted := _DOTTED.fullmatch(problem)) is not None:
+        # cel-go names what the chain of fields begins with.
+        return before.rfind(dotted[1]) + 1, f"undeclared reference to '{dotted[1]}' (in container '')"
+    if (overload := _OVERLOAD.fullmatch(problem)) is not None:
+        function, signature = overload[1], overload[2].replace("null_type", "null")
+        if re.search(rf"\.\s*{re.escape(function)}\s*$", before):
+            signature = _as_method(signature)
+        return column, f"found no matching overload for '{function}' applied to '{signature}'"
+    return column, problem.replace("cannot be the range of a", "cannot be range of a")
+
+
+def _as_method(signature: str) -> str:
+    """``(string, int)`` as ``string.(int)``."""
+    depth = 0
+    for i, character in enumerate(signature):
+        depth += (character in "(<") - (character in ")>")
+        if depth == 1 and character == ",":
+            return f"{signature[1:i]}.({signature[i + 2 :]}"
+    return f"{signature[1:-1]}.()"
+
+
+@cache
+def _environment() -> Any:
+    """The library's environment."""
+    try:
+        from cel_expr_python import cel
+        from cel_expr_python.ext import ext_bindings, ext_optional
+    except ModuleNotFoundError:
+        raise UnsupportedError(_MISSING) from None
+    kinds = cel.Type
+    quantity = kinds.AbstractType("kubernetes.Quantity", [])
+    semver = kinds.AbstractType("kubernetes.Semver", [])
+    unknown = kinds("any")
+    variables = {
+        "device": kinds.AbstractType(_DEVICE_TYPE, []),
+        DRIVER: kinds.STRING,
+        ATTRIBUTES: kinds.Map(kinds.STRING, kinds.Map(kinds.STRING, unknown)),
+        CAPACITY: kinds.Map(kinds.STRING, kinds.Map(kinds.STRING, quantity)),
+        MULTIPLE_ALLOCATIONS: kinds.BOOL,
+    }
+    short = {
+        "s": kinds.STRING,
+        "b": kinds.BOOL,
+        "i": kinds.INT,
+        "d": kinds.DOUBLE,
+        "q": quantity,
+        "v": semver,
+        "l": kinds.List(kinds.DYN),
+        "t": kinds.List(kinds.STRING),
+        "x": kinds.DYN,
+    }
+    functions = []
+    for name, overloads in _DECLARATIONS.items():
+        made = []
+        for signature in overloads:
+            arguments, result = signature.lstrip(".").split(":")
+            made.append(
+                cel.Overload(
+                    f"{name}_{signature}",
+                    short[result],
+                    [short[argument] for argument in arguments],
+                    is_member=signature.startswith("."),
+                )
+            )
+        functions.append(cel.FunctionDecl(name, made))
+    extensions = [ext_optional.ExtOptional(), ext_bindings.ExtBindings()]
+    return cel.NewEnv(variables=variables, extensions=extensions, functions=functions)
+
+
+#: What Kubernetes adds: arguments and result by one letter each, a dot in front of methods.
+_DECLARATIONS: Final[dict[str, tuple[str, ...]]] = {
+    "quantity": ("s:q",),
+    "isQuantity": ("s:b",),
+    "sign": ("q:i",),
+    "isInteger": (".q:b",),
+    "asInteger": (".q:i",),
+    "asApproximateFloat": (".q:d",),
+    "add": (".qq:q", ".qi:q"),
+    "sub": (".qq:q", ".qi:q"),
+    "compareTo": (".qq:i", ".vv:i"),
+    "isLessThan": (".qq:b", ".vv:b"),
+    "isGreaterThan": (".qq:b", ".vv:b"),
+    "semver": ("s:v", "sb:v"),
+    "isSemver": ("s:b", "sb:b"),
+    "major": (".v:i",),
+    "minor": (".v:i",),
+    "patch": (".v:i",),
+    "isSorted": (".l:b",),
+    "sum": (".l:x",),
+    "min": (".l:x",),
+    "max": (".l:x",),
+    "charAt": (".si:s",),
+    "indexOf": (".ss:i", ".ssi:i", ".lx:i"),
+    "lastIndexOf": (".ss:i", ".ssi:i", ".lx:i"),
+    "join": (".t:s", ".ts:s"),
+    "lowerAscii": (".s:s",),
+    "upperAscii": (".s:s",),
+    "replace": (".sss:s", ".sssi:s"),
+    "split": (".ss:t", ".ssi:t"),
+    "substring": (".si:s", ".sii:s"),
+    "trim": (".s:s",),
+    "find": (".ss:s",),
+    "findAll": (".ss:t", ".ssi:t"),
+    "sets.contains": ("ll:b",),
+    "sets.equivalent": ("ll:b",),
+    "sets.intersects": ("ll:b",),
+}

@@ -1,0 +1,200 @@
+"""The values of CEL, and Kubernetes' own among them: quantities and semantic versions.
+
+``bool``, ``int``, ``float``, ``str``, ``bytes``, ``list``, ``dict`` and ``None`` stand for themselves.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import total_ordering
+from typing import Any, Final
+
+_SEMVER: Final = re.compile(
+    r"(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)"
+    r"(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?",
+    re.ASCII,
+)
+
+
+class CelError(Exception):
+    """The evaluation ends in an error, in cel-go's words."""
+
+
+class NoSuchOverloadError(CelError):
+    """No function takes values of these types."""
+
+    def __init__(self, function: str = "") -> None:
+        super().__init__(f"no such overload: {function}" if function else "no such overload")
+
+
+class Uint(int):
+    """An unsigned number."""
+
+
+@dataclass(frozen=True, slots=True)
+class TypeValue:
+    """A type as a value."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Opt:
+    """An optional value: none, or one."""
+
+    value: object = None
+    present: bool = False
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Quantity:
+    """A quantity in nano-units."""
+
+    nanos: int
+
+
+@total_ordering
+@dataclass(frozen=True, slots=True)
+class Semver:
+    """A semantic version (semver 2.0.0); builds play no part in comparisons."""
+
+    core: tuple[int, int, int]
+    pre: tuple[str, ...] = ()
+
+    def __lt__(self, other: Semver) -> bool:
+        return self._key() < other._key()
+
+    def _key(self) -> tuple[object, ...]:
+        # A release comes after all its prereleases; numbers come before words.
+        parts = tuple((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in self.pre)
+        return self.core, not self.pre, parts
+
+
+def parse_semver(text: str) -> Semver:
+    """Read a semantic version.
+
+    Raises
+    ------
+    CelError
+        Where the text is none.
+    """
+    match = _SEMVER.fullmatch(text)
+    if match is None or any(_leading_zero(part) for part in (match[4] or "").split(".")):
+        raise CelError(_semver_problem(text))
+    return Semver((int(match[1]), int(match[2]), int(match[3])), tuple(match[4].split(".")) if match[4] else ())
+
+
+def _leading_zero(part: str) -> bool:
+    return len(part) > 1 and part.isdecimal() and part.startswith("0")
+
+
+def _semver_problem(text: str) -> str:
+    """The words of github.com/blang/semver."""
+    if not text:
+        return "Version string empty"
+    parts = text.split(".", 2)
+    if len(parts) != 3:
+        return "No Major.Minor.Patch elements found"
+    for name, part in zip(("major", "minor"), parts, strict=False):
+        if not part.isdecimal():
+            return f'Invalid character(s) found in {name} number "{part}"'
+        if _leading_zero(part):
+            return f'{name.capitalize()} number must not contain leading zeroes "{part}"'
+    patch = re.split(r"[-+]", parts[2], maxsplit=1)[0]
+    if not patch.isdecimal():
+        return f'Invalid character(s) found in patch number "{patch}"'
+    if _leading_zero(patch):
+        return f'Patch number must not contain leading zeroes "{patch}"'
+    for part in re.split(r"[-+]", parts[2], maxsplit=1)[-1].split("."):
+        if _leading_zero(part):
+            return f'Numeric PreRelease version must not contain leading zeroes "{part}"'
+        if not re.fullmatch(r"[0-9A-Za-z-]+", part):
+            return f'Invalid character(s) found in prerelease "{part}"'
+    return f'Invalid character(s) found in prerelease "{parts[2]}"'
+
+
+def type_name(value: object) -> str:
+    """The name of a value's type."""
+    if value is None:
+        return "null_type"
+    for kind, name in _TYPE_NAMES:
+        if isinstance(value, kind):
+            return name
+    return type(value).__name__
+
+
+_TYPE_NAMES: Final[tuple[tuple[type, str], ...]] = (
+    (bool, "bool"),
+    (Uint, "uint"),
+    (int, "int"),
+    (float, "double"),
+    (str, "string"),
+    (bytes, "bytes"),
+    (list, "list"),
+    (dict, "map"),
+    (Opt, "optional_type"),
+    (TypeValue, "type"),
+    (Quantity, "kubernetes.Quantity"),
+    (Semver, "kubernetes.Semver"),
+)
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is an int, uint or double."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def equal(left: object, right: object) -> bool:
+    """CEL's equality: numbers across their types, all else of one type only."""
+    if is_number(left) and is_number(right):
+        return left == right
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(equal, left, right))
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(equal(value, right[key]) for key, value in left.items())
+    if type(left) is not type(right) and isinstance(left, Quantity | Semver):
+        raise NoSuchOverloadError
+    return type(left) is type(right) and left == right
+
+
+def compare(left: object, right: object) -> int:
+    """-1, 0 or 1.
+
+    Raises
+    ------
+    NoSuchOverloadError
+        For values that have no order.
+    """
+    for kind in (bool, str, bytes):
+        if isinstance(left, kind) and isinstance(right, kind):
+            return _sign(left, right)
+    if is_number(left) and is_number(right):
+        return _sign(left, right)
+    raise NoSuchOverloadError
+
+
+def _sign(left: Any, right: Any) -> int:
+    return int(left > right) - int(left < right)
+
+
+def native_bool(value: object) -> bool:
+    """The result of a selector.
+
+    Raises
+    ------
+    CelError
+        Where it is none.
+    """
+    if isinstance(value, bool):
+        return value
+    name = type_name(value)
+    if name == "int":
+        problem = "unsupported type conversion from 'int' to bool"
+    elif name == "string":
+        problem = "unsupported native conversion from string to 'bool'"
+    elif isinstance(value, Quantity | Semver):
+        problem = f"type conversion error from '{type(value).__name__}' to 'bool'"
+    else:
+        problem = f"type conversion error from {name} to 'bool'"
+    raise CelError(f"CEL result of type {name} could not be converted to bool: {problem}")

@@ -1,0 +1,189 @@
+"""The claims of a pod: which they are, whether they can be used, and where those can that are allocated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+import numpy as np
+
+from kschedctl.api.device import (
+    FIRST_AVAILABLE_MAX,
+    AllocatedDeviceStatus,
+    AllocationResult,
+    DeviceClass,
+    DeviceRequestAllocationResult,
+    ResourceClaim,
+)
+from kschedctl.api.pod import Pod, PodResourceClaim
+from kschedctl.arrays import Mask
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.node_selection import nodes_matching
+from kschedctl.devices.errors import AllocationError
+from kschedctl.releases.device_rules import DeviceRules
+
+#: For so long a device may take to become ready, unless the configuration says otherwise.
+BINDING_TIMEOUT: Final = timedelta(minutes=10)
+
+
+class ClaimProblemError(Exception):
+    """A claim that keeps the pod from being scheduled, in the scheduler's words."""
+
+
+def pod_claims(cluster: Cluster, pod: Pod, rules: DeviceRules) -> list[ResourceClaim]:
+    """The claims of a pod in its order.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The cluster.
+    pod : Pod
+        The pod.
+    rules : DeviceRules
+        The release's rules.
+
+    Raises
+    ------
+    ClaimProblemError
+        For a claim that is not there, goes away, or belongs to another pod.
+    """
+    out = []
+    for entry in pod.spec.resource_claims:
+        name, is_made = _claim_name(pod, entry)
+        if not name:
+            continue
+        claim = cluster.get(ResourceClaim, name, pod.namespace)
+        if claim is None:
+            raise ClaimProblemError(f'could not find ResourceClaim "{pod.namespace}/{name}"')
+        if claim.metadata.deletion_timestamp is not None:
+            raise ClaimProblemError(f'resourceclaim "{name}" is being deleted')
+        controller = claim.metadata.controller
+        if is_made and (controller is None or controller.uid != pod.metadata.uid):
+            raise ClaimProblemError(rules.ownership_problem.format(claim=claim.key, pod=pod.key))
+        out.append(claim)
+    return out
+
+
+def _claim_name(pod: Pod, entry: PodResourceClaim) -> tuple[str, bool]:
+    """The name of a claim, empty where none is needed, and whether it is made for the pod from a template."""
+    if entry.resource_claim_name:
+        return entry.resource_claim_name, False
+    if not entry.resource_claim_template_name:
+        problem = "none of the supported fields are set"
+        raise ClaimProblemError(f'pod "{pod.key}", spec.resourceClaim "{entry.name}": {problem}')
+    for status in pod.status.resource_claim_statuses:
+        if status.name == entry.name:
+            return status.resource_claim_name, True
+    raise ClaimProblemError(f'pod "{pod.key}": ResourceClaim not created yet')
+
+
+def check_classes(cluster: Cluster, claim: ResourceClaim) -> None:
+    """See that the classes of a claim's requests are there.
+
+    Raises
+    ------
+    ClaimProblemError
+        For a class that does not exist.
+    AllocationError
+        For a request that names none.
+    """
+    for request in claim.spec.devices.requests:
+        if request.exactly is not None:
+            _check_class(cluster, request.exactly.device_class_name, request.name)
+        elif not request.first_available:
+            raise ClaimProblemError(f"resource claim {claim.key}, request {request.name}: unknown request type")
+        for sub in request.first_available if request.exactly is None else ():
+            _check_class(cluster, sub.device_class_name, f"{request.name}/{sub.name}")
+
+
+def _check_class(cluster: Cluster, name: str, request: str) -> None:
+    if not name:
+        raise AllocationError(f"request {request}: unsupported request type")
+    if cluster.get(DeviceClass, name) is None:
+        raise ClaimProblemError(f"request {request}: device class {name} does not exist")
+
+
+def available_on(cluster: Cluster, claim: ResourceClaim) -> Mask:
+    """Where an allocated claim can be used, by its node selector: bool, shape (n_nodes,)."""
+    allocation = claim.status.allocation
+    if allocation is None or allocation.node_selector is None:
+        return np.ones(len(cluster.nodes), dtype=np.bool_)
+    return nodes_matching(cluster.nodes, allocation.node_selector)
+
+
+def is_lost(claim: ResourceClaim, moment: datetime | None, timeout: timedelta = BINDING_TIMEOUT) -> bool:
+    """Whether an allocated device has failed to become ready, or takes too long.
+
+    Parameters
+    ----------
+    claim : ResourceClaim
+        The claim.
+    moment : datetime, optional
+        When that is asked; without it nothing is late.
+    timeout : timedelta
+        For how long a device may take.
+    """
+    allocation = claim.status.allocation
+    if allocation is None:
+        return False
+    for result in allocation.devices.results:
+        if not result.binding_conditions:
+            continue
+        status = _device_status(claim, result)
+        if status is None:
+            return _is_late(allocation, moment, timeout)
+        states: dict[str, str] = {}
+        for condition in status.conditions:
+            states.setdefault(condition.type, condition.status)
+        if any(states.get(name) == "True" for name in result.binding_failure_conditions):
+            return True
+        if any(states.get(name) != "True" for name in result.binding_conditions):
+            return _is_late(allocation, moment, timeout)
+    return False
+
+
+def _device_status(claim: ResourceClaim, result: DeviceRequestAllocationResult) -> AllocatedDeviceStatus | None:
+    wanted = (result.driver, result.pool, result.device)
+    return next((one for one in claim.status.devices if (one.driver, one.pool, one.device) == wanted), None)
+
+
+def _is_late(allocation: AllocationResult, moment: datetime | None, timeout: timedelta) -> bool:
+    since = allocation.allocation_timestamp
+    return since is not None and moment is not None and since + timeout < moment
+
+
+def moment_of(cluster: Cluster) -> datetime | None:
+    """When the cluster was as it is: when it was captured, else the latest time that a claim tells."""
+    if cluster.taken_at is not None:
+        return cluster.taken_at
+    return max(_times(cluster.list(ResourceClaim)), default=None)
+
+
+def _times(claims: Iterable[ResourceClaim]) -> Iterator[datetime]:
+    for claim in claims:
+        if claim.metadata.creation_timestamp is not None:
+            yield claim.metadata.creation_timestamp
+        allocation = claim.status.allocation
+        if allocation is not None and allocation.allocation_timestamp is not None:
+            yield allocation.allocation_timestamp
+
+
+def alternatives_score(claim: ResourceClaim, chosen: Sequence[str]) -> int:
+    """How much an allocation is preferred: per request with alternatives 8 less the number of the chosen one.
+
+    Parameters
+    ----------
+    claim : ResourceClaim
+        The claim.
+    chosen : sequence of str
+        The requests of its allocation, ``request/alternative`` for alternatives.
+    """
+    names = {name for name in chosen if name.count("/") == 1}
+    return sum(
+        FIRST_AVAILABLE_MAX - i
+        for request in claim.spec.devices.requests
+        if request.exactly is None
+        for i, sub in enumerate(request.first_available)
+        if f"{request.name}/{sub.name}" in names
+    )

@@ -1,0 +1,295 @@
+"""All devices of a cluster as columns, and the pools that each node can use.
+
+Made once per cluster and release. Devices are numbered over all slices; what a search asks of them (whether a selector
+matches, an attribute's value, their taints) is a column of codes, made when it is first asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import msgspec
+import numpy as np
+
+from kschedctl.api.device import (
+    Device,
+    DeviceClass,
+    DeviceSelector,
+    DeviceTaintRule,
+    ResourceClaim,
+    ResourceSlice,
+)
+from kschedctl.arrays import Int64Array, Mask
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.devices.constraints import lookup_attribute
+from kschedctl.devices.counters import available_counters
+from kschedctl.devices.pools import PoolView, gather_pools
+from kschedctl.devices.selectors import Selector, attribute_value
+from kschedctl.devices.taints import with_taint_rules
+from kschedctl.devices.usage import DeviceID, Usage, gather_usage
+from kschedctl.releases.device_rules import DeviceRules
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+@dataclass(frozen=True, slots=True)
+class NodePools:
+    """Nodes and the pools they see, as pairs.
+
+    Attributes
+    ----------
+    start : ndarray of int64, shape (n_nodes + 1,)
+        Where each node's pools begin in ``view``.
+    view : ndarray of int64, shape (n_pairs,)
+        Numbers of pool views, in the order of the search.
+    """
+
+    start: Int64Array
+    view: Int64Array
+
+
+class Inventory:
+    """The devices of a cluster under the rules of a release.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The cluster.
+    rules : DeviceRules
+        The release's rules.
+
+    Attributes
+    ----------
+    views : list of PoolView
+        The pools as nodes see them.
+    devices : list of Device
+        All devices of all slices.
+    drivers : list of str
+        Their drivers.
+    ids : list of DeviceID
+        What they are known by.
+    """
+
+    def __init__(self, cluster: Cluster, rules: DeviceRules) -> None:
+        self.cluster = cluster
+        self.rules = rules
+        slices: list[ResourceSlice] = list(cluster.list(ResourceSlice))
+        if rules.taint_rules:
+            slices = with_taint_rules(slices, list(cluster.list(DeviceTaintRule)))
+        self.slices = slices
+        self.views = gather_pools(slices, cluster.nodes, rules)
+        self.devices: list[Device] = [device for one in slices for device in one.spec.devices]
+        self.drivers = [one.spec.driver for one in slices for _ in one.spec.devices]
+        self.ids = [DeviceID(one.spec.driver, one.spec.pool.name, d.name) for one in slices for d in one.spec.devices]
+        counts = np.cumsum([0, *(len(one.spec.devices) for one in slices)])
+        self._first = {one.name: int(start) for one, start in zip(slices, counts[:-1], strict=True)}
+        self._columns: dict[Hashable, Int64Array] = {}
+        self._selectors: dict[str, Selector] = {}
+        self._answers_to: dict[str, tuple[Int64Array, list[str]]] = {}
+
+    @cached_property
+    def usage(self) -> Usage:
+        """What is allocated."""
+        return gather_usage(self.cluster.list(ResourceClaim), shares=self.rules.capacity_requests)
+
+    @cached_property
+    def view_devices(self) -> list[Int64Array]:
+        """Per pool view the numbers of its devices, in the order of the search: int64."""
+        out = []
+        for view in self.views:
+            ranges = [np.arange(len(one.spec.devices)) + self._first[one.name] for one in view.slices]
+            out.append(np.concatenate(ranges).astype(np.int64) if ranges else np.zeros(0, dtype=np.int64))
+        return out
+
+    @cached_property
+    def view_elsewhere(self) -> list[Mask]:
+        """Per pool view which of its devices are not for the nodes that see it: bool."""
+        out = []
+        for view, devices in zip(self.views, self.view_devices, strict=True):
+            mask = np.zeros(len(devices), dtype=np.bool_)
+            if view.elsewhere:
+                starts = np.cumsum([0, *(len(one.spec.devices) for one in view.slices)])
+                mask[[starts[number] + device for number, device in view.elsewhere]] = True
+            out.append(mask)
+        return out
+
+    def other_devices(self, view: PoolView) -> list[int]:
+        """The devices in a pool's slices for other nodes."""
+        return [self._first[one.name] + i for one in view.others for i in range(len(one.spec.devices))]
+
+    @cached_property
+    def node_pools(self) -> NodePools:
+        """The pools of every node."""
+        rows = [view.rows for view in self.views]
+        views = [np.full(len(view.rows), number) for number, view in enumerate(self.views)]
+        row = np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64)
+        number = np.concatenate(views).astype(np.int64) if views else np.zeros(0, dtype=np.int64)
+        # Views are in the order of the search already, and a stable sort leaves them in it.
+        order = np.argsort(row, kind="stable")
+        counts = np.bincount(row, minlength=len(self.cluster.nodes))
+        return NodePools(np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), number[order])
+
+    @cached_property
+    def view_form(self) -> Int64Array:
+        """Codes of what pool views are besides their devices: int64, shape (n_views,).
+
+        Views with the same code are alike to a search where their devices are.
+        """
+        codes: dict[Hashable, int] = {}
+        return np.array(
+            [codes.setdefault(self._form(number), len(codes)) for number in range(len(self.views))], dtype=np.int64
+        )
+
+    def _form(self, number: int) -> Hashable:
+        view = self.views[number]
+        counters = None
+        if self.has_counters and view.counter_sets:
+            counters = tuple(sorted(available_counters(self, number).items()))
+        return view.incomplete, bool(view.invalid), self.view_elsewhere[number].tobytes(), counters
+
+    @cached_property
+    def has_counters(self) -> bool:
+        """Whether some device draws on counters."""
+        return bool((self.content("consumes_counters") >= 0).any())
+
+    def pools_of(self, row: int) -> list[int]:
+        """The numbers of the pool views of a node, in the order of the search."""
+        pools = self.node_pools
+        found: list[int] = pools.view[pools.start[row] : pools.start[row + 1]].tolist()
+        return found
+
+    def column(self, key: Hashable, value: Callable[[int], Hashable]) -> Int64Array:
+        """Codes of a value per device: int64, shape (n_devices,); -1 where it is ``None``.
+
+        Parameters
+        ----------
+        key : hashable
+            What the column is kept by.
+        value : callable
+            The value of a device by its number; asked once.
+        """
+        found = self._columns.get(key)
+        if found is None:
+            codes: dict[Hashable, int] = {None: -1}
+            numbers = [codes.setdefault(value(i), len(codes) - 1) for i in range(len(self.devices))]
+            found = self._columns[key] = np.array(numbers, dtype=np.int64)
+        return found
+
+    def attribute(self, name: str) -> Int64Array:
+        """Codes of an attribute's typed value: int64, shape (n_devices,); -1 where a device lacks it."""
+
+        def value(number: int) -> Hashable:
+            attribute = lookup_attribute(self.drivers[number], self.devices[number], name)
+            found = None if attribute is None else attribute_value(attribute)
+            if attribute is None or found is None:
+                return None
+            return type(found), attribute.version_value is not None and attribute.string_value is None, found
+
+        return self.column(("attribute", name), value)
+
+    def content(self, field: str) -> Int64Array:
+        """Codes of a field's whole content: int64, shape (n_devices,); -1 where it is empty."""
+        found = self._columns.get(("content", field))
+        if found is None:
+            codes: dict[Hashable, int] = {None: -1}
+            values = [getattr(device, field) for device in self.devices]
+            numbers = [codes.setdefault(_encode(value), len(codes) - 1) if value else -1 for value in values]
+            found = self._columns["content", field] = np.array(numbers, dtype=np.int64)
+        return found
+
+    @cached_property
+    def reckons_capacity(self) -> Mask:
+        """Devices whose capacity matters to requests that ask for none: bool, shape (n_devices,).
+
+        Those that can be shared, that are used in part, or whose capacity has a policy. Of any other device a request
+        without capacity takes all that there is.
+        """
+        policies = [any(c.request_policy is not None for c in device.capacity.values()) for device in self.devices]
+        used = [device in self.usage.consumed for device in self.ids] if self.usage.consumed else False
+        mask: Mask = np.array(policies, dtype=np.bool_) | np.array(used, dtype=np.bool_)
+        return mask | (self.content("allow_multiple_allocations") >= 0)
+
+    @cached_property
+    def in_use(self) -> Mask:
+        """Which devices are allocated as a whole: bool, shape (n_devices,)."""
+        return np.array([device in self.usage.whole for device in self.ids], dtype=np.bool_)
+
+    @cached_property
+    def shares(self) -> Int64Array:
+        """Codes of what is used of devices in part: int64, shape (n_devices,); -1 where nothing is."""
+
+        def value(number: int) -> Hashable:
+            device, usage = self.ids[number], self.usage
+            if device not in usage.shared:
+                return None
+            amounts = usage.consumed.get(device)
+            return () if amounts is None else tuple(sorted(amounts.items()))
+
+        return self.column("shares", value)
+
+    @property
+    def not_modelled(self) -> list[str]:
+        """What the selectors asked so far use that is not modelled."""
+        return [selector.not_modelled for selector in self._selectors.values() if selector.not_modelled]
+
+    def selector(self, expression: str) -> Selector:
+        """The compiled form of an expression."""
+        found = self._selectors.get(expression)
+        if found is None:
+            found = self._selectors[expression] = Selector(
+                expression, sees_multiple_allocations=self.rules.multiple_allocations_visible
+            )
+        return found
+
+    def matches(self, selectors: Sequence[DeviceSelector], of: str) -> tuple[Int64Array, list[str]]:
+        """What all selectors of a request or class say of every device.
+
+        Parameters
+        ----------
+        selectors : sequence of DeviceSelector
+            The selectors, of which all must match.
+        of : str
+            What they belong to, in errors.
+
+        Returns
+        -------
+        verdict : ndarray of int64, shape (n_devices,)
+            0 no, 1 yes, more: the error with that number.
+        errors : list of str
+            The errors, from number 2 on.
+        """
+        verdict = np.ones(len(self.devices), dtype=np.int64)
+        errors: list[str] = []
+        for i, selector in enumerate(selectors):
+            expression = "" if selector.cel is None else selector.cel.expression
+            answers, found = self._answers(expression)
+            texts = [f"{of}: selector #{i}\0{text}" for text in found]
+            answers = np.where(answers > 1, answers + len(errors), answers)
+            errors += texts
+            verdict = np.where(verdict == 1, answers, verdict)
+        return verdict, errors
+
+    def _answers(self, expression: str) -> tuple[Int64Array, list[str]]:
+        """An expression's answer per device: 0 no, 1 yes, from 2 on the number of its error."""
+        known = self._answers_to.get(expression)
+        if known is not None:
+            return known
+        texts: dict[str, int] = {}
+        selector = self.selector(expression)
+        looks = selector.looks(self.drivers, self.devices)
+        first: dict[Hashable, int] = {}
+        for number, look in enumerate(looks):
+            first.setdefault(look, number)
+        answers: dict[Hashable, int] = {}
+        for look, number in first.items():
+            answer = selector.answer(self.drivers[number], self.devices[number])
+            answers[look] = int(answer) if isinstance(answer, bool) else texts.setdefault(answer, len(texts) + 2)
+        numbers = np.array([answers[look] for look in looks], dtype=np.int64)
+        known = self._answers_to[expression] = numbers, list(texts)
+        return known
+
+    def device_class(self, name: str) -> DeviceClass | None:
+        """A DeviceClass by its name."""
+        return self.cluster.get(DeviceClass, name)

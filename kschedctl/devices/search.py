@@ -1,0 +1,334 @@
+"""The search for devices on one node: exhaustive, the first solution counts (upstream ``allocator_incubating.go``).
+
+Claims in their order, their requests, the alternatives of a request, then pools, slices and devices. A device that
+looks like one which has led nowhere at the same place is not tried again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from kschedctl.api.device import ALL, ALLOCATION_RESULTS_MAX, EXACT_COUNT
+from kschedctl.devices.capacity import CapacityError
+from kschedctl.devices.constraints import make_constraint, unknown_constraint
+from kschedctl.devices.errors import AllocationError
+from kschedctl.devices.requests import Alternative, ClaimPlan
+from kschedctl.devices.site import Site
+
+#: So many devices are tried on one node; kube-scheduler gives up after ten seconds.
+MAX_STEPS: Final = 200_000
+
+
+class TooManyStepsError(Exception):
+    """The search takes longer than it may."""
+
+
+class _TooManyResultsError(Exception):
+    """More devices than an allocation can list."""
+
+
+@dataclass(frozen=True, slots=True)
+class Allocated:
+    """One device of a solution.
+
+    Attributes
+    ----------
+    request : str
+        ``request`` or ``request/alternative``.
+    device : int
+        The device's number at the site.
+    admin_access : bool
+        Whether it is not used, only accessed.
+    consumed : dict of str to int, optional
+        What is taken of a device that can be shared, in nano-units.
+    """
+
+    request: str
+    device: int
+    admin_access: bool
+    consumed: dict[str, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """An alternative with what it means at a site."""
+
+    asked: Alternative
+    verdict: list[int]
+    n_devices: int
+    every: list[int]
+
+
+class Search:
+    """One search at one site.
+
+    Parameters
+    ----------
+    plans : sequence of ClaimPlan
+        The claims, in their order.
+    site : Site
+        The devices that the node can use.
+    """
+
+    def __init__(self, plans: Sequence[ClaimPlan], site: Site) -> None:
+        self._plans = plans
+        self._site = site
+        self._rules = site.inventory.rules
+        self._steps = 0
+        self._results: list[list[Allocated]] = [[] for _ in plans]
+        self._held: dict[int, set[int]] = {}
+        self._constraints = [
+            [
+                make_constraint(constraint, site.codes(name), self._rules)
+                for constraint, name in zip(plan.claim.spec.devices.constraints, plan.attributes, strict=True)
+                if name is not None
+            ]
+            for plan in plans
+        ]
+        # Without a constraint that forgets, all orders of the same devices are as good as the first.
+        forgets = any(c.match_attribute is None for plan in plans for c in plan.claim.spec.devices.constraints)
+        self._combines = self._rules.combinations or not forgets
+        self._work: list[list[list[_Work]]] = []
+
+    def run(self) -> list[list[Allocated]] | None:
+        """The devices of every claim, or ``None`` where there is no solution.
+
+        Raises
+        ------
+        AllocationError
+            Where the scheduler ends its cycle.
+        TooManyStepsError
+            Where the search is given up.
+        """
+        for number, plan in enumerate(self._plans):
+            self._work.append(self._claim_work(number, plan))
+        try:
+            return self._results if self._next(0, 0) else None
+        except _TooManyResultsError:
+            raise AllocationError("allocation max size exceeded") from None
+
+    def _claim_work(self, number: int, plan: ClaimPlan) -> list[list[_Work]]:
+        """What each request asks of the site; the checks that come before the search."""
+        out = []
+        least = 0
+        for alternatives in plan.requests:
+            if any(asked.refused for asked in alternatives):
+                disabled = "has capacity requests, but the DRAConsumableCapacity feature is disabled"
+                raise AllocationError(f"claim {plan.claim.key}, request {alternatives[0].request}: {disabled}")
+            work: list[_Work] = []
+            for i, asked in enumerate(alternatives):
+                # Older releases keep the first two alternatives' matches under one number.
+                shares_first = i == 1 and not self._rules.keeps_alternative and alternatives[0].mode == ALL
+                seen = alternatives[0] if shares_first and asked.mode == ALL else asked
+                work.append(self._alternative_work(asked, seen))
+            out.append(work)
+            least += min(one.n_devices for one in work)
+        if least > ALLOCATION_RESULTS_MAX:
+            limit = f"exceeds the claim limit of {ALLOCATION_RESULTS_MAX}"
+            raise AllocationError(f"claim {plan.claim.key}: number of requested devices {least} {limit}")
+        for i, name in enumerate(plan.attributes):
+            if name is None:
+                raise unknown_constraint(plan.claim.key, i)
+        return out
+
+    def _alternative_work(self, asked: Alternative, seen: Alternative) -> _Work:
+        if asked.problem:
+            raise AllocationError(asked.problem)
+        verdict = self._site.verdict(asked)
+        if asked.mode == EXACT_COUNT:
+            return _Work(asked, verdict, asked.count, [])
+        if asked.mode != ALL:
+            where = f"claim {asked.claim}, request {asked.own_name}"
+            raise AllocationError(f"{where}: unsupported count mode {asked.mode}")
+        every = self._every_device(asked, self._site.verdict(seen))
+        return _Work(asked, verdict, len(every), every)
+
+    def _every_device(self, asked: Alternative, verdict: list[int]) -> list[int]:
+        where = f"claim {asked.claim}, request {asked.own_name}: asks for all devices, but resource pool"
+        out = []
+        for pool in self._site.pools:
+            if pool.incomplete:
+                raise AllocationError(f"{where} {pool.id} is currently being updated")
+            if pool.invalid:
+                raise AllocationError(f"{where} {pool.id} is currently invalid")
+            out += [
+                device
+                for device in pool.devices
+                if self._selectable(asked, verdict, device) and self._may_serve(asked, device)
+            ]
+        return out
+
+    def _may_serve(self, asked: Alternative, device: int) -> bool:
+        """Whether ``All`` counts a device, by its capacity."""
+        if not self._rules.capacity_requests:
+            return True
+        try:
+            if self._rules.all_fails_on_used_capacity:
+                return self._site.capacity.serves_at_all(asked, device)
+            return self._site.capacity.serves(asked, device)
+        except CapacityError as error:
+            name = self._site.device(device).name
+            raise self._capacity_error(asked, name, error) from None
+
+    def _capacity_error(self, asked: Alternative, device: object, error: CapacityError) -> AllocationError:
+        where = f"claim {asked.claim}, request {asked.own_name}"
+        return AllocationError(f"{where}: checking capacity for device {device}: {error}")
+
+    def _selectable(self, asked: Alternative, verdict: list[int], device: int) -> bool:
+        found = verdict[device]
+        if found > 1:
+            raise asked.error(
+                found, self._site.device_id(device), names_device=self._rules.names_device_in_selector_errors
+            )
+        return found == 1 and not self._site.elsewhere[device]
+
+    def _next(self, claim: int, request: int) -> bool:
+        """Go on with a request, or the next claim, or be done."""
+        if claim >= len(self._plans):
+            return True
+        if request >= len(self._work[claim]):
+            try:
+                return self._next(claim + 1, 0)
+            except _TooManyResultsError:
+                return False
+        alternatives = self._work[claim][request]
+        if not alternatives[0].asked.alternative:
+            return self._devices(claim, request, 0, 0, 0)
+        exceeded = True
+        for number in range(len(alternatives)):
+            try:
+                if self._devices(claim, request, number, 0, 0):
+                    return True
+            except _TooManyResultsError:
+                continue
+            exceeded = False
+        if exceeded:
+            raise _TooManyResultsError
+        return False
+
+    def _devices(self, claim: int, request: int, number: int, n_taken: int, start: int) -> bool:
+        """Find the devices of a request that are still missing, from a place on."""
+        self._steps += 1
+        if self._steps > MAX_STEPS:
+            raise TooManyStepsError
+        work = self._work[claim][request][number]
+        every = work.asked.mode == ALL
+        if every and not work.every:
+            return False
+        if n_taken >= work.n_devices:
+            return self._next(claim, request + 1)
+        if len(self._results[claim]) + work.n_devices - n_taken > ALLOCATION_RESULTS_MAX:
+            raise _TooManyResultsError
+        if every:
+            following = number if self._rules.keeps_alternative else 0
+            return self._take(claim, request, work, work.every[n_taken], (following, n_taken + 1, 0), must=True)
+        return self._any_devices(claim, request, number, n_taken, start)
+
+    def _any_devices(self, claim: int, request: int, number: int, n_taken: int, start: int) -> bool:
+        work = self._work[claim][request][number]
+        failed: set[Hashable] = set()
+        for pool in self._site.pools:
+            if pool.last < start and pool.devices:
+                continue
+            if pool.invalid and self._rules.invalid_pool_fails:
+                raise AllocationError(f"pool {pool.id.pool} is invalid: {pool.invalid}")
+            if not pool.usable:
+                continue
+            for device in pool.devices:
+                if device < start or not self._free(work.asked, claim, device):
+                    continue
+                if not self._selectable(work.asked, work.verdict, device) or not self._serves(work.asked, device):
+                    continue
+                alike = self._alike(device)
+                if alike in failed:
+                    continue
+                following = (number, n_taken + 1, device + 1 if self._combines else 0)
+                if self._take(claim, request, work, device, following, must=False):
+                    return True
+                failed.add(alike)
+        return False
+
+    def _alike(self, device: int) -> Hashable:
+        """Devices of the same kind here are as good as each other."""
+        site = self._site
+        held = self._held.get(device)
+        pool = site.pool_of[device] if site.draws_on_counters[device] else -1
+        return site.kind[device], pool, frozenset(held) if held else None, site.capacity.own_key(device)
+
+    def _free(self, asked: Alternative, claim: int, device: int) -> bool:
+        held = self._held.get(device, ())
+        if asked.admin_access:
+            return claim not in held
+        return not self._site.in_use[device] and not held
+
+    def _serves(self, asked: Alternative, device: int) -> bool:
+        if not self._rules.capacity_requests:
+            return True
+        try:
+            return self._site.capacity.serves(asked, device)
+        except CapacityError as error:
+            raise self._capacity_error(asked, self._site.device_id(device), error) from None
+
+    def _take(
+        self, claim: int, request: int, work: _Work, device: int, following: tuple[int, int, int], *, must: bool
+    ) -> bool:
+        """Take a device and look for the rest; give it back where that fails."""
+        site, asked = self._site, work.asked
+        shareable = site.shareable[device]
+        held = self._held.get(device, ())
+        if (asked.admin_access and not shareable and claim in held) or (
+            not asked.admin_access and (site.in_use[device] or held)
+        ):
+            return False
+        draws = site.draws_on_counters[device]
+        if draws and not self._rules.partitionable:
+            return False
+        draws = draws and not (shareable and site.capacity.is_shared(device))
+        if draws and not site.counters.take(device):
+            return False
+        added = 0
+        done = False
+        try:
+            if self._rules.taints and site.is_tainted_for(asked, device):
+                return False
+            for constraint in self._constraints[claim]:
+                if not constraint.add(asked.request, asked.alternative, device):
+                    if must:
+                        where = f"claim {asked.claim}, request {asked.own_name}: cannot add device"
+                        problem = "because a claim constraint would not be satisfied"
+                        raise AllocationError(f"{where} {site.device_id(device)} {problem}")
+                    return False
+                added += 1
+            if not self._serves(asked, device):
+                return False
+            done = self._hold(claim, request, asked, device, following)
+            return done
+        finally:
+            if not done:
+                for constraint in reversed(self._constraints[claim][:added]):
+                    constraint.remove(asked.request, asked.alternative)
+                if draws:
+                    site.counters.give_back(device)
+
+    def _hold(self, claim: int, request: int, asked: Alternative, device: int, following: tuple[int, int, int]) -> bool:
+        """Mark a device as taken and go on with the next."""
+        site = self._site
+        consumed = None
+        if site.shareable[device]:
+            consumed = site.capacity.take(asked, device)
+        else:
+            self._held.setdefault(device, set()).add(claim)
+        self._results[claim].append(Allocated(asked.full_name, device, asked.admin_access, consumed))
+        done = False
+        try:
+            done = self._devices(claim, request, *following)
+        finally:
+            if not done:
+                self._results[claim].pop()
+                if consumed is not None:
+                    site.capacity.give_back(device, consumed)
+                else:
+                    self._held[device].discard(claim)
+        return done

@@ -1,0 +1,220 @@
+"""Selectors of devices: an expression is compiled once and asked once for all devices that look alike to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, Final
+
+from kschedctl.api.device import Device, DeviceAttribute
+from kschedctl.api.quantity import parse_quantity
+from kschedctl.devices.cel.environment import (
+    ATTRIBUTES,
+    CAPACITY,
+    DRIVER,
+    MULTIPLE_ALLOCATIONS,
+    CompileError,
+    NotModelledError,
+    check,
+)
+from kschedctl.devices.cel.program import UnknownFunctionError, compile_program
+from kschedctl.devices.cel.syntax import (
+    Call,
+    Comprehension,
+    Constant,
+    ListLiteral,
+    MapLiteral,
+    Name,
+    Node,
+    Select,
+)
+from kschedctl.devices.cel.values import CelError, Quantity, native_bool, parse_semver
+
+#: A selector's answer for a device: whether it matches, or the error in the scheduler's words.
+Answer = bool | str
+_WHOLE: Final = (DRIVER, ATTRIBUTES, CAPACITY, MULTIPLE_ALLOCATIONS)
+_HINT: Final = (
+    ". consider using CEL optional chaining (.? followed by orValue()) or guarding the check with has() for optional"
+    " fields"
+)
+
+
+class Selector:
+    """An expression that devices are selected by.
+
+    Parameters
+    ----------
+    expression : str
+        The expression.
+    sees_multiple_allocations : bool
+        Whether it sees a device's ``allowMultipleAllocations``; else that is false.
+
+    Attributes
+    ----------
+    problem : str
+        Why it cannot be compiled, in the scheduler's words; empty where it can.
+    not_modelled : str
+        What it uses that is not modelled; no device matches it then.
+    """
+
+    def __init__(self, expression: str, *, sees_multiple_allocations: bool) -> None:
+        self.problem = self.not_modelled = ""
+        self._program: Callable[[Mapping[str, Any]], Any] | None = None
+        self._paths: tuple[tuple[str, ...], ...] = ()
+        self._sees = sees_multiple_allocations
+        try:
+            node = check(expression)
+            self._program = compile_program(node)
+            self._paths = tuple(sorted(_paths(node)))
+        except CompileError as error:
+            self.problem = f"CEL compile error: {error}"
+        except NotModelledError as error:
+            self.not_modelled = str(error)
+        except UnknownFunctionError as name:
+            self.not_modelled = f"{name}() in the selector {expression}"
+
+    def looks(self, drivers: Sequence[str], devices: Sequence[Device]) -> Sequence[Hashable]:
+        """What the selector sees of devices; those that look the same have the same answer."""
+        if self._program is None or not self._paths:
+            return [()] * len(devices)
+        columns = [_seen(drivers, devices, path) for path in self._paths]
+        return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
+
+    def answer(self, driver: str, device: Device) -> Answer:
+        """What the selector says of a device."""
+        if self._program is None:
+            return self.problem or False
+        try:
+            return native_bool(self._program(self._variables(driver, device)))
+        except CelError as error:
+            return f"CEL runtime error: {error}"
+
+    def _variables(self, driver: str, device: Device) -> dict[str, Any]:
+        return {
+            DRIVER: driver,
+            ATTRIBUTES: _by_domain(driver, {n: _attribute(n, value) for n, value in device.attributes.items()}),
+            CAPACITY: _by_domain(
+                driver, {name: Quantity(parse_quantity(c.value)) for name, c in device.capacity.items()}
+            ),
+            MULTIPLE_ALLOCATIONS: self._sees and bool(device.allow_multiple_allocations),
+        }
+
+
+def helped(problem: str) -> str:
+    """A runtime error with what later releases advise against absent keys."""
+    return problem + _HINT if "no such key: " in problem else problem
+
+
+class _Domains(dict[str, Any]):
+    """Attributes or capacities by domain; a domain without any is an empty map, not an error."""
+
+    def __contains__(self, key: object) -> bool:
+        return True
+
+    def __getitem__(self, key: str) -> Any:
+        return self.get(key, {})
+
+
+def _by_domain(driver: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for name, value in values.items():
+        domain, slash, identifier = name.partition("/")
+        out.setdefault(domain if slash else driver, {})[identifier if slash else name] = value
+    return _Domains(out)
+
+
+def _attribute(name: str, attribute: DeviceAttribute) -> Any:
+    if attribute.version_value is not None:
+        try:
+            return parse_semver(attribute.version_value)
+        except CelError as error:
+            raise CelError(f"attribute {name}: parse semantic version: {error}") from None
+    value = attribute_value(attribute)
+    if value is None:
+        raise CelError(f"attribute {name}: unsupported attribute value")
+    return value
+
+
+def attribute_value(attribute: DeviceAttribute) -> int | bool | str | None:
+    """The value that an attribute has; a version as text, ``None`` where it has none."""
+    for value in (attribute.int_value, attribute.bool_value, attribute.string_value, attribute.version_value):
+        if value is not None:
+            return value
+    return None
+
+
+def _seen(drivers: Sequence[str], devices: Sequence[Device], path: tuple[str, ...]) -> Sequence[Hashable]:
+    """What a selector sees of devices at a path."""
+    both = zip(drivers, devices, strict=True)
+    match path:
+        case ("device.driver",):
+            return drivers
+        case ("device.attributes", domain, name):
+            return [_hashable(_found(driver, device.attributes, domain, name)) for driver, device in both]
+        case ("device.capacity", domain, name):
+            found = [_found(driver, device.capacity, domain, name) for driver, device in both]
+            return [None if capacity is None else capacity.value for capacity in found]
+        case ("device.attributes",):
+            return [
+                (driver, tuple((name, _hashable(attribute)) for name, attribute in device.attributes.items()))
+                for driver, device in both
+            ]
+        case ("device.capacity",):
+            return [
+                (driver, tuple((name, capacity.value) for name, capacity in device.capacity.items()))
+                for driver, device in both
+            ]
+        case _:
+            return [device.allow_multiple_allocations for device in devices]
+
+
+def _found(driver: str, values: Mapping[str, Any], domain: str, name: str) -> Any:
+    found = values.get(f"{domain}/{name}")
+    return values.get(name) if found is None and domain == driver else found
+
+
+def _hashable(attribute: DeviceAttribute | None) -> Hashable:
+    if attribute is None:
+        return None
+    return attribute.int_value, attribute.bool_value, attribute.string_value, attribute.version_value
+
+
+def _paths(node: Node) -> set[tuple[str, ...]]:
+    """What an expression looks at: an attribute or capacity where it is named, else all of them."""
+    path = _path(node)
+    if path is not None:
+        return {path if len(path) == 3 or path[0] not in (ATTRIBUTES, CAPACITY) else path[:1]}
+    out: set[tuple[str, ...]] = set()
+    for part in _parts(node):
+        out |= _paths(part)
+    return out
+
+
+def _path(node: Node) -> tuple[str, ...] | None:
+    match node:
+        case Name(name) if name in _WHOLE:
+            return (name,)
+        case Select(operand, field, _):
+            path = _path(operand)
+            return (*path, field) if path is not None and len(path) < 3 else None
+        case Call("_[_]", (operand, Constant(str(key))), _):
+            path = _path(operand)
+            return (*path, key) if path is not None and len(path) < 3 else None
+        case Call("@in", (Constant(str(key)), container), _):
+            path = _path(container)
+            return (*path, key) if path is not None and len(path) == 2 else None
+    return None
+
+
+def _parts(node: Node) -> tuple[Node, ...]:
+    match node:
+        case Select():
+            return (node.operand,)
+        case Call():
+            return node.arguments
+        case ListLiteral():
+            return node.elements
+        case MapLiteral():
+            return tuple(part for key, value, _ in node.entries for part in (key, value))
+        case Comprehension():
+            return (node.iterated, node.initial, node.condition, node.step, node.result)
+    return ()

@@ -1,0 +1,202 @@
+"""The devices that one node can use, numbered in the order of the search, and what a search has taken of them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kschedctl.api.device import Device
+from kschedctl.arrays import Int64Array
+from kschedctl.devices.capacity import consumption, fits
+from kschedctl.devices.counters import available_counters, counters_of
+from kschedctl.devices.inventory import Inventory
+from kschedctl.devices.requests import Alternative
+from kschedctl.devices.taints import untolerated
+from kschedctl.devices.usage import DeviceID, PoolID
+
+
+@dataclass(frozen=True, slots=True)
+class SitePool:
+    """A pool at a site; ``devices`` are numbers at the site."""
+
+    id: PoolID
+    view: int
+    incomplete: bool
+    invalid: str
+    usable: bool
+    devices: range
+
+    @property
+    def last(self) -> int:
+        """The last device's number."""
+        return self.devices.stop - 1
+
+
+class Site:
+    """The devices of one node.
+
+    Parameters
+    ----------
+    inventory : Inventory
+        All devices of the cluster.
+    row : int
+        The node.
+    kinds : ndarray of int64, shape (n_devices,)
+        Per device of the cluster a number; devices with the same number are alike to the search.
+
+    Attributes
+    ----------
+    pools : list of SitePool
+        In the order of the search.
+    numbers : list of int
+        Per device at the site its number in the inventory.
+    """
+
+    def __init__(self, inventory: Inventory, row: int, kinds: Int64Array) -> None:
+        self.inventory = inventory
+        rules = inventory.rules
+        self.pools: list[SitePool] = []
+        self.pool_of: list[int] = []
+        rows: list[Int64Array] = []
+        elsewhere: list[bool] = []
+        n_devices = 0
+        for number in inventory.pools_of(row):
+            view, devices = inventory.views[number], inventory.view_devices[number]
+            usable = not view.invalid and not (view.incomplete and rules.whole_pools)
+            here = range(n_devices, n_devices + len(devices))
+            self.pools.append(SitePool(view.id, number, view.incomplete, view.invalid, usable, here))
+            self.pool_of += [len(self.pools) - 1] * len(devices)
+            rows.append(devices)
+            elsewhere += inventory.view_elsewhere[number].tolist()
+            n_devices += len(devices)
+        self._rows = np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64)
+        self.numbers: list[int] = self._rows.tolist()
+        self.elsewhere = elsewhere
+        self.kind: list[int] = kinds[self._rows].tolist()
+        self.in_use: list[bool] = inventory.in_use[self._rows].tolist()
+        self.draws_on_counters: list[bool] = (inventory.content("consumes_counters")[self._rows] >= 0).tolist()
+        shareable = inventory.content("allow_multiple_allocations")[self._rows] >= 0
+        self.shareable: list[bool] = (shareable & rules.capacity_requests).tolist()
+        self.reckons_capacity: list[bool] = []
+        if rules.capacity_requests:
+            self.reckons_capacity = inventory.reckons_capacity[self._rows].tolist()
+        self.capacity = SiteCapacity(self)
+        self.counters = SiteCounters(self)
+
+    def device(self, number: int) -> Device:
+        """A device by its number at the site."""
+        return self.inventory.devices[self.numbers[number]]
+
+    def device_id(self, number: int) -> DeviceID:
+        """What a device is known by."""
+        return self.inventory.ids[self.numbers[number]]
+
+    def codes(self, attribute: str) -> list[int]:
+        """Per device the code of an attribute's value; -1 without."""
+        found: list[int] = self.inventory.attribute(attribute)[self._rows].tolist()
+        return found
+
+    def verdict(self, asked: Alternative) -> list[int]:
+        """Per device what the selectors say."""
+        found: list[int] = asked.verdict[self._rows].tolist()
+        return found
+
+    def is_tainted_for(self, asked: Alternative, number: int) -> bool:
+        """Whether a taint keeps a request away from a device."""
+        return untolerated(self.device(number).taints, asked.tolerations) is not None
+
+
+@dataclass(slots=True)
+class SiteCapacity:
+    """What is used of shareable devices, by others and by the search itself."""
+
+    site: Site
+    _own: dict[int, dict[str, int]] = field(default_factory=dict)
+    _n_shares: dict[int, int] = field(default_factory=dict)
+
+    def consumption(self, asked: Alternative, number: int) -> dict[str, int] | None:
+        """What a request takes of a device; ``None`` where that cannot be."""
+        exact = self.site.inventory.rules.capacity_errors
+        return consumption(asked.capacity, self.site.device(number).capacity, exact=exact)
+
+    def serves(self, asked: Alternative, number: int) -> bool:
+        """Whether what is left of a device serves a request."""
+        if asked.capacity is None and not self.site.reckons_capacity[number]:
+            return True
+        used = self.site.inventory.usage.consumed.get(self.site.device_id(number), {})
+        return self._serves(asked, number, used, self._own.get(number, {}))
+
+    def serves_at_all(self, asked: Alternative, number: int) -> bool:
+        """Whether the whole device would serve it."""
+        if asked.capacity is None and not self.site.reckons_capacity[number]:
+            return True
+        return self._serves(asked, number, {}, {})
+
+    def _serves(self, asked: Alternative, number: int, used: dict[str, int], own: dict[str, int]) -> bool:
+        capacities = self.site.device(number).capacity
+        if not capacities:
+            return asked.capacity is None or not asked.capacity.requests
+        taken = self.consumption(asked, number)
+        return taken is not None and fits(taken, capacities, used, own)
+
+    def is_shared(self, number: int) -> bool:
+        """Whether some share of a device is taken, so that its counters are counted already."""
+        usage, device = self.site.inventory.usage, self.site.device_id(number)
+        if self._n_shares.get(number) or device in usage.consumed:
+            return True
+        return self.site.inventory.rules.counters_by_driver and device in usage.shared
+
+    def own_key(self, number: int) -> Hashable:
+        """What the search itself has taken of a device."""
+        own = self._own.get(number)
+        return (self._n_shares.get(number), tuple(own.items())) if own else self._n_shares.get(number)
+
+    def take(self, asked: Alternative, number: int) -> dict[str, int]:
+        """Take a share."""
+        taken = self.consumption(asked, number) or {}
+        own = self._own.setdefault(number, {})
+        for name, amount in taken.items():
+            own[name] = own.get(name, 0) + amount
+        self._n_shares[number] = self._n_shares.get(number, 0) + 1
+        return taken
+
+    def give_back(self, number: int, taken: dict[str, int]) -> None:
+        """Give a share back."""
+        for name, amount in taken.items():
+            self._own[number][name] -= amount
+        self._n_shares[number] -= 1
+
+
+@dataclass(slots=True)
+class SiteCounters:
+    """The counters of the pools, and what the search draws on them."""
+
+    site: Site
+    _available: dict[Hashable, dict[tuple[str, str], int]] = field(default_factory=dict)
+    _drawn: dict[Hashable, dict[tuple[str, str], int]] = field(default_factory=dict)
+
+    def take(self, number: int) -> bool:
+        """Draw a device's counters; false, and nothing drawn, where some counter of its pool is overdrawn."""
+        pool = self.site.pools[self.site.pool_of[number]]
+        key = self._key(pool)
+        available = self._available.get(key)
+        if available is None:
+            available = self._available[key] = available_counters(self.site.inventory, pool.view)
+        drawn = self._drawn.setdefault(key, {})
+        for counter, amount in counters_of(self.site.device(number)):
+            drawn[counter] = drawn.get(counter, 0) + amount
+        if all(amount >= drawn.get(counter, 0) for counter, amount in available.items()):
+            return True
+        self.give_back(number)
+        return False
+
+    def give_back(self, number: int) -> None:
+        """Give a device's counters back."""
+        drawn = self._drawn[self._key(self.site.pools[self.site.pool_of[number]])]
+        for counter, amount in counters_of(self.site.device(number)):
+            drawn[counter] -= amount
+
+    def _key(self, pool: SitePool) -> Hashable:
+        return pool.id if self.site.inventory.rules.counters_by_driver else pool.id.pool

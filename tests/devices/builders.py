@@ -1,0 +1,166 @@
+"""Builders of slices, classes and claims, as in ``tests.builders``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from kschedctl.api.defaults import default_object
+from kschedctl.api.device import Device, DeviceClass, ResourceClaim, ResourceSlice
+from kschedctl.api.pod import Pod
+from tests.builders import make_pod
+
+DRIVER = "gpu.example.com"
+
+
+def make_device(name: str = "gpu-0", memory: str = "", **fields: Any) -> dict[str, Any]:
+    """A device in manifest form; attributes are given as plain values, ``model="a100"``."""
+    known = _DEVICE_FIELDS
+    attributes = {key: _value(value) for key, value in fields.items() if key not in known}
+    own = {key: value for key, value in fields.items() if key in known}
+    capacity = {"memory": {"value": memory}} if memory else {}
+    return {"name": name, "attributes": attributes, "capacity": capacity, **own}
+
+
+_DEVICE_FIELDS = {field.encode_name for field in msgspec.structs.fields(Device)} - {"name", "attributes"}
+
+
+def _value(value: object) -> dict[str, object]:
+    kind = "bool" if isinstance(value, bool) else "int" if isinstance(value, int) else "string"
+    return {kind: value}
+
+
+def make_slice(
+    name: str = "slice",
+    *devices: Mapping[str, Any],
+    node: str = "node",
+    pool: str = "",
+    driver: str = DRIVER,
+    generation: int = 1,
+    slices: int = 1,
+    **spec: Any,
+) -> ResourceSlice:
+    """The only slice of a node's pool, with one device where none is given.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    *devices : mapping
+        Its devices, from ``make_device``.
+    node : str
+        The node that it is for; none where ``spec`` says another selection.
+    pool : str
+        The pool; by default the node's name.
+    driver : str
+        The driver.
+    generation, slices : int
+        The pool's generation and how many slices it has.
+    **spec
+        Further fields of the spec.
+    """
+    selection = {} if {"allNodes", "nodeSelector", "perDeviceNodeSelection"} & spec.keys() else {"nodeName": node}
+    own = {
+        "driver": driver,
+        "pool": {"name": pool or node, "generation": generation, "resourceSliceCount": slices},
+        "devices": [] if "sharedCounters" in spec else list(devices or [make_device()]),
+    }
+    data = {"metadata": {"name": name}, "spec": {**own, **selection, **spec}}
+    return msgspec.convert(data, ResourceSlice)
+
+
+def make_class(name: str = "gpu", *expressions: str, resource: str = "", created: str | None = None) -> DeviceClass:
+    """A class with selectors."""
+    selectors = [{"cel": {"expression": expression}} for expression in expressions]
+    spec = {"selectors": selectors, "extendedResourceName": resource}
+    return msgspec.convert({"metadata": {"name": name, "creationTimestamp": created}, "spec": spec}, DeviceClass)
+
+
+def request(
+    name: str = "r",
+    count: int = 1,
+    *expressions: str,
+    of: str = "gpu",
+    every: bool = False,
+    tolerations: Sequence[Mapping[str, Any]] = (),
+    capacity: Mapping[str, str] | None = None,
+    **exactly: Any,
+) -> dict[str, Any]:
+    """A request in manifest form: ``count`` devices of a class, or all of them."""
+    own = {
+        "deviceClassName": of,
+        "allocationMode": "All" if every else "ExactCount",
+        "count": 0 if every else count,
+        "selectors": [{"cel": {"expression": expression}} for expression in expressions],
+        "tolerations": list(tolerations),
+        "capacity": None if capacity is None else {"requests": dict(capacity)},
+    }
+    return {"name": name, "exactly": {**own, **exactly}}
+
+
+def either(name: str, *alternatives: Mapping[str, Any]) -> dict[str, Any]:
+    """A request with alternatives, from ``request``."""
+    return {"name": name, "firstAvailable": [{"name": a["name"], **a["exactly"]} for a in alternatives]}
+
+
+def make_claim(
+    name: str = "claim",
+    *requests: Mapping[str, Any],
+    holds: Iterable[str] = (),
+    node: str = "",
+    reserved: Iterable[str] = (),
+    owner: str = "",
+    match: str = "",
+    distinct: str = "",
+    result: Mapping[str, Any] | None = None,
+    allocation: Mapping[str, Any] | None = None,
+    **fields: Any,
+) -> ResourceClaim:
+    """A claim for one device of class ``gpu``, as an API server stores it.
+
+    Parameters
+    ----------
+    name : str
+        Its name, in namespace ``default``.
+    *requests : mapping
+        What it asks for.
+    holds : iterable of str
+        ``pool/device`` of the devices that it holds; it is allocated then.
+    node : str
+        The node that its allocation is for.
+    reserved : iterable of str
+        The names of the pods that use it.
+    owner : str
+        The pod that it was made for.
+    match, distinct : str
+        An attribute of a constraint over all requests.
+    result, allocation : mapping
+        Further fields of each result, and of the allocation.
+    **fields
+        Further fields of the status.
+    """
+    constraints = [{"matchAttribute": match}] if match else []
+    constraints += [{"distinctAttribute": distinct}] if distinct else []
+    spec = {"devices": {"requests": list(requests or [request()]), "constraints": constraints}}
+    status: dict[str, Any] = {"reservedFor": [{"name": pod, "uid": f"uid-default-{pod}"} for pod in reserved]}
+    held = [device.split("/") for device in holds]
+    if held or allocation is not None:
+        results = [{"request": "r", "driver": DRIVER, "pool": p, "device": d, **(result or {})} for p, d in held]
+        status["allocation"] = {"devices": {"results": results}, **(allocation or {})}
+        if node:
+            field = {"key": "metadata.name", "operator": "In", "values": [node]}
+            status["allocation"]["nodeSelector"] = {"nodeSelectorTerms": [{"matchFields": [field]}]}
+    metadata: dict[str, Any] = {"name": name, "namespace": "default", "uid": f"uid-{name}"}
+    if owner:
+        reference = {"kind": "Pod", "name": owner, "uid": f"uid-default-{owner}", "controller": True}
+        metadata["ownerReferences"] = [reference]
+    data = {"metadata": metadata, "spec": spec, "status": {**status, **fields}}
+    return default_object(msgspec.convert(data, ResourceClaim))
+
+
+def claiming_pod(*claims: str, **fields: Any) -> Pod:
+    """A pod that uses claims by their names."""
+    entries = [{"name": f"c{i}", "resourceClaimName": claim} for i, claim in enumerate(claims)]
+    return make_pod(resourceClaims=entries, **fields)
