@@ -11,7 +11,7 @@ from kschedctl.framework.interface import Plugin
 from kschedctl.framework.registry import Registry
 from kschedctl.plugins.default_binder import DefaultBinder
 from kschedctl.plugins.default_preemption import DefaultPreemption
-from kschedctl.plugins.dynamic_resources import DynamicResources
+from kschedctl.plugins.dynamic_resources.plugin import DynamicResources
 from kschedctl.plugins.image_locality import ImageLocality
 from kschedctl.plugins.inter_pod_affinity.plugin import InterPodAffinity
 from kschedctl.plugins.node_affinity import NodeAffinity

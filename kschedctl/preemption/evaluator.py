@@ -16,7 +16,7 @@ from kschedctl.preemption.budgets import get_pod_disruption_budgets
 from kschedctl.preemption.dry_run_preemption import DryRun, dry_run_preemption
 from kschedctl.preemption.pod_eligible_to_preempt_others import pod_eligible_to_preempt_others
 from kschedctl.preemption.potential_nodes import potential_nodes
-from kschedctl.preemption.result import NO_VICTIMS, PreemptionResult, needless_errors
+from kschedctl.preemption.result import NO_VICTIMS, PreemptionResult, dry_run_errors
 from kschedctl.preemption.select_candidate import pick_one_node_for_preemption
 
 NOT_HELPFUL: Final = "Preemption is not helpful for scheduling"
@@ -53,7 +53,7 @@ def preempt(framework: Framework, state: CycleState, pod: Pod, statuses: NodeSta
 
 
 def _no_candidate(cluster: Cluster, run: DryRun) -> Status:
-    errors = needless_errors(cluster, run)
+    errors = dry_run_errors(cluster, run)
     if errors:
         text = ", ".join(errors)
         return Status(Code.ERROR, (f"[{text}]" if len(errors) > 1 else text,))

@@ -163,17 +163,16 @@ class PreemptionResult:
             return {}
         names = self._cluster.nodes.names
         statuses = self.run.statuses
-        tried = np.setdiff1d(self.run.looked_at, self.run.without_victims)
         return {
             **dict.fromkeys(self._names(self.run.without_victims), NO_VICTIMS),
-            **{names[row]: statuses.status(int(row)) for row in tried if statuses.code[row]},
+            **{names[row]: statuses.status(int(row)) for row in _tried(self.run) if statuses.code[row]},
             **{name: Status(Code.ERROR, (_needless(name),)) for name in self._names(self.run.needless)},
         }
 
     @property
     def errors(self) -> tuple[str, ...]:
         """What the scheduler takes as internal errors."""
-        return needless_errors(self._cluster, self.run) if self.run is not None else ()
+        return dry_run_errors(self._cluster, self.run) if self.run is not None else ()
 
     def loses_nomination(self, node: str) -> tuple[int, ...]:
         """Pods of lower priority, by index, that are nominated to a node and would be so no longer once it is taken."""
@@ -202,9 +201,15 @@ class PreemptionResult:
         return PreemptionResult(self._cluster, self._pod, self.status, run, choice)
 
 
-def needless_errors(cluster: Cluster, run: DryRun) -> tuple[str, ...]:
-    """The scheduler's words for the nodes on which nobody need be evicted."""
-    return tuple(sorted(_needless(cluster.nodes.names[row]) for row in run.needless))
+def dry_run_errors(cluster: Cluster, run: DryRun) -> tuple[str, ...]:
+    """The scheduler's words for filters that end in an error, and for nodes on which nobody need be evicted."""
+    failed = {run.statuses.status(int(row)).message for row in _tried(run) if run.statuses.code[row] == Code.ERROR}
+    return tuple(sorted(failed | {_needless(cluster.nodes.names[row]) for row in run.needless}))
+
+
+def _tried(run: DryRun) -> Rows:
+    """The nodes that the filters were asked about with the victims gone."""
+    return np.setdiff1d(run.looked_at, run.without_victims)
 
 
 def _needless(node: str) -> str:

@@ -17,10 +17,11 @@ from kschedctl.api.pod import Pod
 from kschedctl.api.resources import pod_requests
 from kschedctl.arrays import Int64Array
 from kschedctl.framework.config.args import NodeResourcesBalancedAllocationArgs
-from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.cycle_state import CycleState, NotModelled
 from kschedctl.framework.interface import MAX_NODE_SCORE, Handle, PreScorePlugin, ScorePlugin
 from kschedctl.framework.status import SKIP, SUCCESS, Status
 from kschedctl.plugins.node_resources.allocation import allocations, requested_amount, spec_only
+from kschedctl.plugins.node_resources.backed import backed_allocations, crashing_resources
 
 
 def balance(used: Sequence[Int64Array], allocatable: Sequence[Int64Array]) -> Int64Array:
@@ -97,6 +98,9 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
         wanted = self._wanted(pod)
         if not any(wanted.values()):
             return SKIP
+        for resource in crashing_resources(self.handle, wanted):
+            feature = f"{self.name} over {resource}, which a DeviceClass with selectors stands for"
+            state.not_modelled.append(NotModelled(feature, "kube-scheduler crashes here"))
         state.write(_State(wanted))
         return SUCCESS
 
@@ -107,6 +111,7 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
         if not any(wanted.values()):
             return np.zeros(len(rows), dtype=np.int64)
         offers = allocations(self.handle.cluster, self.handle.request_rules, wanted, rows, non_zero=False)
+        offers = backed_allocations(self.handle, wanted, offers, rows)
         allocatable = [offer.allocatable for offer in offers]
         with_pod = balance([offer.requested for offer in offers], allocatable)
         if not self.handle.release.balanced_allocation_compares:

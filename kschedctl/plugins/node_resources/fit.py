@@ -40,6 +40,7 @@ from kschedctl.framework.interface import (
 from kschedctl.framework.operands import Operands, Shortfall
 from kschedctl.framework.status import SUCCESS, Code, Reason, Rejections, Status
 from kschedctl.plugins.node_resources.allocation import allocations, requested_amount, spec_only
+from kschedctl.plugins.node_resources.backed import backed_allocations, backed_resources
 from kschedctl.plugins.node_resources.strategies import (
     Kernel,
     least_allocated,
@@ -149,17 +150,23 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         wanted = found.wanted
         columns = self.handle.cluster.resources(self.handle.request_rules)
         rows = nodes.rows
+        backed = backed_resources(self.handle, wanted)
         insufficient = np.zeros((len(wanted), len(rows)), dtype=np.bool_)
         unresolvable = np.zeros(len(rows), dtype=np.bool_)
         for i, (resource, amount) in enumerate(wanted.items()):
             index = columns.index.get(resource)
             if index is None:
+                if resource in backed:
+                    continue
                 insufficient[i] = True
                 unresolvable[:] = True
                 continue
             allocatable = columns.allocatable[index][rows]
             used = columns.requested[index][rows] + nodes.delta((self.name, resource), columns.per_class[index])
             insufficient[i] = amount > allocatable - used
+            if resource in backed:
+                # Where the node offers none, devices are asked for.
+                insufficient[i] &= allocatable > 0
             if resource != PODS:
                 unresolvable |= insufficient[i] & (amount > allocatable)
         names = tuple(wanted)
@@ -205,6 +212,7 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         if not wanted:
             raise PluginError("resources not found")
         offers = allocations(self.handle.cluster, self.handle.request_rules, wanted, rows, non_zero=True)
+        offers = backed_allocations(self.handle, wanted, offers, rows)
         return weighted_mean(offers, self._weights, self._kernel, only_positive=self._ratio)
 
 

@@ -1,0 +1,134 @@
+"""Which nodes have the devices: allocated claims must be usable there, the others are allocated for real."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from kschedctl.arrays import Int64Array, Mask
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.devices.allocator import allocate
+from kschedctl.devices.extended import can_be_backed, new_claim
+from kschedctl.devices.inventory import Inventory
+from kschedctl.framework.status import Code, Rejections
+from kschedctl.plugins.dynamic_resources.state import Extended, State, Verdict
+
+NOT_AVAILABLE: Final = "resourceclaim not available on the node"
+LEFTOVER: Final = "cannot schedule extended resource claim"
+CANNOT_FIT: Final = "cannot fit resource"
+
+
+def examine(state: State, inventory: Inventory, rows: Int64Array) -> None:
+    """Find out about nodes that were not asked about yet; the answers are kept in the state."""
+    new = rows[state.verdict_of[rows] < 0]
+    for verdict, members in _verdicts(state, inventory, new):
+        state.verdict_of[members] = len(state.verdicts)
+        state.place_of[members] = np.arange(len(members))
+        state.verdicts.append(verdict)
+
+
+def _verdicts(state: State, inventory: Inventory, rows: Int64Array) -> list[tuple[Verdict, Int64Array]]:
+    """Groups of nodes that need the same claims, with what these get there."""
+    if not len(rows):
+        return []
+    if state.extended is None:
+        return [(_allocated(state, inventory, rows, Verdict()), rows)]
+    if state.extended.leftover is not None and state.extended.leftover.spec.devices.requests:
+        return [(Verdict(refusal=LEFTOVER), rows)]
+    out = []
+    delegated, misfit = _served(inventory.cluster, state.extended, rows)
+    if misfit.any():
+        out.append((Verdict(refusal=CANNOT_FIT), rows[misfit]))
+    names = list(state.extended.amounts)
+    patterns, pattern_of = np.unique(delegated[:, ~misfit], axis=1, return_inverse=True)
+    for number, pattern in enumerate(patterns.T.tolist()):
+        members = rows[~misfit][pattern_of.reshape(-1) == number]
+        resources = [name for name, bit in zip(names, pattern, strict=True) if bit]
+        out.append((_with_resources(state, state.extended, inventory, resources, members), members))
+    return out
+
+
+def _served(cluster: Cluster, extended: Extended, rows: Int64Array) -> tuple[Mask, Mask]:
+    """Which resources come from devices, shape (n_resources, n_rows), and where one comes from nowhere."""
+    delegated = np.zeros((len(extended.amounts), len(rows)), dtype=np.bool_)
+    misfit = np.zeros(len(rows), dtype=np.bool_)
+    offers = [cluster.nodes.allocatable[row] for row in rows.tolist()]
+    for i, name in enumerate(extended.amounts):
+        if not can_be_backed(name):
+            continue
+        amount = np.array([offer.get(name, -1) for offer in offers], dtype=np.int64)
+        if name in extended.classes:
+            delegated[i] = amount <= 0
+        else:
+            misfit |= amount < 0
+    return delegated, misfit
+
+
+def _with_resources(
+    state: State, extended: Extended, inventory: Inventory, resources: list[str], rows: Int64Array
+) -> Verdict:
+    if not resources and not state.claims:
+        return Verdict()
+    pod_claim = extended.leftover
+    if pod_claim is None or pod_claim.status.allocation is None:
+        if state.template is None:
+            raise AssertionError("a pod with extended resources has a template for their claim")
+        return _allocated(
+            state, inventory, rows, Verdict(extended_claim=new_claim(state.template, resources, extended.classes))
+        )
+    return _allocated(state, inventory, rows, Verdict())
+
+
+def _allocated(state: State, inventory: Inventory, rows: Int64Array, verdict: Verdict) -> Verdict:
+    """Allocate what is open on each of the nodes."""
+    claims = [*state.open_claims, *([verdict.extended_claim] if verdict.extended_claim is not None else [])]
+    if claims:
+        verdict.allocations = allocate(claims, inventory, rows)
+    return verdict
+
+
+def rejections(state: State, rows: Int64Array) -> Rejections:
+    """What is said of some nodes that were examined.
+
+    Parameters
+    ----------
+    state : State
+        The state.
+    rows : ndarray of int64, shape (n_rows,)
+        The nodes.
+    """
+    texts: dict[str, int] = {}
+    code = np.zeros(len(rows), dtype=np.int8)
+    reason = np.zeros(len(rows), dtype=np.int64)
+
+    def say(at: Mask, status: Code, text: str) -> None:
+        code[at] = status
+        reason[at] = texts.setdefault(text, len(texts))
+
+    unavailable = ~state.available[:, rows].all(axis=0)
+    for number in np.unique(state.verdict_of[rows]).tolist():
+        verdict = state.verdicts[number]
+        here = state.verdict_of[rows] == number
+        if verdict.refusal:
+            say(here, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, verdict.refusal)
+            continue
+        if not state.claims and verdict.allocations is None:
+            continue
+        say(here & unavailable, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, NOT_AVAILABLE)
+        found = verdict.allocations
+        if found is None:
+            continue
+        outcome_of = np.full(len(rows), -1, dtype=np.int64)
+        outcome_of[here] = found.outcome_of[state.place_of[rows[here]]]
+        for i, outcome in enumerate(found.outcomes):
+            at = outcome_of == i
+            if outcome.failed:
+                # The error names what the node has, so there is one per node.
+                for position in np.flatnonzero(at).tolist():
+                    code[position] = Code.ERROR
+                    reason[position] = texts.setdefault(found.error(int(rows[position])), len(texts))
+            elif outcome.refusal:
+                say(at, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, outcome.refusal)
+    words = list(texts)
+    return Rejections(code, reason, lambda number: (words[number],))

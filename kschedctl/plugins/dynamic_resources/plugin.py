@@ -1,0 +1,184 @@
+"""DynamicResources: a node must have the devices that the pod's claims ask for.
+
+A claim that is allocated must be usable on the node; the others are allocated on every node as if it were chosen. Nodes
+whose devices look alike are searched once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from kschedctl.api.device import ResourceClaim
+from kschedctl.api.pod import Pod
+from kschedctl.api.resources import is_scalar_resource, pod_requests, scheduler_units
+from kschedctl.arrays import Int64Array, Mask
+from kschedctl.cluster.overlay import Overlay
+from kschedctl.devices.claims import (
+    ClaimProblemError,
+    available_on,
+    check_classes,
+    is_lost,
+    moment_of,
+    pod_claims,
+)
+from kschedctl.devices.errors import AllocationError
+from kschedctl.devices.extended import backing_classes, leftover_claim, resources_with_class
+from kschedctl.devices.inventory import Inventory
+from kschedctl.framework.cycle_state import CycleState, NotModelled
+from kschedctl.framework.extension_point import ExtensionPoint
+from kschedctl.framework.interface import (
+    FilterPlugin,
+    PluginError,
+    PostFilterPlugin,
+    PostFilterResult,
+    PreBindPlugin,
+    PreEnqueuePlugin,
+    PreFilterPlugin,
+    PreFilterResult,
+    ReservePlugin,
+    ScorePlugin,
+    default_normalize_score,
+)
+from kschedctl.framework.status import SKIP, SUCCESS, Code, Rejections, Status
+from kschedctl.framework.verdicts import NodeStatuses
+from kschedctl.plugins.dynamic_resources.filtering import examine, rejections
+from kschedctl.plugins.dynamic_resources.post_filter import post_filter_status
+from kschedctl.plugins.dynamic_resources.scoring import raw_scores
+from kschedctl.plugins.dynamic_resources.state import Extended, State
+from kschedctl.releases.release import Release
+
+
+class DynamicResources(
+    PreEnqueuePlugin,
+    PreFilterPlugin,
+    FilterPlugin,
+    PostFilterPlugin,
+    ScorePlugin,
+    ReservePlugin,
+    PreBindPlugin,
+):
+    """Upstream: plugins/dynamicresources."""
+
+    name = "DynamicResources"
+    depends_on_pods = False
+
+    @classmethod
+    def extension_points(cls, release: Release) -> frozenset[ExtensionPoint]:
+        """As the classes it derives from say; scoring came with a release."""
+        points = super().extension_points(release)
+        return points if release.dynamic_resources_scores else points - {ExtensionPoint.SCORE}
+
+    @property
+    def inventory(self) -> Inventory:
+        """The devices of the plugin's cluster."""
+        cluster, rules = self.handle.cluster, self.handle.release.devices
+        return cluster.derived(Inventory, rules, lambda: Inventory(cluster, rules))
+
+    def pre_enqueue(self, pod: Pod) -> Status:
+        """Keep pods out whose claims are not there yet."""
+        try:
+            pod_claims(self.handle.cluster, pod, self.handle.release.devices)
+        except ClaimProblemError as problem:
+            return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (str(problem),))
+        return SUCCESS
+
+    def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
+        """Look the claims up; skip pods that need no device."""
+        state.write(State())
+        cluster, rules = self.handle.cluster, self.handle.release.devices
+        try:
+            claims = tuple(pod_claims(cluster, pod, rules))
+            extended = self._extended(pod)
+            if not claims and extended is None:
+                return PreFilterResult(SKIP)
+            for claim in claims:
+                if claim.status.allocation is None:
+                    check_classes(cluster, claim)
+        except ClaimProblemError as problem:
+            return PreFilterResult(Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (str(problem),)))
+        except AllocationError as error:
+            raise PluginError(str(error)) from None
+        n_nodes = len(cluster.nodes)
+        state.write(
+            State(
+                claims,
+                extended,
+                pod,
+                np.array([self._available(state, claim) for claim in claims], dtype=np.bool_).reshape(-1, n_nodes),
+                verdict_of=np.full(n_nodes, -1, dtype=np.int64),
+                place_of=np.full(n_nodes, -1, dtype=np.int64),
+            )
+        )
+        return PreFilterResult()
+
+    def _extended(self, pod: Pod) -> Extended | None:
+        """The pod's extended resources, where a class stands for one of them."""
+        if not self.handle.release.devices_back_extended_resources:
+            return None
+        amounts = self._scalar_requests(pod)
+        classes = backing_classes(self.handle.cluster)
+        if not resources_with_class(amounts, classes):
+            return None
+        return Extended(amounts, classes, leftover_claim(self.handle.cluster, pod))
+
+    def _scalar_requests(self, pod: Pod) -> Mapping[str, int]:
+        requests = scheduler_units(pod_requests(pod, self.handle.request_rules))
+        return {name: amount for name, amount in requests.items() if amount and is_scalar_resource(name)}
+
+    def _available(self, state: CycleState, claim: ResourceClaim) -> Mask:
+        """Where an allocated claim can be used: bool, shape (n_nodes,)."""
+        cluster = self.handle.cluster
+        mask = available_on(cluster, claim)
+        if self.handle.release.devices.binding_conditions and is_lost(claim, moment_of(cluster)):
+            mask = np.zeros_like(mask)
+        return mask
+
+    def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
+        """Turn away nodes that lack the devices. Other pods play no part, their claims do."""
+        found = state.read(State)
+        if found is None:
+            raise PluginError("not found")
+        if found.is_empty:
+            return Rejections.everywhere(len(nodes), SUCCESS)
+        examine(found, self.inventory, nodes.rows)
+        self._note_limits(state, found)
+        return rejections(found, nodes.rows)
+
+    def _note_limits(self, state: CycleState, found: State) -> None:
+        """Say where the answer is not the scheduler's."""
+        notes = [NotModelled(what, "no device matches it") for what in self.inventory.not_modelled]
+        if any(outcome.gave_up for v in found.verdicts if v.allocations for outcome in v.allocations.outcomes):
+            effect = "the answer is as if kube-scheduler ran into its time-out"
+            notes.append(NotModelled("the search for devices takes too many steps", effect))
+        state.not_modelled += [note for note in notes if note not in state.not_modelled]
+
+    def post_filter(self, state: CycleState, pod: Pod, statuses: NodeStatuses) -> PostFilterResult:
+        """Free a claim. Where PreFilter did not come this far, upstream misses its state."""
+        found = state.read(State)
+        if found is None:
+            return PostFilterResult(Status(Code.ERROR, ("not found",)))
+        silent = self.handle.release.devices.silent_post_filter
+        return PostFilterResult(post_filter_status(found, pod, statuses, self.name, silent=silent))
+
+    def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
+        """Score nodes by the alternatives that the pod's requests get."""
+        found = state.read(State)
+        if found is None or found.is_empty:
+            return np.zeros(len(rows), dtype=np.int64)
+        examine(found, self.inventory, rows)
+        needs_new = self.handle.release.devices.score_needs_new_allocations
+        return raw_scores(found, rows, needs_new_allocations=needs_new)
+
+    def normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array) -> Int64Array:
+        """Scale so that the highest becomes 100."""
+        return default_normalize_score(scores, reverse=False)
+
+    def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+        """Accept: what Filter allocated is still there."""
+        return SUCCESS
+
+    def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
+        """Accept: offline there is nothing to wait for."""
+        return SUCCESS
