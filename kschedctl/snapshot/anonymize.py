@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from kschedctl.api import classes, core, limits, meta, pod, storage, volume, workload
 from kschedctl.api.core import Condition, QuantityText, Taint
+from kschedctl.api.device import ResourceSlice
 from kschedctl.api.kinds import KINDS
 from kschedctl.api.meta import Labels, LabelSelectorRequirement, OwnerReference
 from kschedctl.api.node_selector import NodeSelectorRequirement
@@ -25,6 +26,7 @@ from kschedctl.api.selectors import parse_int64
 from kschedctl.api.storage import TopologySelectorLabelRequirement
 from kschedctl.api.volume import TypedObjectReference
 from kschedctl.api.workload import StatefulSet
+from kschedctl.snapshot.anonymize_devices import KEPT_DEVICE_FIELDS, DeviceRenaming
 from kschedctl.snapshot.capture import Capture
 from kschedctl.snapshot.header import ServerVersion
 from kschedctl.snapshot.kept_names import is_kept_group
@@ -58,6 +60,7 @@ CHOICES: Final = frozenset(
         (limits.ScopedResourceSelectorRequirement, "scope_name"),
         (limits.ScopedResourceSelectorRequirement, "operator"),
         (workload.JobSpec, "completion_mode"),
+        *KEPT_DEVICE_FIELDS,
     }
 )
 _COMPARING: Final = ("Gt", "Lt")
@@ -103,6 +106,10 @@ def with_pseudonyms(captured: Capture, names: Pseudonyms | None = None) -> tuple
     everything = [obj for objects in captured.objects.values() for obj in objects]
     for obj in everything:
         names.word(obj.name, _KIND_NAMES[type(obj)].lower())
+        if isinstance(obj, ResourceSlice):
+            # Pools are searched by driver and name.
+            names.word(obj.spec.driver, "driver")
+            names.word(obj.spec.pool.name, "pool")
     rewriter = renaming(names)
     for obj in everything:
         rewriter.rewrite(obj)
@@ -176,6 +183,8 @@ class _Renaming:
             (storage.CSINodeDriver, "topology_keys"): self._each(names.key),
             (workload.StatefulSetStatus, "update_revision"): names.word,
         }
+        devices = DeviceRenaming(names)
+        self._fields |= devices.fields
         resource = "extended_resource_name"
         self._fields |= {
             (type_, resource): names.resource
@@ -190,6 +199,7 @@ class _Renaming:
             TopologySelectorLabelRequirement: self._topology,
             OwnerReference: self._owner,
             TypedObjectReference: self._reference,
+            **devices.structs,
         }
 
     def rewriter(self) -> Rewriter:

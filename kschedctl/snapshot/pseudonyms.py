@@ -29,10 +29,13 @@ _HUGE_PAGES: Final = "hugepages-"
 _NATIVE: Final = "kubernetes.io/"
 _OTHER_DOMAIN: Final = "example.com"
 _ATTACHABLE: Final = "attachable-volumes-csi-"
+_DEVICE_CLASS: Final = "deviceclass.resource.kubernetes.io/"
 _FORMS: Final[dict[str, Callable[[int, int], str]]] = {
     "uid": lambda number, _: f"00000000-0000-4000-8000-{number:012d}",
     "address": lambda number, _: f"198.18.{number // 256}.{number % 256}",
     "digest": lambda number, _: f"sha256:{sha256(str(number).encode()).hexdigest()}",
+    # As a field in expressions of selectors.
+    "attribute": lambda number, width: f"attribute_{number:0{width}d}",
     "vol": lambda number, width: f"{_EBS}{number:0{width}d}",
 }
 
@@ -95,6 +98,8 @@ class Pseudonyms:
             return f"{self.word(storage_class)}{of_class}{what}"
         if rest.startswith(_ATTACHABLE):
             return f"{prefix}{_ATTACHABLE}{self.word(rest.removeprefix(_ATTACHABLE))}"
+        if rest.startswith(_DEVICE_CLASS):
+            return f"{prefix}{_DEVICE_CLASS}{self.word(rest.removeprefix(_DEVICE_CLASS))}"
         if is_kept_resource(rest):
             return name
         pseudonym = self._of(rest, "resource")

@@ -15,6 +15,7 @@ import pytest
 from conformance.recordings import cases, themes
 from kschedctl.api.core import Condition, Node, QuantityText, Taint
 from kschedctl.api.defaults import default_pod
+from kschedctl.api.device import CELDeviceSelector, DeviceClass, DeviceTaint, DeviceToleration
 from kschedctl.api.kinds import KINDS, kind_type
 from kschedctl.api.meta import ApiObject, Int32, Int64, LabelSelectorRequirement
 from kschedctl.api.node_selector import NodeSelectorRequirement
@@ -30,6 +31,7 @@ from kschedctl.snapshot.capture_files import write_capture
 from kschedctl.snapshot.rewriting import structs_in
 from kschedctl.snapshot.summary import ReadSummary
 from tests.builders import make_node, make_object, make_pod
+from tests.devices.builders import make_class, make_device, make_slice
 
 #: Every so many of the recorded cases are looked at.
 _STEP = 12
@@ -40,6 +42,10 @@ _OWN_WORDS = {
     (Toleration, "effect"): "NoSchedule",
     (LabelSelectorRequirement, "operator"): "In",
     (NodeSelectorRequirement, "operator"): "In",
+    (DeviceTaint, "effect"): "NoSchedule",
+    (DeviceToleration, "operator"): "Equal",
+    (DeviceToleration, "effect"): "NoSchedule",
+    (CELDeviceSelector, "expression"): 'device.attributes["s3cret.example"].s3cret == "s3cret" && "s3cret" != "1"',
     (Condition, "type"): "PodScheduled",
     (Condition, "status"): "False",
     (Condition, "reason"): "Unschedulable",
@@ -122,6 +128,39 @@ def test_decisions_are_the_same_up_to_the_renaming(theme: str) -> None:
         assert without_names(anonymous, decide(anonymous)) == without_names(original, decide(original)), case.id
 
 
+EXPRESSIONS = [
+    pytest.param('device.driver == "gpu.acme.com"', 'device.driver == "driver-1"', id="a driver"),
+    pytest.param(
+        'device.attributes["gpu.acme.com"].model == "secret"',
+        'device.attributes["driver-1"].attribute_1 == "value-2"',
+        id="an attribute and its value",
+    ),
+    pytest.param(
+        'device.capacity["gpu.acme.com"].memory.compareTo(quantity("40Gi")) >= 0',
+        'device.capacity["driver-1"].attribute_1.compareTo(quantity("40Gi")) >= 0',
+        id="amounts stay",
+    ),
+    pytest.param(
+        'device.attributes["gpu.acme.com"].model.startsWith("sec")',
+        'device.attributes["driver-1"].attribute_1.startsWith("sec")',
+        id="what is looked inside of stays",
+    ),
+    pytest.param(
+        'device.attributes["resource.kubernetes.io"].pcieRoot == "pci0"',
+        'device.attributes["resource.kubernetes.io"].pcieRoot == "value-1"',
+        id="domains of Kubernetes stay",
+    ),
+]
+
+
+@pytest.mark.parametrize(("expression", "anonymous"), EXPRESSIONS)
+def test_selectors_of_devices(expression: str, anonymous: str) -> None:
+    device = make_device("gpu-0", model="secret", **{"resource.kubernetes.io/pcieRoot": "pci0"})
+    found = anonymized(captured(make_slice("s", device, driver="gpu.acme.com"), make_class("gpu", expression)))
+    (device_class,) = found.objects[DeviceClass]
+    assert device_class.spec.selectors[0].cel.expression == anonymous  # type: ignore[attr-defined]
+
+
 def filled(type_: Any, numbers: Iterator[int], at: tuple[type, str] | None = None) -> Any:
     """A value of a type in which every text is something that must not be given away."""
     if isinstance(type_, type) and issubclass(type_, msgspec.Struct):
@@ -130,6 +169,8 @@ def filled(type_: Any, numbers: Iterator[int], at: tuple[type, str] | None = Non
     if at in _OWN_WORDS:
         return _OWN_WORDS[at]
     secret = "" if at in CHOICES else f"s3cret-{next(numbers)}"
+    if get_origin(type_) is dict and structs_in(type_):
+        return {secret: filled(structs_in(type_)[0], numbers)}
     if structs_in(type_) and get_origin(type_) is not tuple:
         return filled(structs_in(type_)[0], numbers)
     if get_origin(type_) is tuple:
@@ -137,6 +178,8 @@ def filled(type_: Any, numbers: Iterator[int], at: tuple[type, str] | None = Non
     if get_origin(type_) is dict:
         return {f"s3cret.example.com/{secret}": filled(get_args(type_)[1], numbers, at)}
     parts = (type_, *get_args(type_))
+    if (of_dict := next((part for part in parts if get_origin(part) is dict), None)) is not None:
+        return filled(of_dict, numbers, at)
     if type_ == QuantityText or {int, Int32, Int64} & set(parts):
         return 1
     if bool in parts:
