@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 
@@ -16,8 +17,8 @@ from kschedctl.devices.requests import ClaimPlan, bearing_columns, plan_claims
 from kschedctl.devices.search import Allocated, Search, TooManyStepsError
 from kschedctl.devices.site import Site
 
-CANNOT_ALLOCATE = "cannot allocate all claims"
-INVALID_POOLS = "invalid resource pools were encountered"
+CANNOT_ALLOCATE: Final = "cannot allocate all claims"
+INVALID_POOLS: Final = "invalid resource pools were encountered"
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,8 @@ class Alternative:
         The request's name.
     alternative : str
         The alternative's; empty where the request has none.
+    device_class : str
+        The class that is asked for.
     mode : str
         ``ExactCount`` or ``All``.
     count : int
@@ -60,6 +62,7 @@ class Alternative:
     claim: str
     request: str
     alternative: str
+    device_class: str
     mode: str
     count: int
     admin_access: bool
@@ -161,6 +164,7 @@ def _alternative(
         claim=claim.key,
         request=name,
         alternative=sub,
+        device_class=class_name,
         mode=asked.allocation_mode,
         count=asked.count,
         admin_access=isinstance(asked, ExactDeviceRequest) and bool(asked.admin_access),

@@ -56,6 +56,7 @@ class Site:
 
     def __init__(self, inventory: Inventory, row: int, kinds: Int64Array) -> None:
         self.inventory = inventory
+        self._row, self._kinds = row, kinds
         rules = inventory.rules
         self.pools: list[SitePool] = []
         self.pool_of: list[int] = []
@@ -84,6 +85,10 @@ class Site:
             self.reckons_capacity = inventory.reckons_capacity[self._rows].tolist()
         self.capacity = SiteCapacity(self)
         self.counters = SiteCounters(self)
+
+    def again(self) -> Site:
+        """The same devices, with nothing taken of them."""
+        return Site(self.inventory, self._row, self._kinds)
 
     def device(self, number: int) -> Device:
         """A device by its number at the site."""

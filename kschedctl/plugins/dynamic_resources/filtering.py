@@ -8,10 +8,14 @@ import numpy as np
 
 from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.devices.allocator import allocate
+from kschedctl.devices.allocator import CANNOT_ALLOCATE, INVALID_POOLS, allocate
+from kschedctl.devices.claims import available_on
+from kschedctl.devices.explain import explain_allocation
 from kschedctl.devices.extended import can_be_backed, new_claim
 from kschedctl.devices.inventory import Inventory
-from kschedctl.framework.status import Code, Rejections
+from kschedctl.framework.operands import Operands
+from kschedctl.framework.status import Code, Reason, Rejections
+from kschedctl.plugins.dynamic_resources.reasons import LeftoverClaim, ResourceFromNowhere, claim_elsewhere
 from kschedctl.plugins.dynamic_resources.state import Extended, State, Verdict
 
 NOT_AVAILABLE: Final = "resourceclaim not available on the node"
@@ -88,13 +92,15 @@ def _allocated(state: State, inventory: Inventory, rows: Int64Array, verdict: Ve
     return verdict
 
 
-def rejections(state: State, rows: Int64Array) -> Rejections:
+def rejections(state: State, cluster: Cluster, rows: Int64Array) -> Rejections:
     """What is said of some nodes that were examined.
 
     Parameters
     ----------
     state : State
         The state.
+    cluster : Cluster
+        The cluster.
     rows : ndarray of int64, shape (n_rows,)
         The nodes.
     """
@@ -131,4 +137,26 @@ def rejections(state: State, rows: Int64Array) -> Rejections:
             elif outcome.refusal:
                 say(at, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, outcome.refusal)
     words = list(texts)
-    return Rejections(code, reason, lambda number: (words[number],))
+
+    def details(position: int) -> tuple[Reason, ...]:
+        text = words[int(reason[position])]
+        return (Reason(text, _operands(state, cluster, int(rows[position]), text)),)
+
+    return Rejections(code, reason, lambda number: (words[number],), details)
+
+
+def _operands(state: State, cluster: Cluster, row: int, text: str) -> Operands | None:
+    """What is behind a reason on a node; ``None`` for an error."""
+    verdict = state.verdicts[int(state.verdict_of[row])]
+    if text == NOT_AVAILABLE:
+        claim = next(c for c, available in zip(state.claims, state.available, strict=True) if not available[row])
+        return claim_elsewhere(claim, ready=not available_on(cluster, claim)[row])
+    if state.extended is not None and text == LEFTOVER and state.extended.leftover is not None:
+        return LeftoverClaim(state.extended.leftover.key)
+    if state.extended is not None and text == CANNOT_FIT:
+        offered, known = cluster.nodes.allocatable[row], state.extended.classes
+        names = (name for name in state.extended.amounts if can_be_backed(name))
+        return ResourceFromNowhere(tuple(name for name in names if name not in offered and name not in known))
+    if text in (CANNOT_ALLOCATE, INVALID_POOLS) and verdict.allocations is not None:
+        return explain_allocation(verdict.allocations.plans, verdict.allocations.site(row))
+    return None

@@ -144,7 +144,7 @@ class DynamicResources(
             return Rejections.everywhere(len(nodes), SUCCESS)
         examine(found, self.inventory, nodes.rows)
         self._note_limits(state, found)
-        return rejections(found, nodes.rows)
+        return rejections(found, self.handle.cluster, nodes.rows)
 
     def _note_limits(self, state: CycleState, found: State) -> None:
         """Say where the answer is not the scheduler's."""

@@ -1,0 +1,236 @@
+"""Why claims cannot be allocated on a node: how many devices there are for each request, and who holds the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from kschedctl.api.device import ALL, DeviceConstraint, ResourceClaim
+from kschedctl.devices.capacity import CapacityError
+from kschedctl.devices.errors import AllocationError
+from kschedctl.devices.inventory import Inventory
+from kschedctl.devices.requests import Alternative, ClaimPlan
+from kschedctl.devices.search import Search, TooManyStepsError
+from kschedctl.devices.site import Site
+from kschedctl.framework.operands import Operands, Shortfall
+
+
+class DeviceHolder(msgspec.Struct, frozen=True, rename="camel"):
+    """A claim that holds devices.
+
+    Attributes
+    ----------
+    claim : str
+        ``namespace/name``.
+    pods : tuple of str
+        The pods that it is reserved for, by name.
+    devices : int
+        How many of the devices in question it holds.
+    """
+
+    claim: str
+    pods: tuple[str, ...]
+    devices: int
+
+    def __str__(self) -> str:
+        pods = f" of {', '.join(self.pods)}" if self.pods else ""
+        return f"{self.devices} by claim {self.claim}{pods}"
+
+
+class RequestSupply(msgspec.Struct, frozen=True, rename="camel"):
+    """What a node has for one request.
+
+    Attributes
+    ----------
+    claim : str
+        The claim, ``namespace/name``.
+    request : str
+        ``request``, or ``request/alternative``.
+    device_class : str
+        The class that is asked for.
+    wanted : int
+        How many devices; 0 for all that match.
+    here : int
+        How many the node can use, of pools that are complete and valid.
+    of_class : int
+        How many of these match the selectors of the class.
+    matching : int
+        How many of these match those of the request.
+    free : int
+        How many of these are not in use.
+    tainted : int
+        How many of the free ones have a taint that is not tolerated.
+    exhausted : int
+        How many of the other free ones have too little capacity left.
+    holders : tuple of DeviceHolder
+        The claims that hold matching devices.
+    """
+
+    claim: str
+    request: str
+    device_class: str
+    wanted: int
+    here: int
+    of_class: int
+    matching: int
+    free: int
+    tainted: int
+    exhausted: int
+    holders: tuple[DeviceHolder, ...] = ()
+
+    @property
+    def usable(self) -> int:
+        """How many could be taken."""
+        return self.free - self.tainted - self.exhausted
+
+    @property
+    def lacking(self) -> int:
+        """How many more it takes."""
+        wanted = self.wanted or max(self.matching, 1)
+        return max(wanted - self.usable, 0)
+
+    def words(self) -> str:
+        """``wants 4 gpu, 2 usable: 8 here, 8 of the class, ...``."""
+        wanted = self.wanted or "all"
+        steps = [f"{self.here} here", f"{self.of_class} of the class", f"{self.matching} match", f"{self.free} free"]
+        if self.tainted:
+            steps.append(f"{self.tainted} tainted")
+        if self.exhausted:
+            steps.append(f"{self.exhausted} without the capacity")
+        held = f"; held: {', '.join(map(str, self.holders))}" if self.holders else ""
+        where = f"claim {self.claim}, request {self.request}"
+        return f"{where} wants {wanted} {self.device_class}, {self.usable} usable ({', '.join(steps)}{held})"
+
+
+class NotAllocated(Operands, frozen=True):
+    """The claims of the pod cannot all be allocated on the node.
+
+    Attributes
+    ----------
+    requests : tuple of RequestSupply
+        The requests for which there are too few devices; all where there are enough for each by itself.
+    constraint : str
+        The constraint without which they could be, in the form ``matchAttribute NAME``; empty where there is none.
+    pools : tuple of str
+        Pools that are not used, and why: ``driver/name: reason``.
+    """
+
+    requests: tuple[RequestSupply, ...]
+    constraint: str
+    pools: tuple[str, ...]
+
+    def words(self) -> str:
+        """What is short, else what stands in the way."""
+        said = [request.words() for request in self.requests]
+        if self.constraint:
+            said = [f"no devices satisfy the constraint {self.constraint}"]
+        elif not any(request.lacking for request in self.requests):
+            said = [f"not together: {'; '.join(said)}"] if said else ["nothing is asked for that the node has"]
+        return "; ".join([*said, *(f"pool {pool}" for pool in self.pools)])
+
+    def shortfall(self) -> Shortfall | None:
+        """The largest lack of devices."""
+        short = max(self.requests, key=lambda request: request.lacking, default=None)
+        if short is None or not short.lacking:
+            return None
+        wanted = short.wanted or max(short.matching, 1)
+        return Shortfall(f"devices of class {short.device_class}", wanted, short.lacking)
+
+
+def explain_allocation(plans: Sequence[ClaimPlan], site: Site) -> NotAllocated:
+    """Say why claims cannot be allocated on a node.
+
+    Parameters
+    ----------
+    plans : sequence of ClaimPlan
+        The claims.
+    site : Site
+        The node's devices; a fresh one.
+    """
+    requests = [[_supply(asked, site) for asked in one] for plan in plans for one in plan.requests]
+    supplies = [supply for request in requests for supply in request]
+    # A request lacks devices only where each of its alternatives does.
+    short = [supply for request in requests if all(one.lacking for one in request) for supply in request]
+    constraint = "" if short else _constraint(plans, site)
+    pools = tuple(
+        f"{pool.id} is not used: {pool.invalid or 'slices are missing'}" for pool in site.pools if not pool.usable
+    )
+    return NotAllocated(tuple(short or supplies), constraint, pools)
+
+
+def _supply(asked: Alternative, site: Site) -> RequestSupply:
+    inventory = site.inventory
+    usable = [device for pool in site.pools if pool.usable for device in pool.devices if not site.elsewhere[device]]
+    of_class = set(_of_class(asked, site, usable))
+    verdict = site.verdict(asked)
+    matching = [device for device in usable if verdict[device] == 1]
+    free = [device for device in matching if asked.admin_access or not site.in_use[device]]
+    tainted = [device for device in free if inventory.rules.taints and site.is_tainted_for(asked, device)]
+    rest = set(free) - set(tainted)
+    reckons = inventory.rules.capacity_requests
+    exhausted = [device for device in rest if reckons and not _has_capacity(asked, site, device)]
+    return RequestSupply(
+        claim=asked.claim,
+        request=asked.full_name,
+        device_class=asked.device_class,
+        wanted=0 if asked.mode == ALL else asked.count,
+        here=len(usable),
+        of_class=len(of_class),
+        matching=len(matching),
+        free=len(free),
+        tainted=len(tainted),
+        exhausted=len(exhausted),
+        holders=tuple(_holders(inventory, site, matching)),
+    )
+
+
+def _has_capacity(asked: Alternative, site: Site, device: int) -> bool:
+    try:
+        return site.capacity.serves(asked, device)
+    except CapacityError:
+        return False
+
+
+def _of_class(asked: Alternative, site: Site, devices: Sequence[int]) -> Iterator[int]:
+    found = site.inventory.device_class(asked.device_class)
+    if found is not None:
+        verdict, _ = site.inventory.matches(found.spec.selectors, "")
+        yield from (device for device in devices if verdict[site.numbers[device]] == 1)
+
+
+def _holders(inventory: Inventory, site: Site, devices: Sequence[int]) -> Iterator[DeviceHolder]:
+    """The claims that hold some of these devices, those with the most first."""
+    counts: dict[str, tuple[ResourceClaim, int]] = {}
+    for device in devices:
+        for claim in inventory.usage.holders.get(site.device_id(device), ()):
+            counts[claim.key] = (claim, counts.get(claim.key, (claim, 0))[1] + 1)
+    for key, (claim, n_devices) in sorted(counts.items(), key=lambda item: (-item[1][1], item[0])):
+        yield DeviceHolder(key, tuple(user.name for user in claim.status.reserved_for), n_devices)
+
+
+def _constraint(plans: Sequence[ClaimPlan], site: Site) -> str:
+    """The first constraint without which the claims could be allocated; empty where there is none."""
+    for number, plan in enumerate(plans):
+        for i, constraint in enumerate(plan.claim.spec.devices.constraints):
+            lighter = (*plans[:number], _without_constraint(plan, i), *plans[number + 1 :])
+            try:
+                if Search(lighter, site.again()).run() is not None:
+                    return _constraint_text(constraint)
+            except (AllocationError, TooManyStepsError):
+                continue
+    return ""
+
+
+def _constraint_text(constraint: DeviceConstraint) -> str:
+    if constraint.match_attribute is not None:
+        return f"matchAttribute {constraint.match_attribute}"
+    return f"distinctAttribute {constraint.distinct_attribute}"
+
+
+def _without_constraint(plan: ClaimPlan, number: int) -> ClaimPlan:
+    devices = plan.claim.spec.devices
+    constraints = (*devices.constraints[:number], *devices.constraints[number + 1 :])
+    claim = replace(plan.claim, spec=replace(plan.claim.spec, devices=replace(devices, constraints=constraints)))
+    return ClaimPlan(claim, plan.requests, (*plan.attributes[:number], *plan.attributes[number + 1 :]))

@@ -1,0 +1,79 @@
+"""What is behind the reasons of DynamicResources."""
+
+from __future__ import annotations
+
+from kschedctl.api.device import ResourceClaim
+from kschedctl.framework.operands import Operands
+
+
+class ClaimElsewhere(Operands, frozen=True):
+    """A claim of the pod is allocated, and cannot be used on the node.
+
+    Attributes
+    ----------
+    claim : str
+        The claim, ``namespace/name``.
+    devices : tuple of str
+        The devices that it holds, ``driver/pool/device``.
+    ready : bool
+        Whether the devices are ready, so that only the node is the wrong one.
+    pods : tuple of str
+        The pods that it is reserved for, by name.
+    """
+
+    claim: str
+    devices: tuple[str, ...]
+    ready: bool
+    pods: tuple[str, ...]
+
+    def words(self) -> str:
+        """Which claim, and what it holds."""
+        devices = ", ".join(self.devices)
+        if not self.ready:
+            return f"claim {self.claim} holds {devices}, which failed to become ready"
+        pods = f" for {', '.join(self.pods)}" if self.pods else ""
+        return f"claim {self.claim} holds {devices}{pods}, which this node cannot use"
+
+
+class ResourceFromNowhere(Operands, frozen=True):
+    """The pod wants an extended resource that the node does not list and that no DeviceClass stands for.
+
+    Attributes
+    ----------
+    resources : tuple of str
+        The resources.
+    """
+
+    resources: tuple[str, ...]
+
+    def words(self) -> str:
+        """Which resources."""
+        return f"neither the node nor a DeviceClass has {', '.join(self.resources)}"
+
+
+class LeftoverClaim(Operands, frozen=True):
+    """An earlier attempt has written a claim for the pod's extended resources, which has to go first.
+
+    Attributes
+    ----------
+    claim : str
+        The claim, ``namespace/name``.
+    """
+
+    claim: str
+
+    def words(self) -> str:
+        """Which claim."""
+        return f"claim {self.claim} is left over from an earlier attempt and is deleted first"
+
+
+def claim_elsewhere(claim: ResourceClaim, *, ready: bool) -> ClaimElsewhere:
+    """What is behind a claim that cannot be used on a node."""
+    allocation = claim.status.allocation
+    results = allocation.devices.results if allocation is not None else ()
+    return ClaimElsewhere(
+        claim.key,
+        tuple(f"{result.driver}/{result.pool}/{result.device}" for result in results),
+        ready,
+        tuple(user.name for user in claim.status.reserved_for),
+    )
