@@ -24,7 +24,7 @@ from kschedctl.api.workload import (
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import ManifestError
 from kschedctl.findings.finding import Where
-from kschedctl.workloads.claims import with_ephemeral_claims
+from kschedctl.workloads.claims import with_own_claims
 from kschedctl.workloads.daemon_set import pods_of_daemon_set
 from kschedctl.workloads.job import job_of_cron_job, pods_of_job
 from kschedctl.workloads.made import MadePod
@@ -75,7 +75,7 @@ def pods_of(obj: ApiObject, cluster: Cluster, *, where: Where = "") -> tuple[Mad
         not select the template.
     """
     if isinstance(obj, Pod):
-        return (with_ephemeral_claims(MadePod(obj), cluster),)
+        return (with_own_claims(MadePod(obj), cluster),)
     if not isinstance(obj, WORKLOADS):
         known = ", ".join(kind.__name__ for kind in WORKLOADS)
         raise ManifestError(f"a {type(obj).__name__} makes no pods", where=where, hint=f"there are {known}")
@@ -94,7 +94,7 @@ def pods_of(obj: ApiObject, cluster: Cluster, *, where: Where = "") -> tuple[Mad
     except QuantityError as error:
         raise ManifestError(str(error), where=where, path=f"{path}.{error.path}", hint=QUANTITY_HINT) from None
     _check_counts(obj, where)
-    return tuple(with_ephemeral_claims(made, cluster) for made in _made(obj, template, cluster))
+    return tuple(with_own_claims(made, cluster) for made in _made(obj, template, cluster))
 
 
 def _check_counts(obj: ApiObject, where: Where) -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
+from kschedctl.api.device import ResourceClaim, ResourceClaimTemplate
+from kschedctl.api.meta import ApiObject
+from kschedctl.api.pod import Pod
 from kschedctl.api.workload import ReplicaSet
 from kschedctl.workloads.claims import renamed
 from kschedctl.workloads.pods import pods_of
-from tests.builders import make_cluster, make_container, make_object
+from tests.builders import make_cluster, make_container, make_object, make_pod
 
 APP = {"app": "web"}
 SCRATCH = {"name": "scratch", "ephemeral": {"volumeClaimTemplate": {"spec": {"storageClassName": "fast"}}}}
@@ -24,3 +29,55 @@ def test_a_replica_under_another_name_has_claims_of_its_own() -> None:
     assert second.claims[0].metadata.owner_references[0].name == second.pod.name == "web-2"
     # The controller is the same one.
     assert first.objects[0] == second.objects[0] == OWNER
+
+
+FROM_TEMPLATE = [{"name": "gpu", "resourceClaimTemplateName": "one-gpu"}]
+CLAIM_TEMPLATE = make_object(
+    ResourceClaimTemplate,
+    "one-gpu",
+    namespace="default",
+    spec={"spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu"}}]}}},
+)
+
+
+def test_a_claim_for_devices_is_made_of_its_template() -> None:
+    (made,) = pods_of(make_pod("web", resourceClaims=FROM_TEMPLATE), make_cluster([], [], CLAIM_TEMPLATE))
+    (claim,) = made.objects
+    assert isinstance(claim, ResourceClaim)
+    assert claim.metadata.controller is not None
+    assert (claim.name, claim.metadata.controller.name) == ("web-gpu", "web")
+    assert [s.resource_claim_name for s in made.pod.status.resource_claim_statuses] == ["web-gpu"]
+    exactly = claim.spec.devices.requests[0].exactly
+    assert exactly is not None
+    assert (exactly.allocation_mode, exactly.count) == ("ExactCount", 1)
+
+
+@pytest.mark.parametrize(
+    ("pod", "objects"),
+    [
+        pytest.param(make_pod(resourceClaims=FROM_TEMPLATE), [], id="the template is not there"),
+        pytest.param(
+            make_pod(
+                resourceClaims=FROM_TEMPLATE,
+                status={"resourceClaimStatuses": [{"name": "gpu", "resourceClaimName": "made"}]},
+            ),
+            [CLAIM_TEMPLATE],
+            id="it is made already",
+        ),
+        pytest.param(
+            make_pod(resourceClaims=[{"name": "gpu", "resourceClaimName": "own"}]), [CLAIM_TEMPLATE], id="by name"
+        ),
+    ],
+)
+def test_otherwise_no_claim_for_devices_is_made(pod: Pod, objects: list[ApiObject]) -> None:
+    (made,) = pods_of(pod, make_cluster([], [], *objects))
+    assert made.objects == ()
+    assert made.pod == pod
+
+
+def test_another_replica_has_its_own_claim_for_devices() -> None:
+    cluster = make_cluster([], [], CLAIM_TEMPLATE)
+    (made,) = pods_of(make_pod("web", resourceClaims=FROM_TEMPLATE), cluster)
+    other = renamed(made, "web-2", cluster)
+    assert [claim.name for claim in other.objects] == ["web-2-gpu"]
+    assert [s.resource_claim_name for s in other.pod.status.resource_claim_statuses] == ["web-2-gpu"]
