@@ -42,6 +42,10 @@ class CapacityRequirements(ApiStruct, frozen=True):
     requests: dict[str, QuantityText] = {}
 
 
+class DeviceDerivedAttribute(ApiStruct, frozen=True):
+    name: str = ""
+
+
 class ExactDeviceRequest(ApiStruct, frozen=True):
     """What is asked of the devices of one request."""
 
@@ -52,6 +56,7 @@ class ExactDeviceRequest(ApiStruct, frozen=True):
     admin_access: bool | None = None
     tolerations: tuple[DeviceToleration, ...] = ()
     capacity: CapacityRequirements | None = None
+    derived_attributes: tuple[DeviceDerivedAttribute, ...] = ()
 
 
 class DeviceSubRequest(ApiStruct, frozen=True):
@@ -64,6 +69,7 @@ class DeviceSubRequest(ApiStruct, frozen=True):
     count: Int64 = 0
     tolerations: tuple[DeviceToleration, ...] = ()
     capacity: CapacityRequirements | None = None
+    derived_attributes: tuple[DeviceDerivedAttribute, ...] = ()
 
 
 class DeviceRequest(ApiStruct, frozen=True):
@@ -79,6 +85,7 @@ class DeviceRequest(ApiStruct, frozen=True):
     admin_access: bool | None = None
     tolerations: tuple[DeviceToleration, ...] = ()
     capacity: CapacityRequirements | None = None
+    derived_attributes: tuple[DeviceDerivedAttribute, ...] = ()
 
 
 class DeviceConstraint(ApiStruct, frozen=True):
@@ -109,6 +116,7 @@ class DeviceRequestAllocationResult(ApiStruct, frozen=True):
     binding_failure_conditions: tuple[str, ...] = ()
     share_id: str | None = field(default=None, name="shareID")
     consumed_capacity: dict[str, QuantityText] | None = None
+    skip_node_operations: tuple[str, ...] = ()
 
 
 class DeviceAllocationResult(ApiStruct, frozen=True):
@@ -199,6 +207,7 @@ class CounterSet(ApiStruct, frozen=True):
 class DeviceCounterConsumption(ApiStruct, frozen=True):
     counter_set: str = ""
     counters: dict[str, Counter] = {}
+    compatibility_groups: tuple[str, ...] = ()
 
 
 class DeviceTaint(ApiStruct, frozen=True):

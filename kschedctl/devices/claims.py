@@ -25,6 +25,7 @@ from kschedctl.releases.device_rules import DeviceRules
 
 #: For so long a device may take to become ready, unless the configuration says otherwise.
 BINDING_TIMEOUT: Final = timedelta(minutes=10)
+_NODE_OPERATIONS: Final = "DRAOptionalNodeOperations"
 
 
 class ClaimProblemError(Exception):
@@ -104,12 +105,28 @@ def _check_class(cluster: Cluster, name: str, request: str) -> None:
         raise ClaimProblemError(f"request {request}: device class {name} does not exist")
 
 
-def available_on(cluster: Cluster, claim: ResourceClaim) -> Mask:
-    """Where an allocated claim can be used, by its node selector: bool, shape (n_nodes,)."""
+def available_on(cluster: Cluster, claim: ResourceClaim, rules: DeviceRules) -> Mask:
+    """Where an allocated claim can be used: bool, shape (n_nodes,).
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The cluster.
+    claim : ResourceClaim
+        The claim.
+    rules : DeviceRules
+        The release's rules.
+    """
+    mask = np.ones(len(cluster.nodes), dtype=np.bool_)
     allocation = claim.status.allocation
-    if allocation is None or allocation.node_selector is None:
-        return np.ones(len(cluster.nodes), dtype=np.bool_)
-    return nodes_matching(cluster.nodes, allocation.node_selector)
+    if allocation is None:
+        return mask
+    if allocation.node_selector is not None:
+        mask = nodes_matching(cluster.nodes, allocation.node_selector)
+    if rules.optional_node_operations and any(r.skip_node_operations for r in allocation.devices.results):
+        declared = [_NODE_OPERATIONS in node.status.declared_features for node in cluster.nodes.objects]
+        mask = mask & np.array(declared, dtype=np.bool_)
+    return mask
 
 
 def is_lost(claim: ResourceClaim, moment: datetime | None, timeout: timedelta = BINDING_TIMEOUT) -> bool:

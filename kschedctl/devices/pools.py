@@ -77,6 +77,8 @@ def gather_pools(slices: Iterable[ResourceSlice], nodes: Nodes, rules: DeviceRul
     """
     by_pool: dict[PoolID, list[ResourceSlice]] = {}
     for one in slices:
+        if rules.hides_compatibility_groups and _has_compatibility_groups(one):
+            continue
         by_pool.setdefault(PoolID(one.spec.driver, one.spec.pool.name), []).append(one)
     views = [view for pool, found in sorted(by_pool.items()) for view in _views(pool, found, nodes, rules)]
     return sorted(views, key=lambda view: view.has_binding_conditions)
@@ -142,6 +144,10 @@ def _seen(
         elsewhere = frozenset(key for key, _ in shared if key[1] >= 0 and key not in there)
         if seen:
             yield np.flatnonzero(group_of.reshape(-1) == number), seen, elsewhere
+
+
+def _has_compatibility_groups(one: ResourceSlice) -> bool:
+    return any(use.compatibility_groups for device in one.spec.devices for use in device.consumes_counters)
 
 
 def _is_left_out(one: ResourceSlice, rules: DeviceRules) -> bool:

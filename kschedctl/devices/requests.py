@@ -151,6 +151,9 @@ def _alternative(
     elif device_class is None:
         missing = f'deviceclass.resource.k8s.io "{class_name}" not found'
         problem = problem or f"{where}: could not retrieve device class {class_name}: {missing}"
+    if inventory.rules.refuses_derived_attributes and asked.derived_attributes:
+        disabled = "cannot handle request with derived attributes, the feature is disabled"
+        problem = problem or f"{where}: {disabled}"
     verdict = np.ones(len(inventory.devices), dtype=np.int64)
     errors: list[str] = []
     if not problem and device_class is not None:

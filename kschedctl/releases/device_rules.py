@@ -55,6 +55,12 @@ class DeviceRules:
         Whether capacity that cannot be reckoned ends the cycle; else the device is passed over.
     all_fails_on_used_capacity : bool
         Whether ``All`` fails on a device whose capacity is used too far; else it leaves the device out.
+    hides_compatibility_groups : bool
+        Whether slices with devices of compatibility groups are left out, so that their pool lacks them.
+    refuses_derived_attributes : bool
+        Whether a request with derived attributes is an error; else they are ignored.
+    optional_node_operations : bool
+        Whether an allocation that skips node operations needs a node that declares to know them.
     ownership_problem : str
         What is said of a claim that belongs to another pod's template.
     silent_post_filter : bool
@@ -83,6 +89,9 @@ class DeviceRules:
     names_device_in_selector_errors: bool
     capacity_errors: bool
     all_fails_on_used_capacity: bool
+    hides_compatibility_groups: bool
+    refuses_derived_attributes: bool
+    optional_node_operations: bool
     ownership_problem: str
     silent_post_filter: bool
     score_needs_new_allocations: bool
@@ -109,6 +118,9 @@ DEVICES_1_34: Final = DeviceRules(
     names_device_in_selector_errors=False,
     capacity_errors=False,
     all_fails_on_used_capacity=False,
+    hides_compatibility_groups=False,
+    refuses_derived_attributes=False,
+    optional_node_operations=False,
     ownership_problem="ResourceClaim {claim} was not created for pod {pod} (pod is not owner)",
     silent_post_filter=False,
     score_needs_new_allocations=False,
@@ -147,5 +159,8 @@ DEVICES_1_37: Final = replace(
     names_device_in_selector_errors=True,
     capacity_errors=True,
     all_fails_on_used_capacity=True,
+    hides_compatibility_groups=True,
+    refuses_derived_attributes=True,
+    optional_node_operations=True,
     silent_post_filter=True,
 )

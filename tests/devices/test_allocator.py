@@ -302,6 +302,20 @@ def test_what_is_allocated(claim: ResourceClaim, objects: list[ApiObject], found
             " has() for optional fields",
             id="1.37: errors name the device",
         ),
+        pytest.param(
+            "1.37",
+            make_claim("c", request("r", derivedAttributes=[{"name": "x"}])),
+            [TWO],
+            "claim default/c, request r: cannot handle request with derived attributes, the feature is disabled",
+            id="1.37: derived attributes are refused",
+        ),
+        pytest.param(
+            "1.36",
+            make_claim("c", request("r", derivedAttributes=[{"name": "x"}])),
+            [TWO],
+            "r=gpu-0",
+            id="1.36: and not known",
+        ),
     ],
 )
 def test_releases(version: str, claim: ResourceClaim, objects: list[ApiObject], found: str) -> None:

@@ -17,7 +17,7 @@ from kschedctl.devices.claims import (
     moment_of,
     pod_claims,
 )
-from kschedctl.releases.device_rules import DEVICES_1_35, DEVICES_1_36, DeviceRules
+from kschedctl.releases.device_rules import DEVICES_1_35, DEVICES_1_36, DEVICES_1_37, DeviceRules
 from tests.builders import LONG_AGO, make_cluster, make_node, make_object, make_pod
 from tests.devices.builders import claiming_pod, either, make_claim, make_class, request
 
@@ -124,8 +124,16 @@ def test_classes(requests: list[dict[str, Any]], problem: str) -> None:
 
 def test_where_an_allocated_claim_can_be_used() -> None:
     cluster = make_cluster([make_node("a"), make_node("b")])
-    assert available_on(cluster, make_claim(holds=["b/gpu-0"], node="b")).tolist() == [False, True]
-    assert available_on(cluster, make_claim(holds=["b/gpu-0"])).tolist() == [True, True]
+    there = make_claim(holds=["b/gpu-0"], node="b")
+    assert available_on(cluster, there, DEVICES_1_36).tolist() == [False, True]
+    assert available_on(cluster, make_claim(holds=["b/gpu-0"]), DEVICES_1_36).tolist() == [True, True]
+
+
+@pytest.mark.parametrize(("rules", "nodes"), [(DEVICES_1_36, [True, True]), (DEVICES_1_37, [False, True])])
+def test_operations_that_a_node_must_know_to_skip(rules: DeviceRules, nodes: list[bool]) -> None:
+    cluster = make_cluster([make_node("a"), make_node("b", declaredFeatures=["DRAOptionalNodeOperations"])])
+    claim = make_claim(holds=["b/gpu-0"], result={"skipNodeOperations": ["NodePrepareResources"]})
+    assert available_on(cluster, claim, rules).tolist() == nodes
 
 
 NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)

@@ -35,6 +35,10 @@ def _pools(slices: Sequence[ResourceSlice], rules: DeviceRules = DEVICES_1_36) -
     return [_shown(view) for view in gather_pools(slices, NODES, rules)]
 
 
+def _part_of_group(name: str) -> dict[str, object]:
+    return make_device(name, consumesCounters=[{"counterSet": "mem", "compatibilityGroups": ["g"]}])
+
+
 def _parts(*names: str) -> list[dict[str, object]]:
     uses = [{"counterSet": "mem", "counters": {"gi": {"value": "20"}}}]
     return [make_device(name, consumesCounters=uses) for name in names]
@@ -126,6 +130,12 @@ def test_pools_as_nodes_see_them(slices: list[ResourceSlice], pools: list[str]) 
             [make_slice("c", node="a", slices=2, **COUNTERS), make_slice("s", *_parts("x"), node="a", slices=2)],
             ["a@a: s"],
             id="1.37: where they are for",
+        ),
+        pytest.param(
+            "1.37",
+            [make_slice("s", _part_of_group("x"), node="a", slices=2), make_slice("t", node="a", slices=2)],
+            ["a@a: incomplete"],
+            id="1.37: without slices of compatibility groups",
         ),
         pytest.param(
             "1.35",

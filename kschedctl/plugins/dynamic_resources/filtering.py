@@ -17,6 +17,7 @@ from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Code, Reason, Rejections
 from kschedctl.plugins.dynamic_resources.reasons import LeftoverClaim, ResourceFromNowhere, claim_elsewhere
 from kschedctl.plugins.dynamic_resources.state import Extended, State, Verdict
+from kschedctl.releases.device_rules import DeviceRules
 
 NOT_AVAILABLE: Final = "resourceclaim not available on the node"
 LEFTOVER: Final = "cannot schedule extended resource claim"
@@ -92,7 +93,7 @@ def _allocated(state: State, inventory: Inventory, rows: Int64Array, verdict: Ve
     return verdict
 
 
-def rejections(state: State, cluster: Cluster, rows: Int64Array) -> Rejections:
+def rejections(state: State, cluster: Cluster, rules: DeviceRules, rows: Int64Array) -> Rejections:
     """What is said of some nodes that were examined.
 
     Parameters
@@ -101,6 +102,8 @@ def rejections(state: State, cluster: Cluster, rows: Int64Array) -> Rejections:
         The state.
     cluster : Cluster
         The cluster.
+    rules : DeviceRules
+        The release's rules.
     rows : ndarray of int64, shape (n_rows,)
         The nodes.
     """
@@ -140,17 +143,17 @@ def rejections(state: State, cluster: Cluster, rows: Int64Array) -> Rejections:
 
     def details(position: int) -> tuple[Reason, ...]:
         text = words[int(reason[position])]
-        return (Reason(text, _operands(state, cluster, int(rows[position]), text)),)
+        return (Reason(text, _operands(state, cluster, rules, int(rows[position]), text)),)
 
     return Rejections(code, reason, lambda number: (words[number],), details)
 
 
-def _operands(state: State, cluster: Cluster, row: int, text: str) -> Operands | None:
+def _operands(state: State, cluster: Cluster, rules: DeviceRules, row: int, text: str) -> Operands | None:
     """What is behind a reason on a node; ``None`` for an error."""
     verdict = state.verdicts[int(state.verdict_of[row])]
     if text == NOT_AVAILABLE:
         claim = next(c for c, available in zip(state.claims, state.available, strict=True) if not available[row])
-        return claim_elsewhere(claim, ready=not available_on(cluster, claim)[row])
+        return claim_elsewhere(claim, ready=not available_on(cluster, claim, rules)[row])
     if state.extended is not None and text == LEFTOVER and state.extended.leftover is not None:
         return LeftoverClaim(state.extended.leftover.key)
     if state.extended is not None and text == CANNOT_FIT:

@@ -129,9 +129,9 @@ class DynamicResources(
 
     def _available(self, state: CycleState, claim: ResourceClaim) -> Mask:
         """Where an allocated claim can be used: bool, shape (n_nodes,)."""
-        cluster = self.handle.cluster
-        mask = available_on(cluster, claim)
-        if self.handle.release.devices.binding_conditions and is_lost(claim, moment_of(cluster)):
+        cluster, rules = self.handle.cluster, self.handle.release.devices
+        mask = available_on(cluster, claim, rules)
+        if rules.binding_conditions and is_lost(claim, moment_of(cluster)):
             mask = np.zeros_like(mask)
         return mask
 
@@ -144,7 +144,7 @@ class DynamicResources(
             return Rejections.everywhere(len(nodes), SUCCESS)
         examine(found, self.inventory, nodes.rows)
         self._note_limits(state, found)
-        return rejections(found, self.handle.cluster, nodes.rows)
+        return rejections(found, self.handle.cluster, self.handle.release.devices, nodes.rows)
 
     def _note_limits(self, state: CycleState, found: State) -> None:
         """Say where the answer is not the scheduler's."""
