@@ -10,12 +10,13 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kschedctl.api.device import ALL, ALLOCATION_RESULTS_MAX, EXACT_COUNT
+from kschedctl.api.device import ALL, ALLOCATION_RESULTS_MAX
 from kschedctl.devices.capacity import CapacityError
-from kschedctl.devices.constraints import make_constraint, unknown_constraint
+from kschedctl.devices.constraints import make_constraint
 from kschedctl.devices.errors import AllocationError
 from kschedctl.devices.requests import Alternative, ClaimPlan
 from kschedctl.devices.site import Site
+from kschedctl.devices.work import Work, capacity_error, claim_work, selectable
 
 #: So many devices are tried on one node; kube-scheduler gives up after ten seconds.
 MAX_STEPS: Final = 200_000
@@ -51,16 +52,6 @@ class Allocated:
     consumed: dict[str, int] | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Work:
-    """An alternative with what it means at a site."""
-
-    asked: Alternative
-    verdict: list[int]
-    n_devices: int
-    every: list[int]
-
-
 class Search:
     """One search at one site.
 
@@ -90,7 +81,7 @@ class Search:
         # Without a constraint that forgets, all orders of the same devices are as good as the first.
         forgets = any(c.match_attribute is None for plan in plans for c in plan.claim.spec.devices.constraints)
         self._combines = self._rules.combinations or not forgets
-        self._work: list[list[list[_Work]]] = []
+        self._work: list[list[list[Work]]] = []
 
     def run(self) -> list[list[Allocated]] | None:
         """The devices of every claim, or ``None`` where there is no solution.
@@ -102,87 +93,12 @@ class Search:
         TooManyStepsError
             Where the search is given up.
         """
-        for number, plan in enumerate(self._plans):
-            self._work.append(self._claim_work(number, plan))
+        for plan in self._plans:
+            self._work.append(claim_work(plan, self._site))
         try:
             return self._results if self._next(0, 0) else None
         except _TooManyResultsError:
             raise AllocationError("allocation max size exceeded") from None
-
-    def _claim_work(self, number: int, plan: ClaimPlan) -> list[list[_Work]]:
-        """What each request asks of the site; the checks that come before the search."""
-        out = []
-        least = 0
-        for alternatives in plan.requests:
-            if any(asked.refused for asked in alternatives):
-                disabled = "has capacity requests, but the DRAConsumableCapacity feature is disabled"
-                raise AllocationError(f"claim {plan.claim.key}, request {alternatives[0].request}: {disabled}")
-            work: list[_Work] = []
-            for i, asked in enumerate(alternatives):
-                # Older releases keep the first two alternatives' matches under one number.
-                shares_first = i == 1 and not self._rules.keeps_alternative and alternatives[0].mode == ALL
-                seen = alternatives[0] if shares_first and asked.mode == ALL else asked
-                work.append(self._alternative_work(asked, seen))
-            out.append(work)
-            least += min(one.n_devices for one in work)
-        if least > ALLOCATION_RESULTS_MAX:
-            limit = f"exceeds the claim limit of {ALLOCATION_RESULTS_MAX}"
-            raise AllocationError(f"claim {plan.claim.key}: number of requested devices {least} {limit}")
-        for i, name in enumerate(plan.attributes):
-            if name is None:
-                raise unknown_constraint(plan.claim.key, i)
-        return out
-
-    def _alternative_work(self, asked: Alternative, seen: Alternative) -> _Work:
-        if asked.problem:
-            raise AllocationError(asked.problem)
-        verdict = self._site.verdict(asked)
-        if asked.mode == EXACT_COUNT:
-            return _Work(asked, verdict, asked.count, [])
-        if asked.mode != ALL:
-            where = f"claim {asked.claim}, request {asked.own_name}"
-            raise AllocationError(f"{where}: unsupported count mode {asked.mode}")
-        every = self._every_device(asked, self._site.verdict(seen))
-        return _Work(asked, verdict, len(every), every)
-
-    def _every_device(self, asked: Alternative, verdict: list[int]) -> list[int]:
-        where = f"claim {asked.claim}, request {asked.own_name}: asks for all devices, but resource pool"
-        out = []
-        for pool in self._site.pools:
-            if pool.incomplete:
-                raise AllocationError(f"{where} {pool.id} is currently being updated")
-            if pool.invalid:
-                raise AllocationError(f"{where} {pool.id} is currently invalid")
-            out += [
-                device
-                for device in pool.devices
-                if self._selectable(asked, verdict, device) and self._may_serve(asked, device)
-            ]
-        return out
-
-    def _may_serve(self, asked: Alternative, device: int) -> bool:
-        """Whether ``All`` counts a device, by its capacity."""
-        if not self._rules.capacity_requests:
-            return True
-        try:
-            if self._rules.all_fails_on_used_capacity:
-                return self._site.capacity.serves_at_all(asked, device)
-            return self._site.capacity.serves(asked, device)
-        except CapacityError as error:
-            name = self._site.device(device).name
-            raise self._capacity_error(asked, name, error) from None
-
-    def _capacity_error(self, asked: Alternative, device: object, error: CapacityError) -> AllocationError:
-        where = f"claim {asked.claim}, request {asked.own_name}"
-        return AllocationError(f"{where}: checking capacity for device {device}: {error}")
-
-    def _selectable(self, asked: Alternative, verdict: list[int], device: int) -> bool:
-        found = verdict[device]
-        if found > 1:
-            raise asked.error(
-                found, self._site.device_id(device), names_device=self._rules.names_device_in_selector_errors
-            )
-        return found == 1 and not self._site.elsewhere[device]
 
     def _next(self, claim: int, request: int) -> bool:
         """Go on with a request, or the next claim, or be done."""
@@ -239,7 +155,7 @@ class Search:
             for device in pool.devices:
                 if device < start or not self._free(work.asked, claim, device):
                     continue
-                if not self._selectable(work.asked, work.verdict, device) or not self._serves(work.asked, device):
+                if not selectable(self._site, work.asked, work.verdict, device) or not self._serves(work.asked, device):
                     continue
                 alike = self._alike(device)
                 if alike in failed:
@@ -269,10 +185,10 @@ class Search:
         try:
             return self._site.capacity.serves(asked, device)
         except CapacityError as error:
-            raise self._capacity_error(asked, self._site.device_id(device), error) from None
+            raise capacity_error(asked, self._site.device_id(device), error) from None
 
     def _take(
-        self, claim: int, request: int, work: _Work, device: int, following: tuple[int, int, int], *, must: bool
+        self, claim: int, request: int, work: Work, device: int, following: tuple[int, int, int], *, must: bool
     ) -> bool:
         """Take a device and look for the rest; give it back where that fails."""
         site, asked = self._site, work.asked

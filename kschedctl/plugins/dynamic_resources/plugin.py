@@ -7,7 +7,9 @@ whose devices look alike are searched once.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import timedelta
 
+import msgspec
 import numpy as np
 
 from kschedctl.api.device import ResourceClaim
@@ -16,6 +18,7 @@ from kschedctl.api.resources import is_scalar_resource, pod_requests, scheduler_
 from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.devices.claims import (
+    BINDING_TIMEOUT,
     ClaimProblemError,
     available_on,
     check_classes,
@@ -26,10 +29,12 @@ from kschedctl.devices.claims import (
 from kschedctl.devices.errors import AllocationError
 from kschedctl.devices.extended import backing_classes, leftover_claim, resources_with_class
 from kschedctl.devices.inventory import Inventory
+from kschedctl.framework.config.args import DynamicResourcesArgs
 from kschedctl.framework.cycle_state import CycleState, NotModelled
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.interface import (
     FilterPlugin,
+    Handle,
     PluginError,
     PostFilterPlugin,
     PostFilterResult,
@@ -63,6 +68,13 @@ class DynamicResources(
 
     name = "DynamicResources"
     depends_on_pods = False
+
+    def __init__(self, args: msgspec.Struct | None, handle: Handle) -> None:
+        super().__init__(args, handle)
+        if not isinstance(args, DynamicResourcesArgs):
+            raise TypeError(f"want args to be of type DynamicResourcesArgs, got {type(args).__name__}")
+        waits = args.binding_timeout
+        self._binding_timeout = BINDING_TIMEOUT if waits is None else timedelta(microseconds=waits.nanoseconds // 1000)
 
     @classmethod
     def extension_points(cls, release: Release) -> frozenset[ExtensionPoint]:
@@ -131,7 +143,7 @@ class DynamicResources(
         """Where an allocated claim can be used: bool, shape (n_nodes,)."""
         cluster, rules = self.handle.cluster, self.handle.release.devices
         mask = available_on(cluster, claim, rules)
-        if rules.binding_conditions and is_lost(claim, moment_of(cluster)):
+        if rules.binding_conditions and is_lost(claim, moment_of(cluster), self._binding_timeout):
             mask = np.zeros_like(mask)
         return mask
 

@@ -11,6 +11,7 @@ from tests.builders import (
     GPU,
     decide,
     fitting,
+    make_args,
     make_cluster,
     make_node,
     make_pod,
@@ -211,3 +212,14 @@ def test_a_claim_left_over_from_an_earlier_attempt_is_deleted() -> None:
     assert decision.message == (
         "0/1 nodes are available: 1 cannot schedule extended resource claim. deletion of ResourceClaim completed"
     )
+
+
+@pytest.mark.parametrize(("timeout", "nodes"), [("20m", "a"), ("5m", "")])
+def test_for_how_long_a_device_may_take_to_become_ready_is_configured(timeout: str, nodes: str) -> None:
+    waiting = {"bindingConditions": ["ready"]}
+    since = {"allocationTimestamp": "2026-01-01T00:00:00Z"}
+    late = make_claim("late", holds=["x/y"], allocation={"allocationTimestamp": "2026-01-01T00:10:00Z"})
+    claim = make_claim("claim", holds=["a/gpu-0"], node="a", result=waiting, allocation=since)
+    config = make_args(DynamicResources={"bindingTimeout": timeout})
+    decision = decide(claiming_pod("claim"), make_cluster(NODES, [], make_class(), claim, late), config=config)
+    assert fitting(decision, PLUGIN) == nodes
