@@ -25,6 +25,7 @@ def reasons_in(theme: str) -> Iterator[tuple[str, Reason]]:
 
 VOLUME_PLUGINS = {"VolumeBinding", "VolumeRestrictions", "VolumeZone", "NodeVolumeLimits"}
 OTHER_PLUGINS = {
+    "DynamicResources",
     "InterPodAffinity",
     "NodeAffinity",
     "NodeDeclaredFeatures",
@@ -34,8 +35,9 @@ OTHER_PLUGINS = {
     "PodTopologySpread",
     "TaintToleration",
 }
-#: A profile's own affinity, and claims that cannot be looked up, are said in the scheduler's words alone.
-WITHOUT = (REASON_ENFORCED, "PVC ", "looking up PVC ")
+#: A profile's own affinity, claims that cannot be looked up, and errors in the search for devices are said in the
+#: scheduler's words alone.
+WITHOUT = (REASON_ENFORCED, "PVC ", "looking up PVC ", "claim ", "class ")
 
 
 @pytest.mark.parametrize(
@@ -43,6 +45,7 @@ WITHOUT = (REASON_ENFORCED, "PVC ", "looking up PVC ")
     [
         pytest.param("mixed", VOLUME_PLUGINS | OTHER_PLUGINS, id="mixed"),
         pytest.param("volumes", VOLUME_PLUGINS, id="volumes"),
+        pytest.param("devices", {"DynamicResources", "NodeResourcesFit", "TaintToleration"}, id="devices"),
     ],
 )
 def test_every_reason_is_made_of_operands(theme: str, plugins: set[str]) -> None:
