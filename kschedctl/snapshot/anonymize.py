@@ -26,7 +26,7 @@ from kschedctl.api.selectors import parse_int64
 from kschedctl.api.storage import TopologySelectorLabelRequirement
 from kschedctl.api.volume import TypedObjectReference
 from kschedctl.api.workload import StatefulSet
-from kschedctl.snapshot.anonymize_devices import KEPT_DEVICE_FIELDS, DeviceRenaming
+from kschedctl.snapshot.anonymize_devices import DEVICE_CHOICES, DeviceRenaming
 from kschedctl.snapshot.capture import Capture
 from kschedctl.snapshot.header import ServerVersion
 from kschedctl.snapshot.kept_names import is_kept_group
@@ -60,7 +60,7 @@ CHOICES: Final = frozenset(
         (limits.ScopedResourceSelectorRequirement, "scope_name"),
         (limits.ScopedResourceSelectorRequirement, "operator"),
         (workload.JobSpec, "completion_mode"),
-        *KEPT_DEVICE_FIELDS,
+        *DEVICE_CHOICES,
     }
 )
 _COMPARING: Final = ("Gt", "Lt")

@@ -17,19 +17,15 @@ from msgspec.structs import replace
 from kschedctl.api import device
 from kschedctl.api.core import Condition
 from kschedctl.api.device import DeviceAttribute, DeviceTaint, DeviceToleration
-from kschedctl.snapshot.kept_names import is_kept_domain
 from kschedctl.snapshot.pseudonyms import Pseudonyms
 from kschedctl.snapshot.rewriting import Replacement
 
 #: Fields whose words are Kubernetes' own.
-KEPT_DEVICE_FIELDS: Final = frozenset(
+DEVICE_CHOICES: Final = frozenset(
     {
         (device.ExactDeviceRequest, "allocation_mode"),
         (device.DeviceSubRequest, "allocation_mode"),
         (device.DeviceRequest, "allocation_mode"),
-        (device.ResourceClaimConsumerReference, "api_group"),
-        (device.ResourceClaimConsumerReference, "resource"),
-        (device.DeviceAttribute, "version_value"),
     }
 )
 _LITERAL: Final = re.compile(r"""[rR]?("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')""")
@@ -39,6 +35,10 @@ _LOOKS_INSIDE: Final = re.compile(
     r"\.(?:startsWith|endsWith|contains|matches|find|findAll|split|substring|indexOf|lastIndexOf|charAt|lowerAscii"
     r"|upperAscii|replace|trim|join)\("
 )
+#: What Kubernetes itself gives a meaning: the domain, and the attributes in it.
+_OWN_DOMAIN: Final = "resource.kubernetes.io"
+_OWN_ATTRIBUTES: Final = frozenset({"pcieRoot", "pciBusID"})
+_VERSION: Final = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+(?:[-+].*)?")
 #: The fields of the variable ``device``.
 _OWN: Final = frozenset({"driver", "attributes", "capacity", "allowMultipleAllocations"})
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_]\w*")
@@ -96,7 +96,7 @@ class DeviceRenaming:
         return None if name is None else self._domain(name)
 
     def _domain(self, name: str) -> str:
-        if is_kept_domain(name):
+        if name == _OWN_DOMAIN:
             return name
         self._domains.add(name)
         return self._names.word(name, "driver")
@@ -105,7 +105,7 @@ class DeviceRenaming:
         domain, slash, identifier = name.partition("/")
         if not slash:
             domain, identifier = "", name
-        if is_kept_domain(domain):
+        if domain == _OWN_DOMAIN and identifier in _OWN_ATTRIBUTES:
             self._kept.add(identifier)
             return name
         self._identifiers.add(identifier)
@@ -128,7 +128,9 @@ class DeviceRenaming:
         return {self._qualified(name): self._attribute(name, value) for name, value in attributes.items()}
 
     def _attribute(self, name: str, attribute: DeviceAttribute) -> DeviceAttribute:
-        text = attribute.string_value
+        text, version = attribute.string_value, attribute.version_value
+        if version is not None and not _VERSION.fullmatch(version):
+            attribute = replace(attribute, version_value=self._names.word(version, "value"))
         if text is None or name.rpartition("/")[2] in self._looked_inside:
             return attribute
         return replace(attribute, string_value=self._names.word(text, "value"))
@@ -164,7 +166,7 @@ class DeviceRenaming:
         return "".join([*out, self._fields(expression[end:])])
 
     def _text(self, text: str, looks_inside: bool) -> str:
-        if is_kept_domain(text) or (looks_inside and text not in self._domains and text not in self._identifiers):
+        if text == _OWN_DOMAIN or (looks_inside and text not in self._domains and text not in self._identifiers):
             return text
         return self._names.word(text, "value")
 

@@ -15,13 +15,14 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from kschedctl.api.device import AllocatedDeviceStatus
 from kschedctl.api.kinds import KINDS
 from kschedctl.api.meta import ApiObject, Labels, ObjectMeta
 from kschedctl.api.pod import Pod, PodSpec
 from kschedctl.api.volume import Volume
 from kschedctl.cluster.cluster import Unread
 from kschedctl.snapshot.header import ServerVersion, SnapshotHeader
-from kschedctl.snapshot.kept_fields import READ_ANNOTATIONS, UNREAD_FIELDS, read_conditions
+from kschedctl.snapshot.kept_fields import READ_ANNOTATIONS, UNREAD_FIELDS, read_conditions, without_messages
 from kschedctl.snapshot.load import ObjectReader, taken_at
 from kschedctl.snapshot.rewriting import Replacement, Rewriter
 
@@ -120,7 +121,8 @@ def _field_rule(type_: type[Any], name: str) -> Replacement | None:
             empty = UNREAD_FIELDS[base, name]
             return lambda _: empty
     if name == "conditions":
-        return read_conditions
+        # Of an allocated device every condition can be one that its binding waits for.
+        return without_messages if issubclass(type_, AllocatedDeviceStatus) else read_conditions
     return _read_annotations if issubclass(type_, ObjectMeta) and name == "annotations" else None
 
 

@@ -19,6 +19,7 @@ READ_ANNOTATIONS: Final = frozenset(
         "deployment.kubernetes.io/revision",
         "pv.kubernetes.io/bind-completed",
         "pv.kubernetes.io/bound-by-controller",
+        "resource.kubernetes.io/extended-resource-claim",
         "storage.alpha.kubernetes.io/migrated-plugins",
         "storageclass.beta.kubernetes.io/is-default-class",
         "storageclass.kubernetes.io/is-default-class",
@@ -57,6 +58,11 @@ def read_conditions(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
         for condition in conditions
         if condition.type in READ_CONDITIONS
     )
+
+
+def without_messages(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
+    """All conditions, without their reasons and messages."""
+    return tuple(replace(condition, reason="", message="") for condition in conditions)
 
 
 def kept_fields() -> Iterator[tuple[str, str]]:

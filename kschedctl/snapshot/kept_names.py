@@ -170,6 +170,8 @@ _OWN_WORDS: Final = frozenset(
         "ReadOnlyMany",
         "ReadWriteMany",
         "ReadWriteOncePod",
+        "ExactCount",
+        "All",
         "Immediate",
         "WaitForFirstConsumer",
         "Container",
