@@ -63,7 +63,10 @@ class Planter:
         return {**made, "apiVersion": f"{group}/v1" if group else "v1", "kind": kind}
 
     def _value(self, type_: Any, path: str) -> Any:
+        type_ = next((part for part in get_args(type_) if get_origin(part) is dict), type_)
         structs = structs_in(type_)
+        if get_origin(type_) is dict and structs:
+            return {self.secret(path): self._value(structs[0], path)}
         if get_origin(type_) is tuple:
             inner = f"{path}[]"
             if structs == (Condition,):
