@@ -84,7 +84,8 @@ def _paths(type_: type[msgspec.Struct]) -> Iterator[str]:
         if any((base, field.name) in UNREAD_FIELDS for base in type_.__mro__):
             continue
         parts = structs_in(field.type)
-        if not parts:
+        if not parts or get_origin(field.type) is dict:
+            # The keys of a map are kept as well.
             yield field.encode_name
         name = f"{field.encode_name}[]" if get_origin(field.type) is tuple else field.encode_name
         for part in parts:

@@ -109,7 +109,9 @@ class Planter:
             "message": self.secret(f"{path}[].message")
         }
         yield {**known, "reason": self.secret(f"{path}[].reason"), "message": self.secret(f"{path}[].message")}
-        for type_ in ("Ready", "PodResizePending", "DisruptionTarget", self.secret("unknown")):
+        # Of allocated devices every condition is kept: drivers make up their names.
+        other = self.secret(f"{path}[].type" if self._kind == "ResourceClaim" else "unknown")
+        for type_ in ("Ready", "PodResizePending", "DisruptionTarget", other):
             reason = self.secret(f"{path}[].reason" if type_ != "Ready" else "unknown")
             yield {"type": type_, "status": self.secret(f"{path}[].status"), "reason": reason} | {
                 "message": self.secret("unknown")
