@@ -21,11 +21,11 @@ from kschedctl.api.kinds import KINDS
 from kschedctl.api.meta import Labels, LabelSelectorRequirement, OwnerReference
 from kschedctl.api.node_selector import NodeSelectorRequirement
 from kschedctl.api.pod import Pod, Toleration
-from kschedctl.api.quantity import QuantityError, parse_quantity
 from kschedctl.api.selectors import parse_int64
 from kschedctl.api.storage import TopologySelectorLabelRequirement
 from kschedctl.api.volume import TypedObjectReference
 from kschedctl.api.workload import StatefulSet
+from kschedctl.snapshot.anonymize_amounts import anonymous_amount
 from kschedctl.snapshot.anonymize_devices import DEVICE_CHOICES, DeviceRenaming
 from kschedctl.snapshot.capture import Capture
 from kschedctl.snapshot.header import ServerVersion
@@ -66,7 +66,6 @@ CHOICES: Final = frozenset(
 _COMPARING: Final = ("Gt", "Lt")
 _MIGRATED_PLUGINS: Final = "storage.alpha.kubernetes.io/migrated-plugins"
 _REVISION: Final = "deployment.kubernetes.io/revision"
-_NO_QUANTITY: Final = "none"
 _OTHER_GROUP: Final = "example.com"
 _VERSIONS: Final = frozenset({"", "v1", "v1beta1", "v1beta2", "v1alpha1", "v2"})
 _VERSION: Final = re.compile(r"v?[0-9]+\.[0-9]+\.[0-9]+")
@@ -246,13 +245,13 @@ class _Renaming:
         return None if text is None else self._names.word(text)
 
     def _quantity(self, amount: Any) -> Any:
-        return None if amount is None else _amount(amount)
+        return None if amount is None else anonymous_amount(amount)
 
     def _labels(self, labels: Labels) -> Labels:
         return {self._names.key(key): self._names.value(key, value) for key, value in labels.items()}
 
     def _resources(self, amounts: dict[str, Any]) -> dict[str, Any]:
-        return {self._names.resource(name): _amount(amount) for name, amount in amounts.items()}
+        return {self._names.resource(name): anonymous_amount(amount) for name, amount in amounts.items()}
 
     def _named(self, values: dict[str, Any]) -> dict[str, Any]:
         return {self._names.word(name): value for name, value in values.items()}
@@ -318,15 +317,6 @@ class _Renaming:
             namespace=self._names.word(reference.namespace, "namespace"),
             uid=self._names.uid(reference.uid),
         )
-
-
-def _amount(amount: Any) -> Any:
-    """A quantity; what is none is no quantity afterwards either, and tells nothing."""
-    try:
-        parse_quantity(amount)
-    except QuantityError:
-        return _NO_QUANTITY
-    return amount
 
 
 def _all_structs(type_: type[msgspec.Struct]) -> Iterator[type[msgspec.Struct]]:

@@ -1,13 +1,7 @@
-"""Pseudonyms in what tells of devices, and in the CEL expressions that select them.
-
-Names of drivers, attributes and their text values become others, in objects and in expressions alike. Where an
-expression looks inside of a text (``startsWith``, ``matches``), its texts stay and so do the values of the attributes
-that it names: no other text would be selected in the same way.
-"""
+"""Pseudonyms in what tells of devices: names of drivers, pools and attributes, and the texts that attributes have."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -16,7 +10,17 @@ from msgspec.structs import replace
 
 from kschedctl.api import device
 from kschedctl.api.core import Condition
-from kschedctl.api.device import DeviceAttribute, DeviceTaint, DeviceToleration
+from kschedctl.api.device import (
+    CapacityRequestPolicy,
+    CapacityRequestPolicyRange,
+    Counter,
+    DeviceAttribute,
+    DeviceCapacity,
+    DeviceTaint,
+    DeviceToleration,
+)
+from kschedctl.snapshot.anonymize_amounts import anonymous_amount
+from kschedctl.snapshot.anonymize_expressions import OWN_ATTRIBUTES, OWN_DOMAIN, VERSION, ExpressionRenaming
 from kschedctl.snapshot.pseudonyms import Pseudonyms
 from kschedctl.snapshot.rewriting import Replacement
 
@@ -28,20 +32,7 @@ DEVICE_CHOICES: Final = frozenset(
         (device.DeviceRequest, "allocation_mode"),
     }
 )
-_LITERAL: Final = re.compile(r"""[rR]?("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')""")
-_FIELD: Final = re.compile(r"\.(\??)([A-Za-z_]\w*)(?!\w*\s*\()")
-_NUMBER_TEXT: Final = re.compile(r"\b(?:quantity|isQuantity|semver|isSemver)\(\s*$")
-_LOOKS_INSIDE: Final = re.compile(
-    r"\.(?:startsWith|endsWith|contains|matches|find|findAll|split|substring|indexOf|lastIndexOf|charAt|lowerAscii"
-    r"|upperAscii|replace|trim|join)\("
-)
-#: What Kubernetes itself gives a meaning: the domain, and the attributes in it.
-_OWN_DOMAIN: Final = "resource.kubernetes.io"
-_OWN_ATTRIBUTES: Final = frozenset({"pcieRoot", "pciBusID"})
-_VERSION: Final = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+(?:[-+].*)?")
-#: The fields of the variable ``device``.
-_OWN: Final = frozenset({"driver", "attributes", "capacity", "allowMultipleAllocations"})
-_IDENTIFIER: Final = re.compile(r"[A-Za-z_]\w*")
+_STATUSES: Final = frozenset({"True", "False", "Unknown"})
 
 
 class DeviceRenaming:
@@ -55,11 +46,7 @@ class DeviceRenaming:
 
     def __init__(self, names: Pseudonyms) -> None:
         self._names = names
-        # Attributes and capacities by their own names, those of Kubernetes' domains, and what expressions look into.
-        self._identifiers: set[str] = set()
-        self._kept: set[str] = set()
-        self._domains: set[str] = set()
-        self._looked_inside: set[str] = set()
+        self._expressions = ExpressionRenaming(names)
 
     @property
     def fields(self) -> dict[tuple[type, str], Replacement]:
@@ -72,13 +59,13 @@ class DeviceRenaming:
         )
         return {
             **{(type_, "driver"): self._driver for type_ in drivers},
-            (device.CELDeviceSelector, "expression"): self._expression,
+            (device.CELDeviceSelector, "expression"): self._expressions.expression,
             (device.DeviceFeatures, "attributes"): self._attributes,
-            (device.DeviceFeatures, "capacity"): self._by_qualified_name,
-            (device.CapacityRequirements, "requests"): self._by_qualified_name,
-            (device.DeviceRequestAllocationResult, "consumed_capacity"): self._by_qualified_name,
-            (device.CounterSet, "counters"): self._by_name,
-            (device.DeviceCounterConsumption, "counters"): self._by_name,
+            (device.DeviceFeatures, "capacity"): self._capacities,
+            (device.CapacityRequirements, "requests"): self._amounts,
+            (device.DeviceRequestAllocationResult, "consumed_capacity"): self._amounts,
+            (device.CounterSet, "counters"): self._counters,
+            (device.DeviceCounterConsumption, "counters"): self._counters,
             (device.DeviceConstraint, "requests"): lambda texts: tuple(map(self._request, texts)),
             (device.DeviceRequestAllocationResult, "request"): self._request,
             (device.DeviceConstraint, "match_attribute"): self._optional_qualified,
@@ -90,25 +77,25 @@ class DeviceRenaming:
     @property
     def structs(self) -> dict[type[msgspec.Struct], Replacement]:
         """The replacements of whole structs."""
-        return {DeviceTaint: self._taint, DeviceToleration: self._taint}
+        return {DeviceTaint: self._taint, DeviceToleration: self._toleration}
 
     def _driver(self, name: str | None) -> str | None:
         return None if name is None else self._domain(name)
 
     def _domain(self, name: str) -> str:
-        if name == _OWN_DOMAIN:
+        if name == OWN_DOMAIN:
             return name
-        self._domains.add(name)
+        self._expressions.domains.add(name)
         return self._names.word(name, "driver")
 
     def _qualified(self, name: str) -> str:
         domain, slash, identifier = name.partition("/")
         if not slash:
             domain, identifier = "", name
-        if domain == _OWN_DOMAIN and identifier in _OWN_ATTRIBUTES:
-            self._kept.add(identifier)
+        if domain == OWN_DOMAIN and identifier in OWN_ATTRIBUTES:
+            self._expressions.kept.add(identifier)
             return name
-        self._identifiers.add(identifier)
+        self._expressions.identifiers.add(identifier)
         own = self._names.word(identifier, "attribute")
         return f"{self._domain(domain)}/{own}" if slash else own
 
@@ -118,66 +105,68 @@ class DeviceRenaming:
     def _request(self, name: str) -> str:
         return "/".join(map(self._names.word, name.split("/")))
 
-    def _by_qualified_name(self, values: Mapping[str, Any] | None) -> dict[str, Any] | None:
-        return None if values is None else {self._qualified(name): value for name, value in values.items()}
+    def _amounts(self, amounts: Mapping[str, Any] | None) -> dict[str, Any] | None:
+        if amounts is None:
+            return None
+        return {self._qualified(name): anonymous_amount(amount) for name, amount in amounts.items()}
 
-    def _by_name(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        return {self._names.word(name): value for name, value in values.items()}
+    def _capacities(self, capacities: Mapping[str, DeviceCapacity]) -> dict[str, DeviceCapacity]:
+        return {self._qualified(name): self._capacity(capacity) for name, capacity in capacities.items()}
+
+    def _capacity(self, capacity: DeviceCapacity) -> DeviceCapacity:
+        policy = capacity.request_policy
+        return replace(
+            capacity,
+            value=anonymous_amount(capacity.value),
+            request_policy=None if policy is None else _policy(policy),
+        )
+
+    def _counters(self, counters: Mapping[str, Counter]) -> dict[str, Counter]:
+        return {self._names.word(name): Counter(value=anonymous_amount(c.value)) for name, c in counters.items()}
 
     def _attributes(self, attributes: Mapping[str, DeviceAttribute]) -> dict[str, DeviceAttribute]:
         return {self._qualified(name): self._attribute(name, value) for name, value in attributes.items()}
 
     def _attribute(self, name: str, attribute: DeviceAttribute) -> DeviceAttribute:
         text, version = attribute.string_value, attribute.version_value
-        if version is not None and not _VERSION.fullmatch(version):
+        if version is not None and not VERSION.fullmatch(version):
             attribute = replace(attribute, version_value=self._names.word(version, "value"))
-        if text is None or name.rpartition("/")[2] in self._looked_inside:
+        if text is None or name.rpartition("/")[2] in self._expressions.looked_inside:
             return attribute
         return replace(attribute, string_value=self._names.word(text, "value"))
 
     def _taint(self, taint: Any) -> Any:
         names = self._names
-        return replace(taint, key=names.key(taint.key), value=names.value(taint.key, taint.value))
+        key, value = names.key(taint.key), names.value(taint.key, taint.value)
+        return replace(taint, key=key, value=value, effect=names.choice(taint.effect))
+
+    def _toleration(self, toleration: DeviceToleration) -> DeviceToleration:
+        tolerated: DeviceToleration = self._taint(toleration)
+        return replace(tolerated, operator=self._names.choice(toleration.operator))
 
     def _conditions(self, conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
         return tuple(
             Condition(
                 type=self._names.word(condition.type),
-                status=condition.status,
+                status=condition.status if condition.status in _STATUSES else "Unknown",
                 last_transition_time=condition.last_transition_time,
             )
             for condition in conditions
         )
 
-    def _expression(self, expression: str) -> str:
-        """An expression with pseudonyms for the texts and the fields in it."""
-        literals = list(_LITERAL.finditer(expression))
-        looks_inside = _LOOKS_INSIDE.search(expression) is not None
-        if looks_inside:
-            self._looked_inside |= {found[1][1:-1] for found in literals} | {f[2] for f in _FIELD.finditer(expression)}
-        out = []
-        end = 0
-        for found in literals:
-            out.append(self._fields(expression[end : found.start()]))
-            text = found[1][1:-1]
-            kept = _NUMBER_TEXT.search(expression[: found.start()]) is not None
-            out.append(found[0] if kept else found[0].replace(text, self._text(text, looks_inside), 1))
-            end = found.end()
-        return "".join([*out, self._fields(expression[end:])])
 
-    def _text(self, text: str, looks_inside: bool) -> str:
-        if text == _OWN_DOMAIN or (looks_inside and text not in self._domains and text not in self._identifiers):
-            return text
-        return self._names.word(text, "value")
+def _policy(policy: CapacityRequestPolicy) -> CapacityRequestPolicy:
+    span = policy.valid_range
+    return CapacityRequestPolicy(
+        default=_optional_amount(policy.default),
+        valid_values=tuple(map(anonymous_amount, policy.valid_values)),
+        valid_range=None
+        if span is None
+        else CapacityRequestPolicyRange(
+            min=_optional_amount(span.min), max=_optional_amount(span.max), step=_optional_amount(span.step)
+        ),
+    )
 
-    def _fields(self, code: str) -> str:
-        return _FIELD.sub(self._field, code)
 
-    def _field(self, found: re.Match[str]) -> str:
-        optional, name = found[1], found[2]
-        if name in _OWN or name in self._kept:
-            return found[0]
-        pseudonym = self._names.word(name, "attribute")
-        if _IDENTIFIER.fullmatch(pseudonym):
-            return f".{optional}{pseudonym}"
-        return f'[{optional}"{pseudonym}"]'
+def _optional_amount(amount: Any) -> Any:
+    return None if amount is None else anonymous_amount(amount)

@@ -8,7 +8,16 @@ from pathlib import Path
 
 import pytest
 
-HEAVY = ("numpy", "msgspec", "yaml", "rich.console", "kschedctl.scheduler", "kschedctl.cluster", "kschedctl.api")
+HEAVY = (
+    "numpy",
+    "msgspec",
+    "yaml",
+    "rich.console",
+    "cel_expr_python",
+    "kschedctl.scheduler",
+    "kschedctl.cluster",
+    "kschedctl.api",
+)
 RUN = """
 import sys
 sys.argv = ["kschedctl", *sys.argv[1:]]

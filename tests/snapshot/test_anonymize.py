@@ -21,11 +21,15 @@ from kschedctl.api.meta import ApiObject, Int32, Int64, LabelSelectorRequirement
 from kschedctl.api.node_selector import NodeSelectorRequirement
 from kschedctl.api.pod import Pod, Toleration
 from kschedctl.cluster.builder import ClusterBuilder
+from kschedctl.devices.cel.environment import _DECLARATIONS
+from kschedctl.devices.cel.extensions import EXTENSIONS, NOT_MODELLED_FUNCTIONS
+from kschedctl.devices.cel.functions import STANDARD
 from kschedctl.findings.location import Location
 from kschedctl.scheduler.cases import Case
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.snapshot.anonymize import CHOICES, anonymized
+from kschedctl.snapshot.anonymize_expressions import CEL_FUNCTIONS
 from kschedctl.snapshot.capture import Capture, capture
 from kschedctl.snapshot.capture_files import write_capture
 from kschedctl.snapshot.rewriting import structs_in
@@ -150,6 +154,18 @@ EXPRESSIONS = [
         'device.attributes["resource.kubernetes.io"].pcieRoot == "value-1"',
         id="domains of Kubernetes stay",
     ),
+    pytest.param(
+        'device.attributes["gpu.acme.com"].lanes.exists(lane, lane > 7) // of Alice',
+        'device.attributes["driver-1"].attribute_2.exists(attribute_1, attribute_1 > 7) ',
+        id="variables are renamed, comments go",
+    ),
+    pytest.param(
+        'device.driver.alice() && quantity("alice") || isSemver("v1.2.0") || 10u > 1.5e-3',
+        'device.driver.attribute_1() && quantity("attribute_1") || isSemver("v1.2.0") || 10u > 1.5e-3',
+        id="functions that nobody declares, and numbers that are none",
+    ),
+    pytest.param('alice "bob', 'attribute_1 "attribute_2', id="no CEL at all"),
+    pytest.param("ünï § «alice»", "attribute_3 $ $attribute_1$", id="characters that CEL does not have"),
 ]
 
 
@@ -159,6 +175,11 @@ def test_selectors_of_devices(expression: str, anonymous: str) -> None:
     found = anonymized(captured(make_slice("s", device, driver="gpu.acme.com"), make_class("gpu", expression)))
     (device_class,) = found.objects[DeviceClass]
     assert device_class.spec.selectors[0].cel.expression == anonymous  # type: ignore[attr-defined]
+
+
+def test_the_functions_that_selectors_have_keep_their_names() -> None:
+    names = {name.rpartition(".")[2] for name in [*_DECLARATIONS, *STANDARD, *EXTENSIONS, *NOT_MODELLED_FUNCTIONS]}
+    assert {name for name in names if name.strip("_").isalpha() and name[0].isalpha()} - CEL_FUNCTIONS == set()
 
 
 def filled(type_: Any, numbers: Iterator[int], at: tuple[type, str] | None = None) -> Any:

@@ -27,7 +27,9 @@ _OPERAND: Final = re.compile(r"expression of type '(.*)' cannot be the operand o
 _DOTTED: Final = re.compile(r"undeclared reference to '(\w+)\.[\w.]+' \(in container ''\)")
 _OVERLOAD: Final = re.compile(r"found no matching overload for '(.*)' applied to '(.*)'")
 _UNDECLARED: Final = re.compile(r"undeclared reference to '([\w.]+)'")
-_MISSING: Final = "selectors of devices need the library cel-expr-python\n  run: pip install 'kschedctl[devices]'"
+_MISSING: Final = (
+    "selectors of devices need the library cel-expr-python, which is not installed\n  run: pip install cel-expr-python"
+)
 
 
 class CompileError(Exception):
