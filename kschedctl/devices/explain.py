@@ -136,7 +136,7 @@ class NotAllocated(Operands, frozen=True):
         if short is None or not short.lacking:
             return None
         wanted = short.wanted or max(short.matching, 1)
-        return Shortfall(f"devices of class {short.device_class}", wanted, short.lacking)
+        return Shortfall(f"devices of class {short.device_class}", wanted, short.lacking, short.matching)
 
 
 def explain_allocation(plans: Sequence[ClaimPlan], site: Site) -> NotAllocated:

@@ -125,5 +125,5 @@ def test_why_nothing_is_allocated(claim: Any, objects: list[ApiObject], words: s
 
 def test_the_closest_node_is_found_by_what_is_lacking() -> None:
     found = _reason([make_claim("c", request("r", 4))], [THREE])
-    assert found.operands.shortfall() == Shortfall("devices of class gpu", 4, 1)
+    assert found.operands.shortfall() == Shortfall("devices of class gpu", 4, 1, 3)
     assert found.data["requests"][0]["free"] == 3
