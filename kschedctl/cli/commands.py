@@ -8,6 +8,7 @@ from typing import Final
 import typer
 
 from kschedctl.cli.batch.command import batch
+from kschedctl.cli.devices.command import devices
 from kschedctl.cli.diff.command import diff
 from kschedctl.cli.explain.command import explain
 from kschedctl.cli.preempt.command import preempt
@@ -20,6 +21,7 @@ COMMANDS: Final[Mapping[str, Callable[..., None] | typer.Typer]] = {
     "explain": explain,
     "preempt": preempt,
     "volumes": volumes,
+    "devices": devices,
     "diff": diff,
     "batch": batch,
     "verify": verify,

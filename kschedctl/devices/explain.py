@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -92,7 +92,11 @@ class RequestSupply(msgspec.Struct, frozen=True, rename="camel"):
         return max(wanted - self.usable, 0)
 
     def words(self) -> str:
-        """``wants 4 gpu, 2 usable: 8 here, 8 of the class, ...``."""
+        """``claim default/c, request r wants 4 gpu, 2 usable (8 here, 8 of the class, ...)``."""
+        return f"claim {self.claim}, {self.short()}"
+
+    def short(self) -> str:
+        """The same without the claim."""
         wanted = self.wanted or "all"
         steps = [f"{self.here} here", f"{self.of_class} of the class", f"{self.matching} match", f"{self.free} free"]
         if self.tainted:
@@ -100,8 +104,8 @@ class RequestSupply(msgspec.Struct, frozen=True, rename="camel"):
         if self.exhausted:
             steps.append(f"{self.exhausted} without the capacity")
         held = f"; held: {', '.join(map(str, self.holders))}" if self.holders else ""
-        where = f"claim {self.claim}, request {self.request}"
-        return f"{where} wants {wanted} {self.device_class}, {self.usable} usable ({', '.join(steps)}{held})"
+        asked = f"request {self.request} wants {wanted} {self.device_class}"
+        return f"{asked}, {self.usable} usable ({', '.join(steps)}{held})"
 
 
 class NotAllocated(Operands, frozen=True):
@@ -123,12 +127,17 @@ class NotAllocated(Operands, frozen=True):
 
     def words(self) -> str:
         """What is short, else what stands in the way."""
-        said = [request.words() for request in self.requests]
+        return "; ".join(self.sentences(RequestSupply.words))
+
+    def sentences(self, worded: Callable[[RequestSupply], str]) -> Iterator[str]:
+        """The same one by one, with what is said of each request as a caller words it."""
+        said = [worded(request) for request in self.requests]
         if self.constraint:
             said = [f"no devices satisfy the constraint {self.constraint}"]
         elif not any(request.lacking for request in self.requests):
             said = [f"not together: {'; '.join(said)}"] if said else ["nothing is asked for that the node has"]
-        return "; ".join([*said, *(f"pool {pool}" for pool in self.pools)])
+        yield from said
+        yield from (f"pool {pool}" for pool in self.pools)
 
     def shortfall(self) -> Shortfall | None:
         """The largest lack of devices."""

@@ -79,6 +79,13 @@ def snapshot(x: str) -> dict[str, Any]:
         "hostPath": {"path": x},
     }
     mounts = [{"name": x, "persistentVolumeClaim": {"claimName": x}}]
+    pool = {"name": x, "generation": 1, "resourceSliceCount": 1}
+    devices = {"driver": x, "nodeName": f"{x}3", "pool": pool, "devices": [{"name": x}]}
+    wanted = {"devices": {"requests": [{"name": x, "exactly": {"deviceClassName": x}}]}}
+    held = {
+        "allocation": {"devices": {"results": [{"request": x, "driver": x, "pool": x, "device": x}]}},
+        "reservedFor": [{"resource": "pods", "name": x, "uid": x}],
+    }
     items = [
         _node(x, "1", taints=[{"key": x, "value": x, "effect": "NoSchedule"}]),
         _node(f"{x}2", "1", unschedulable=True),
@@ -95,6 +102,10 @@ def snapshot(x: str) -> dict[str, Any]:
         _object("StorageClass", x, "storage.k8s.io/v1", provisioner=x),
         _object("PriorityClass", x, "scheduling.k8s.io/v1", value=10),
         _object("ConfigMap", x),
+        _object("DeviceClass", x, "resource.k8s.io/v1"),
+        _object("ResourceSlice", x, "resource.k8s.io/v1", spec=devices),
+        _object("ResourceClaim", x, "resource.k8s.io/v1", spec=wanted, status=held),
+        _object("ResourceClaim", f"{x}2", "resource.k8s.io/v1", spec=wanted),
         {"apiVersion": "v1", "kind": f"Kind{x}", "metadata": {"name": x}},
     ]
     for item in items:
@@ -120,6 +131,9 @@ def commands(x: str) -> list[list[str]]:
         ["volumes", "-A"],
         ["volumes", f"ns{x}/{x}", "-o", "wide"],
         ["volumes", "-A", "-o", "name"],
+        ["devices", "-o", "wide"],
+        ["devices", f"ns{x}/{x}2", f"ns{x}/{x}", "-o", "wide"],
+        ["devices", f"class/{x}", "-o", "name"],
         ["verify"],
         ["verify", "-o", "wide"],
         ["diff", "-A", AS_IT_IS, "--cordon", node, "-o", "wide"],

@@ -106,6 +106,7 @@ CHANGED: dict[str, tuple[list[str], Callable[[Any], Any]]] = {
     "diff": (["shop/web-7"], lambda answer: answer["after"]["snapshot"]),
     "verify": ([], lambda answer: answer["snapshot"]),
     "volumes": (["data/data-postgres-0"], lambda answer: answer["snapshot"]),
+    "devices": ([], lambda answer: answer["snapshot"]),
 }
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from tests.cli.in_process import run
-from tests.cli.transcript import SHOP, VOLUMES
+from tests.cli.transcript import DEVICES, SHOP, VOLUMES
 
 COMMANDS = (
     "explain -A",
@@ -53,6 +53,12 @@ def test_volumes_of_the_fixtures() -> None:
     for columns in (20, 30, 40, 60, 80):
         text = run("volumes", "-A", "--snapshot", str(VOLUMES / "conflict"), columns=columns).out
         assert {"shop/figures", "pvc-figures", "eu-central-1b"} <= set(text.split())
+
+
+def test_devices_of_the_fixtures() -> None:
+    for columns in (20, 30, 40, 60, 80):
+        text = run("devices", "ml/train", "--snapshot", str(DEVICES / "cluster"), columns=columns).out
+        assert {"gpu-large,", "gpus", "ml/sweep", "missing"} <= set(text.split())
 
 
 def _split_heading(word: str, text: str) -> bool:

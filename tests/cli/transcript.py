@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 INPUTS = Path(__file__).parent / "inputs"
 SHOP = ROOT / "fixtures" / "shop" / "cluster"
 VOLUMES = ROOT / "fixtures" / "volumes"
+DEVICES = ROOT / "fixtures" / "devices"
 _AGE_SECONDS = 3 * 60 + 5
 
 
@@ -65,6 +66,7 @@ def make_room(folder: Path) -> None:
     shutil.copytree(INPUTS, folder, dirs_exist_ok=True)
     shutil.copytree(SHOP, folder / "shop")
     shutil.copytree(VOLUMES, folder / "volumes")
+    shutil.copytree(DEVICES, folder / "devices")
 
 
 def _set_age(folder: Path) -> None:

@@ -1,0 +1,1 @@
+"""The answer of ``devices``: as data, and as a document."""

@@ -1,0 +1,115 @@
+"""Devices and where they could be allocated, as text: pools and what is wrong with them; nodes, and why not others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from kschedctl.api.wording import counted, listed
+from kschedctl.report.devices.data import DeviceData, DevicesOverview, DeviceSupply, GivenData, PlaceData, PoolData
+from kschedctl.report.document import GAP, Document, Paragraph, Phrases, Tone, table
+from kschedctl.report.frame import cautions, header, next_questions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DevicesView:
+    """What is shown.
+
+    Attributes
+    ----------
+    now : datetime
+        The time that the snapshot's age is counted to.
+    questions : tuple of (str, str)
+        The next questions, each with its command.
+    every : bool
+        Whether devices and nodes are shown one by one instead of in groups.
+    """
+
+    now: datetime
+    questions: tuple[tuple[str, str], ...] = ()
+    every: bool = False
+
+
+def overview_document(answer: DevicesOverview, view: DevicesView) -> Document:
+    """Print all pools."""
+    yield Paragraph(answer.summary, Tone.GOOD if answer.usable else Tone.BAD)
+    yield from header(answer, view.now)
+    if answer.pools:
+        yield GAP
+        rows = [_pool_row(pool) for pool in answer.pools]
+        tones = [Tone.BAD if pool.problem else Tone.PLAIN for pool in answer.pools]
+        headings = ("pool", "nodes", "devices", "free", "held by", "what is wrong")
+        yield table(headings, rows, numeric=(2, 3), tones=tones, identifiers=(0,))
+    if view.every:
+        for pool in answer.pools:
+            yield GAP
+            yield Paragraph(f"{pool.driver}/{pool.name}", Tone.STRONG)
+            devices = [(device.name, _state(device), ", ".join(device.taints) or "-") for device in pool.devices]
+            yield table(("device", "state", "taints"), devices)
+    yield from cautions(answer)
+    yield from next_questions(view.questions)
+
+
+def supply_document(answer: DeviceSupply, view: DevicesView) -> Document:
+    """Print where a claim or a device of a class could be allocated."""
+    yield Paragraph(answer.summary, Tone.GOOD if answer.usable else Tone.BAD)
+    if answer.pods:
+        yield Phrases((f"used by {listed(answer.pods)}",))
+    yield from header(answer, view.now)
+    usable = [place for place in answer.places if place.usable]
+    others = [place for place in answer.places if not place.usable]
+    yield from _section(usable, "has" if answer.allocated else "gets, on the first", every=view.every)
+    yield from _section(others, "why not", every=view.every)
+    yield from cautions(answer)
+    yield from next_questions(view.questions)
+
+
+def _section(places: Sequence[PlaceData], heading: str, *, every: bool) -> Document:
+    """A row per group of nodes; all nodes are named where every one is to be shown."""
+    if not places:
+        return
+    yield GAP
+    rows = []
+    for place in places:
+        nodes = place.nodes if every else (listed(place.nodes),)
+        told = _given(place.devices) if place.usable else place.reasons or (place.refusal,)
+        rows.append(((str(len(place.nodes)),), nodes, told or ("-",)))
+    yield table(("nodes", "which", heading), rows, numeric=(0,))
+
+
+def _pool_row(pool: PoolData) -> tuple[str, ...]:
+    holders = dict.fromkeys(holder.claim for device in pool.devices for holder in device.holders)
+    held = listed(list(holders)) or "-"
+    return (
+        f"{pool.driver}/{pool.name}",
+        listed(pool.nodes) or "-",
+        str(len(pool.devices)),
+        str(pool.free),
+        held,
+        "; ".join(_problems(pool)) or "-",
+    )
+
+
+def _problems(pool: PoolData) -> Iterator[str]:
+    if pool.problem:
+        yield f"not used: {pool.problem}"
+    if pool.outdated_slices:
+        yield f"{counted(pool.outdated_slices, 'slice')} behind generation {pool.generation}"
+    if not pool.nodes:
+        yield "for no node of the snapshot"
+    tainted = sum(bool(device.taints) for device in pool.devices)
+    if tainted:
+        yield f"{tainted} tainted"
+
+
+def _state(device: DeviceData) -> str:
+    if device.free:
+        return "free"
+    holders = listed([f"{h.claim} ({listed(h.pods)})" if h.pods else h.claim for h in device.holders])
+    shares = ", ".join(f"{name} {amount}" for name, amount in device.consumed.items())
+    return f"shared by {holders}{f': {shares} taken' if shares else ''}" if device.shared else f"held by {holders}"
+
+
+def _given(devices: Sequence[GivenData]) -> tuple[str, ...]:
+    return tuple(f"{given.request}: {given.driver}/{given.pool}/{given.device}" for given in devices)
