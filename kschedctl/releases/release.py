@@ -101,8 +101,6 @@ class Release:
         Whether a pod that PreEnqueue holds back counts on the node that it is nominated to.
     preemption_names_node : bool
         Whether a preemption that finds a node says which one.
-    devices_give_no_reason : bool
-        Whether DynamicResources adds nothing to the event where it has no claim to deallocate.
     absent_config_fields : frozenset of str
         The fields of a KubeSchedulerConfiguration that this release does not know yet.
     features : mapping of str to bool
@@ -130,7 +128,6 @@ class Release:
     resizes_count_in_totals: bool
     gated_pods_keep_nomination: bool
     preemption_names_node: bool
-    devices_give_no_reason: bool
     absent_config_fields: frozenset[str]
     devices: DeviceRules
     idle_gates: tuple[str, ...] = ()
@@ -194,7 +191,6 @@ _V1_34: Final = Release(
     resizes_count_in_totals=False,
     gated_pods_keep_nomination=False,
     preemption_names_node=False,
-    devices_give_no_reason=False,
     absent_config_fields=frozenset({"bindingTimeout", "placementGenerate", "placementScore", "podGroupPostFilter"}),
     devices=DEVICES_1_34,
 )
@@ -236,7 +232,6 @@ _V1_37: Final = replace(
     resizes_count_in_totals=True,
     gated_pods_keep_nomination=True,
     preemption_names_node=True,
-    devices_give_no_reason=True,
     absent_config_fields=frozenset(),
     devices=DEVICES_1_37,
 )
