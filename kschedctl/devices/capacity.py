@@ -5,6 +5,7 @@ Amounts are in nano-units. Ranges with steps are reckoned in whole units, each r
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -12,6 +13,10 @@ from kschedctl.api.device import CapacityRequestPolicyRange, CapacityRequirement
 from kschedctl.api.quantity import NANO, parse_quantity, value
 
 _MAX: Final = 2**63 - 1
+_DIGITS: Final = re.compile(r"[+-]?0*([0-9]*)\.?([0-9]*)")
+#: Amounts of so many digits are kept as an int64 and a scale, and so many places are moved at once.
+_FEW_DIGITS: Final = 18
+_OWN_SCALES: Final = frozenset({1, 2, 3, 6, 9})
 _UNREPRESENTABLE: Final = "capacity request cannot be represented in the device's range arithmetic"
 
 
@@ -31,7 +36,7 @@ def consumption(
     capacities : mapping of str to DeviceCapacity
         Those that the device has.
     exact : bool
-        Whether amounts beyond int64 are errors; else they wrap around.
+        Whether amounts beyond int64 are errors; else they are what Quantity.Value makes of them.
 
     Returns
     -------
@@ -112,13 +117,32 @@ def _round_up(asked: str | int | float, valid: CapacityRequestPolicyRange, *, ex
         if start >= 0 and steps > (_MAX - start) // step:
             raise CapacityError(f"{_UNREPRESENTABLE}: rounding request {asked} up to the next step passes MaxInt64")
         return (start + step * steps) * NANO
-    steps = _quotient(_wrapped(_whole(amount) - start), step)
+    steps = _quotient(_wrapped(_asked_value(asked, amount) - start), step)
     return _wrapped(start + step * steps) * NANO
 
 
 def _whole(nanos: int) -> int:
     """Whole units, rounded up; beyond int64 they wrap around as Quantity.Value does."""
     return _wrapped(-(-nanos // NANO))
+
+
+def _asked_value(asked: str | int | float, amount: int) -> int:
+    """What Quantity.Value makes of a decimal amount beyond int64 too; binary ones are capped when they are read.
+
+    An amount of few digits is multiplied up: in one step by powers of ten that have a function of their own, which wraps
+    around, else digit by digit, which ends at 0.
+    """
+    whole = -(-amount // NANO)
+    if whole <= _MAX:
+        return whole
+    form = _DIGITS.match(str(asked))
+    if form is None:
+        raise AssertionError(f"a quantity without digits: {asked}")
+    digits = form[1] + form[2]
+    if len(digits) > _FEW_DIGITS:
+        return _wrapped(whole)
+    scale = len(str(whole // int(digits))) - 1
+    return _wrapped(whole) if scale in _OWN_SCALES else 0
 
 
 def _quotient(dividend: int, divisor: int) -> int:

@@ -84,3 +84,18 @@ def test_amounts_that_cannot_be_reckoned(asked: str, policy: dict[str, Any], pro
 def test_a_negative_amount() -> None:
     with pytest.raises(CapacityError, match="capacity value is negative"):
         consumption(_asked("-1"), _capacity(), exact=True)
+
+
+@pytest.mark.parametrize(
+    ("asked", "units"),
+    [
+        pytest.param("9300P", 0, id="ten to the 15th, digit by digit: 0"),
+        pytest.param(
+            "9300000000G", (9_300_000_000 * 10**9 + 2**63) % 2**64 - 2**63, id="ten to the 9th at once: wrapped"
+        ),
+        pytest.param("9300000000000000000", 9_300_000_000_000_000_000 - 2**64, id="too many digits: wrapped"),
+    ],
+)
+def test_amounts_beyond_int64_where_they_are_no_error(asked: str, units: int) -> None:
+    policy = {"validRange": {"min": "1", "step": "1"}}
+    assert consumption(_asked(asked), _capacity(**policy), exact=False) == {"units": units * NANO}
