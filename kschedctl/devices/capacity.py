@@ -129,8 +129,8 @@ def _whole(nanos: int) -> int:
 def _asked_value(asked: str | int | float, amount: int) -> int:
     """What Quantity.Value makes of a decimal amount beyond int64 too; binary ones are capped when they are read.
 
-    An amount of few digits is multiplied up: in one step by powers of ten that have a function of their own, which wraps
-    around, else digit by digit, which ends at 0.
+    An amount of few digits is multiplied up: in one step by powers of ten that have a function of their own, which
+    wraps around, else digit by digit, which ends at 0.
     """
     whole = -(-amount // NANO)
     if whole <= _MAX:

@@ -97,5 +97,5 @@ def test_a_negative_amount() -> None:
     ],
 )
 def test_amounts_beyond_int64_where_they_are_no_error(asked: str, units: int) -> None:
-    policy = {"validRange": {"min": "1", "step": "1"}}
+    policy: dict[str, Any] = {"validRange": {"min": "1", "step": "1"}}
     assert consumption(_asked(asked), _capacity(**policy), exact=False) == {"units": units * NANO}
