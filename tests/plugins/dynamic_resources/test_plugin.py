@@ -79,12 +79,22 @@ def test_what_a_node_is_told() -> None:
     assert status == Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ("cannot allocate all claims",))
 
 
-def test_an_error_of_a_selector_ends_the_cycle() -> None:
+@pytest.mark.parametrize(
+    ("version", "said"),
+    [
+        ("1.36", "selector #0: CEL runtime error: no such key: x"),
+        (
+            "1.37",
+            "selector #0 on device gpu.example.com/a/gpu-0: CEL runtime error: no such key: x. consider using CEL optional"
+            " chaining (.? followed by orValue()) or guarding the check with has() for optional fields",
+        ),
+    ],
+)
+def test_an_error_of_a_selector_ends_the_cycle(version: str, said: str) -> None:
     claim = make_claim("claim", request("r", 1, f"device.attributes['{DRIVER}'].x"))
-    decision = decide(claiming_pod("claim"), make_cluster(NODES, [], make_class(), *SLICES, claim))
-    assert decision.error == (
-        'running "DynamicResources" filter plugin: claim default/claim: selector #0: CEL runtime error: no such key: x'
-    )
+    cluster = make_cluster(NODES, [], make_class(), *SLICES, claim)
+    decision = decide(claiming_pod("claim"), cluster, release=RELEASES[version])
+    assert decision.error == f'running "DynamicResources" filter plugin: claim default/claim: {said}'
 
 
 def test_a_selector_that_is_not_modelled_is_said() -> None:
@@ -157,15 +167,24 @@ def test_1_35_cannot_score_earlier_allocations() -> None:
 def test_post_filter(claims: list[Any], says: str) -> None:
     cluster = make_cluster(NODES, [], make_class(), *SLICES, *claims)
     pod = claiming_pod(*(claim.name for claim in claims))
-    decision = decide(pod, cluster, config=WITHOUT_PREEMPTION)
+    decision = decide(pod, cluster, config=WITHOUT_PREEMPTION, release=RELEASES["1.36"])
     assert decision.post_filter is not None
     assert decision.post_filter.status == Status(Code.UNSCHEDULABLE, (says,), PLUGIN)
 
 
-def test_post_filter_has_nothing_to_deallocate() -> None:
-    decision = decide(make_pod(requests={"cpu": "9"}), make_cluster([make_node()]), config=WITHOUT_PREEMPTION)
+def test_since_1_37_post_filter_says_nothing_where_nothing_is_freed() -> None:
+    cluster = make_cluster(NODES, [], make_class(), *SLICES, make_claim("c", request("r", 9)))
+    decision = decide(claiming_pod("c"), cluster, config=WITHOUT_PREEMPTION, release=RELEASES["1.37"])
     assert decision.post_filter is not None
-    assert decision.post_filter.status == Status(Code.UNSCHEDULABLE, ("no new claims to deallocate",), PLUGIN)
+    assert decision.post_filter.status == Status(Code.UNSCHEDULABLE, (), PLUGIN)
+
+
+@pytest.mark.parametrize(("version", "reasons"), [("1.36", ("no new claims to deallocate",)), ("1.37", ())])
+def test_post_filter_has_nothing_to_deallocate(version: str, reasons: tuple[str, ...]) -> None:
+    pod, cluster = make_pod(requests={"cpu": "9"}), make_cluster([make_node()])
+    decision = decide(pod, cluster, config=WITHOUT_PREEMPTION, release=RELEASES[version])
+    assert decision.post_filter is not None
+    assert decision.post_filter.status == Status(Code.UNSCHEDULABLE, reasons, PLUGIN)
 
 
 def test_post_filter_misses_its_state_where_pre_filter_did_not_come_that_far() -> None:
