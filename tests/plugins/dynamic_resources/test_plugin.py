@@ -85,8 +85,8 @@ def test_what_a_node_is_told() -> None:
         ("1.36", "selector #0: CEL runtime error: no such key: x"),
         (
             "1.37",
-            "selector #0 on device gpu.example.com/a/gpu-0: CEL runtime error: no such key: x. consider using CEL optional"
-            " chaining (.? followed by orValue()) or guarding the check with has() for optional fields",
+            "selector #0 on device gpu.example.com/a/gpu-0: CEL runtime error: no such key: x. consider using CEL"
+            " optional chaining (.? followed by orValue()) or guarding the check with has() for optional fields",
         ),
     ],
 )
