@@ -213,6 +213,9 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             raise PluginError("resources not found")
         offers = allocations(self.handle.cluster, self.handle.request_rules, wanted, rows, non_zero=True)
         offers = backed_allocations(self.handle, wanted, offers, rows)
+        # Upstream counts a resource as often as the configuration lists it.
+        by_resource = dict(zip(wanted, offers, strict=True))
+        offers = [by_resource[resource.name] for resource in self._args.scoring_strategy.resources]
         return weighted_mean(offers, self._weights, self._kernel, only_positive=self._ratio)
 
 

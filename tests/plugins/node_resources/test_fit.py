@@ -282,6 +282,11 @@ LINE = [(0, 0), (100, 10)]
         ),
         pytest.param(strategy("MostAllocated", weighted("cpu", 1)), 75, id="one resource"),
         pytest.param(
+            strategy("MostAllocated", weighted("cpu", 1), weighted("memory", 1), weighted("cpu", 2)),
+            62,
+            id="a resource counts as often as it is listed: (75 + 25 + 2 * 75) // 4",
+        ),
+        pytest.param(
             strategy("MostAllocated", weighted("cpu", 1), weighted(GPU, 9)),
             75,
             id="a device nobody asks for",
