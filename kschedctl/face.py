@@ -342,8 +342,6 @@ class SchedulingCluster:
         ----------
         pod : Pod
             A pod that went through admission; it may be in the cluster and wait.
-        node : str
-            The node.
         """
         bound = structs.replace(pod, spec=structs.replace(pod.spec, node_name=node))
         return self._over(self.cluster.with_pods(added=[bound]))

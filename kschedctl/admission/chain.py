@@ -42,8 +42,6 @@ class Admitted:
 
     Attributes
     ----------
-    pod : Pod
-        The pod.
     changes : tuple of Change
         What was changed, in order.
     warnings : tuple of str

@@ -28,11 +28,6 @@ _PORTS: Final = range(1, 65536)
 def pod_findings(pod: Pod) -> _Found:
     """What is wrong with a new pod as the plugins left it, but for what ``resource_findings`` finds.
 
-    Parameters
-    ----------
-    pod : Pod
-        The pod.
-
     Yields
     ------
     Finding

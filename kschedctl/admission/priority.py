@@ -38,8 +38,6 @@ def admit_priority(pod: Pod, cluster: Cluster, *, where: Where = "") -> tuple[Po
 
     Parameters
     ----------
-    pod : Pod
-        The pod.
     cluster : Cluster
         The cluster with its PriorityClasses.
     where : Subject, Location or str

@@ -20,8 +20,6 @@ def admit_runtime_class(pod: Pod, cluster: Cluster, *, where: Where = "") -> tup
 
     Parameters
     ----------
-    pod : Pod
-        The pod.
     cluster : Cluster
         The cluster with its RuntimeClasses.
     where : Subject, Location or str

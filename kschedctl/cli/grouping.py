@@ -46,8 +46,6 @@ def answers(
 
     Parameters
     ----------
-    cluster : SchedulingCluster
-        The cluster.
     asked : iterable of Asked
         The pods; those of one workload after each other.
     seed : int or None

@@ -32,8 +32,6 @@ class Asked:
 
     Attributes
     ----------
-    pod : Pod
-        The pod.
     arguments : tuple of str
         The arguments that ask for it alone.
     where : Subject, Location or str

@@ -16,8 +16,6 @@ def provenance(cluster: SchedulingCluster, missing: tuple[Missing, ...] = (), *,
 
     Parameters
     ----------
-    cluster : SchedulingCluster
-        The cluster.
     missing : tuple of Missing
         What it lacks for the answer, besides what was not read.
     pod : Pod, optional

@@ -76,8 +76,6 @@ class Scope:
 
         Returns
         -------
-        name : str
-            The name.
         namespace : str or None
             Where it is meant to be; ``None`` for anywhere.
 
@@ -101,15 +99,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class PodSelection:
-    """The pods that options mean.
-
-    Attributes
-    ----------
-    options : PodOptions
-        The options.
-    cluster : ChosenCluster
-        The cluster.
-    """
+    """The pods that options mean."""
 
     options: PodOptions
     cluster: ChosenCluster

@@ -39,8 +39,6 @@ def named_workload(cluster: Cluster, text: str, scope: Scope) -> Given:
 
     Parameters
     ----------
-    cluster : Cluster
-        The cluster.
     text : str
         The argument, of which ``workload_kind`` knows the kind.
     scope : Scope

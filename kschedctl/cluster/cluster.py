@@ -47,8 +47,6 @@ class Cluster:
 
     Parameters
     ----------
-    nodes : Nodes
-        The nodes.
     pods : Pods
         The pods that have not finished.
     objects : mapping

@@ -37,10 +37,6 @@ def pod_claims(cluster: Cluster, pod: Pod, rules: DeviceRules) -> list[ResourceC
 
     Parameters
     ----------
-    cluster : Cluster
-        The cluster.
-    pod : Pod
-        The pod.
     rules : DeviceRules
         The release's rules.
 
@@ -110,10 +106,6 @@ def available_on(cluster: Cluster, claim: ResourceClaim, rules: DeviceRules) -> 
 
     Parameters
     ----------
-    cluster : Cluster
-        The cluster.
-    claim : ResourceClaim
-        The claim.
     rules : DeviceRules
         The release's rules.
     """
@@ -134,8 +126,6 @@ def is_lost(claim: ResourceClaim, moment: datetime | None, timeout: timedelta = 
 
     Parameters
     ----------
-    claim : ResourceClaim
-        The claim.
     moment : datetime, optional
         When that is asked; without it nothing is late.
     timeout : timedelta
@@ -191,8 +181,6 @@ def alternatives_score(claim: ResourceClaim, chosen: Sequence[str]) -> int:
 
     Parameters
     ----------
-    claim : ResourceClaim
-        The claim.
     chosen : sequence of str
         The requests of its allocation, ``request/alternative`` for alternatives.
     """

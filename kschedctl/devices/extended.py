@@ -76,8 +76,6 @@ def new_claim(pod: Pod, resources: Sequence[str], classes: Mapping[str, DeviceCl
 
     Parameters
     ----------
-    pod : Pod
-        The pod.
     resources : sequence of str
         The resources that come from devices on a node.
     classes : mapping of str to DeviceClass

@@ -55,8 +55,6 @@ class Inventory:
 
     Parameters
     ----------
-    cluster : Cluster
-        The cluster.
     rules : DeviceRules
         The release's rules.
 

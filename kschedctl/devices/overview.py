@@ -50,8 +50,6 @@ class PoolOverview:
     ----------
     id : PoolID
         Driver and name.
-    generation : int
-        The generation.
     n_slices, n_slices_wanted : int
         How many slices of it there are, and should be.
     n_outdated : int

@@ -97,8 +97,6 @@ class ClaimPlan:
 
     Attributes
     ----------
-    claim : ResourceClaim
-        The claim.
     requests : tuple of tuple of Alternative
         Per request its alternatives; one where it has none.
     attributes : tuple of (str or None)

@@ -43,8 +43,6 @@ class Selector:
 
     Parameters
     ----------
-    expression : str
-        The expression.
     sees_multiple_allocations : bool
         Whether it sees a device's ``allowMultipleAllocations``; else that is false.
 

@@ -54,8 +54,6 @@ class Subject(NamedTuple):
     ----------
     place : Location or str
         Where it was read.
-    object : ObjectRef or None
-        The object.
     """
 
     place: Place = ""
@@ -98,8 +96,6 @@ class Finding:
         What is expected instead, or what to do.
     place : Location or str
         Where it was read.
-    object : ObjectRef or None
-        The object.
     rule : str
         A name for what was checked, the same for all findings of a kind; may be empty.
     severity : Severity

@@ -40,8 +40,6 @@ class Handle:
 
     Attributes
     ----------
-    cluster : Cluster
-        The cluster.
     release : Release
         The rules that apply.
     framework : Framework

@@ -30,8 +30,6 @@ class NodeInfo:
 
     Attributes
     ----------
-    node : Node
-        The node.
     row : int
         Its row in ``Cluster.nodes``.
     pod_indices : tuple of int

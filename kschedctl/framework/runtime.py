@@ -61,8 +61,6 @@ class Framework:
         Which plugins run where, their weights and arguments.
     registry : mapping of str to type
         The plugin classes.
-    cluster : Cluster
-        The cluster.
     release : Release
         The rules that apply.
     scheduler_names : frozenset of str, optional
@@ -163,8 +161,6 @@ class Framework:
 
         Parameters
         ----------
-        pod : Pod
-            The pod.
         rows : ndarray of int64, shape (n_worlds,)
             The nodes to look at; distinct.
         """
@@ -181,8 +177,6 @@ class Framework:
         ----------
         state : CycleState
             The cycle's state.
-        pod : Pod
-            The pod.
         nodes : Overlay
             The worlds, from ``overlay_with_nominated_pods``.
         absent : Status, optional

@@ -27,8 +27,6 @@ class Credentials:
 
     Parameters
     ----------
-    user : Entry
-        The user.
     cluster : Entry
         The cluster to log in to, which plugins are told.
     seconds : float or None

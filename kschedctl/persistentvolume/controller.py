@@ -42,8 +42,6 @@ def sync_claim(cluster: Cluster, claim: PersistentVolumeClaim) -> ClaimOutcome:
     ----------
     cluster : Cluster
         Its cluster.
-    claim : PersistentVolumeClaim
-        The claim.
 
     Raises
     ------

@@ -76,8 +76,6 @@ class DriverCounts:
 
     Attributes
     ----------
-    drivers : tuple of str
-        The drivers.
     limit : ndarray of int64, shape (n_drivers, n_worlds)
         How many the node takes; -1 without a limit.
     attached : ndarray of int64, shape (n_drivers, n_worlds)

@@ -82,8 +82,6 @@ def filter_pods_with_pdb_violation(cluster: Cluster, budgets: tuple[Budget, ...]
 
     Parameters
     ----------
-    cluster : Cluster
-        The cluster.
     budgets : tuple of Budget
         The budgets; each world has them for itself.
     victims : PodsInWorlds

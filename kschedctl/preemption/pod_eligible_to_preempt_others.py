@@ -21,8 +21,6 @@ def pod_eligible_to_preempt_others(cluster: Cluster, pod: Pod, statuses: NodeSta
 
     Parameters
     ----------
-    cluster : Cluster
-        The cluster.
     pod : Pod
         The preemptor.
     statuses : NodeStatuses

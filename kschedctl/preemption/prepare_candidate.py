@@ -17,8 +17,6 @@ def lower_priority_nominated_pods(cluster: Cluster, pod: Pod, row: int) -> PodIn
 
     Parameters
     ----------
-    cluster : Cluster
-        The cluster.
     pod : Pod
         The preemptor.
     row : int

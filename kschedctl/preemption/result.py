@@ -78,8 +78,6 @@ class PreemptionResult:
 
     Parameters
     ----------
-    cluster : Cluster
-        The cluster.
     pod : Pod
         The preemptor.
     status : Status

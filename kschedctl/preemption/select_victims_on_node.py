@@ -87,8 +87,6 @@ def lower_priority_pods(cluster: Cluster, pod: Pod, rows: Rows) -> PodsInWorlds:
 
     Parameters
     ----------
-    cluster : Cluster
-        The cluster.
     pod : Pod
         The preemptor.
     rows : ndarray of int64, shape (n_worlds,)

@@ -21,8 +21,6 @@ def header(answer: Envelope, now: datetime, pod: PodData | None = None) -> Docum
 
     Parameters
     ----------
-    answer : Envelope
-        The answer.
     now : datetime
         The time that the snapshot's age is counted to.
     pod : PodData or None

@@ -27,8 +27,6 @@ class Group:
         The plugin that kube-scheduler stops at.
     why : str
         The reason, with ranges where the nodes differ in numbers.
-    nodes : tuple of NodeData
-        The nodes.
     also : tuple of (str, int)
         What else the nodes are turned away for, and how many of them.
     closest, closest_node : str

@@ -14,12 +14,8 @@ def bears_on(kind: str, cluster: Cluster, pod: Pod, *, is_new: bool, preempts: b
 
     Parameters
     ----------
-    kind : str
-        The kind.
     cluster : Cluster
         The cluster, which may not have them.
-    pod : Pod
-        The pod.
     is_new : bool
         Whether it goes through admission.
     preempts : bool

@@ -16,8 +16,6 @@ class Binding:
 
     Attributes
     ----------
-    node : str
-        The node.
     status : Status
         Success where the pod is bound, Wait where a Permit plugin holds it back, else why it is not.
     waits : mapping of str to float

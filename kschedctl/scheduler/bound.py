@@ -94,8 +94,6 @@ def check_bound_pods(scheduler: Scheduler, track: Track = untracked) -> BoundPod
 
     Parameters
     ----------
-    scheduler : Scheduler
-        The scheduler.
     track : Track
         Is told how far the work is.
     """

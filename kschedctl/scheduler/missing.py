@@ -63,8 +63,6 @@ def find_missing(cluster: Cluster, pod: Pod, *, preempts: bool = True) -> tuple[
 
     Parameters
     ----------
-    cluster : Cluster
-        The cluster.
     pod : Pod
         The pod to place, defaulted but not admitted.
     preempts : bool
@@ -170,8 +168,6 @@ def missing_for_claims(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]
 
     Parameters
     ----------
-    cluster : Cluster
-        The cluster.
     claims : sequence of PersistentVolumeClaim
         Claims of the cluster.
     """

@@ -70,8 +70,6 @@ def threat(scheduler: Scheduler, victim: int) -> Exposure:
 
     Parameters
     ----------
-    scheduler : Scheduler
-        The scheduler.
     victim : int
         Index into ``Cluster.pods``.
     """

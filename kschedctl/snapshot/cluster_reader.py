@@ -17,8 +17,6 @@ class ClusterReader:
 
     Parameters
     ----------
-    cluster : Cluster
-        The cluster.
     summary : ReadSummary
         What was met when it was read.
     """

@@ -44,8 +44,6 @@ class Piece:
     ----------
     envelope : Envelope
         Kind and version of the list, as far as they stand before the items.
-    items : list of Raw
-        The items.
     """
 
     envelope: Envelope

@@ -32,8 +32,6 @@ class Snapshot:
 
     Attributes
     ----------
-    cluster : Cluster
-        The cluster.
     paths : tuple of str
         What it was read from.
     scheduler_config : dict or None

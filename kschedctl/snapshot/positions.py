@@ -20,8 +20,6 @@ def position_of(finding: Finding, *, key: bool = False) -> Position | None:
 
     Parameters
     ----------
-    finding : Finding
-        The finding.
     key : bool
         Whether the field's name is meant, not its value.
 

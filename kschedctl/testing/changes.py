@@ -45,8 +45,6 @@ def changes_of(cluster: Cluster, overlay: Overlay) -> list[Change]:
 
     Parameters
     ----------
-    cluster : Cluster
-        The cluster.
     overlay : Overlay
         An overlay of it.
     """

@@ -10,11 +10,6 @@ from kschedctl.framework.operands import Operands
 def check_operands(operands: Operands) -> None:
     """Check the operands of one reason.
 
-    Parameters
-    ----------
-    operands : Operands
-        The operands.
-
     Raises
     ------
     AssertionError

@@ -27,8 +27,6 @@ class Change:
 
     Attributes
     ----------
-    node : str
-        The node.
     removed : frozenset of str
         Keys (``namespace/name``) of pods that are not there.
     added : frozenset of str

@@ -86,8 +86,6 @@ def attachable_volumes(cluster: Cluster, pod: Pod, *, new: bool) -> list[Attacha
 
     Parameters
     ----------
-    cluster : Cluster
-        The cluster.
     pod : Pod
         A pod with its name and uid, if it has ephemeral volumes.
     new : bool

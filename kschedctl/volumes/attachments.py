@@ -88,8 +88,6 @@ class Attachments:
 
     Parameters
     ----------
-    cluster : Cluster
-        The cluster.
     portworx_needs_annotation : bool
         Whether Portworx volumes count only where the CSINode lists their plugin as migrated.
 

@@ -15,11 +15,6 @@ from kschedctl.volumes.migration import InTreePlugin, migrated_plugins
 class CSINodes:
     """The CSINodes of a cluster as columns over its nodes.
 
-    Parameters
-    ----------
-    cluster : Cluster
-        The cluster.
-
     Attributes
     ----------
     present : ndarray of bool, shape (n_nodes,)

@@ -34,10 +34,6 @@ def explain_bound(binder: Binder, check: BoundCheck, node: Node, row: int) -> Op
     ----------
     binder : Binder
         The binder that made the check.
-    check : BoundCheck
-        The check.
-    node : Node
-        The node.
     row : int
         Its row.
     """

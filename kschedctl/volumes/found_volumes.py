@@ -15,8 +15,6 @@ class BoundCheck:
 
     Attributes
     ----------
-    claim : PersistentVolumeClaim
-        The claim.
     volume : PersistentVolume or None
         Its volume; ``None`` where that does not exist.
     reachable : ndarray of bool, shape (n_nodes,)
@@ -37,8 +35,6 @@ class StaticMatch:
 
     Attributes
     ----------
-    claim : PersistentVolumeClaim
-        The claim.
     candidates : tuple of PersistentVolume
         The volumes that suit the claim, in the order in which they are taken.
     choice : ndarray of int64, shape (n_nodes,)
@@ -56,8 +52,6 @@ class ProvisionCheck:
 
     Attributes
     ----------
-    claim : PersistentVolumeClaim
-        The claim.
     needed : ndarray of bool, shape (n_nodes,)
         Where it got no volume.
     provisioning : Provisioning

@@ -34,13 +34,7 @@ class ClaimReason(Operands, frozen=True):
 
 
 class VolumeReason(ClaimReason, frozen=True):
-    """Why the volume that a claim is bound to stands in the way.
-
-    Attributes
-    ----------
-    volume : str
-        The volume.
-    """
+    """Why the volume that a claim is bound to stands in the way."""
 
     volume: str
 

@@ -34,13 +34,7 @@ def label_terms(affinity: NodeSelector) -> Iterable[Selector]:
 
 
 class VolumeTopology:
-    """Masks over the nodes of a cluster, each made once.
-
-    Parameters
-    ----------
-    cluster : Cluster
-        The cluster.
-    """
+    """Masks over the nodes of a cluster, each made once."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster

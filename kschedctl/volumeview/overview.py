@@ -33,8 +33,6 @@ class ClaimOverview:
 
     Attributes
     ----------
-    claim : PersistentVolumeClaim
-        The claim.
     outcome : ClaimOutcome
         What the PersistentVolume controller would do with it.
     volume : PersistentVolume or None
@@ -67,8 +65,6 @@ class PodOverview:
 
     Attributes
     ----------
-    pod : Pod
-        The pod.
     problem : str
         Why its claims cannot be used on any node, in the scheduler's words; empty where they can.
     claims : tuple of ClaimOverview

@@ -30,8 +30,6 @@ def zones_of(nodes: Nodes, mask: Mask) -> tuple[str, ...]:
 
     Parameters
     ----------
-    nodes : Nodes
-        The nodes.
     mask : ndarray of bool, shape (n_nodes,)
         Which of them.
     """

@@ -19,8 +19,6 @@ class Edited:
 
     Attributes
     ----------
-    cluster : Cluster
-        The cluster.
     changes : tuple of str
         What was changed, a line each.
     pod_edits : tuple of PodEdit

@@ -20,8 +20,6 @@ class Evicted:
 
     Attributes
     ----------
-    cluster : Cluster
-        The cluster.
     n_pending, n_gone, n_staying : int
         How many of the pods wait for a node again, are gone for good, and stay where they are.
     """
@@ -46,8 +44,6 @@ def evict(cluster: Cluster, indices: Iterable[int], *, node_bound_stay: bool) ->
 
     Parameters
     ----------
-    cluster : Cluster
-        The cluster.
     indices : iterable of int
         The pods, as indices into ``Cluster.pods``.
     node_bound_stay : bool

@@ -22,10 +22,6 @@ def with_pods_of(cluster: Cluster, workload: ApiObject, *, release: Release, whe
 
     Parameters
     ----------
-    cluster : Cluster
-        The cluster.
-    workload : ApiObject
-        The workload.
     release : Release
         The release whose API server takes the pods.
     where : Subject, Location or str

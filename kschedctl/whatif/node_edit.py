@@ -57,8 +57,6 @@ def nodes_in_words(cluster: Cluster, rows: Sequence[int], one: str, several: str
 
     Parameters
     ----------
-    cluster : Cluster
-        The cluster.
     rows : sequence of int
         The nodes.
     one, several : str

@@ -37,8 +37,6 @@ def without_nodes(cluster: Cluster, rows: Collection[int]) -> Evicted:
 
     Parameters
     ----------
-    cluster : Cluster
-        The cluster.
     rows : collection of int
         Their rows.
     """

@@ -103,8 +103,6 @@ def not_found(kind: type[ApiObject], key: tuple[str, str], known: set[tuple[str,
 
     Parameters
     ----------
-    kind : type
-        The kind.
     key : (str, str)
         Namespace, empty for kinds that have none, and name.
     known : set of (str, str)

@@ -71,8 +71,6 @@ def eligible_nodes(nodes: Nodes, spec: PodSpec) -> list[str]:
 
     Parameters
     ----------
-    nodes : Nodes
-        The nodes.
     spec : PodSpec
         Of its pods, with the tolerations of the controller.
 

@@ -38,8 +38,6 @@ def pods_made_by(cluster: Cluster, kind: type[ApiObject], namespace: str, name: 
 
     Parameters
     ----------
-    cluster : Cluster
-        The cluster.
     kind : type
         One of ``MAKERS``.
     namespace, name : str

@@ -31,8 +31,6 @@ class DevicesReply(Reply):
         The claims and classes; without any the devices are listed.
     namespace : str
         Where claims are; empty for the default.
-    cluster : ChosenCluster
-        The cluster.
     """
 
     def __init__(self, names: tuple[str, ...], namespace: str, cluster: ChosenCluster) -> None:

@@ -20,8 +20,6 @@ def named_subject(cluster: SchedulingCluster, text: str, scope: Scope) -> Resour
 
     Parameters
     ----------
-    cluster : SchedulingCluster
-        The cluster.
     text : str
         The argument.
     scope : Scope

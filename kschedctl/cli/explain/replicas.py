@@ -24,8 +24,6 @@ def placed(cluster: SchedulingCluster, members: Sequence[Asked]) -> int | None:
 
     Parameters
     ----------
-    cluster : SchedulingCluster
-        The cluster.
     members : sequence of Asked
         Its pods that differ in more than their name, each with the number of replicas.
 

@@ -63,8 +63,6 @@ class Wanted:
 
         Parameters
         ----------
-        cluster : SchedulingCluster
-            The cluster.
         found : Verification
             What differs.
         gates : mapping of str to bool

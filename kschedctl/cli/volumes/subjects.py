@@ -42,8 +42,6 @@ class SubjectSelection:
         The arguments.
     options : ScopeOptions
         Where they are, and which are meant where none is named.
-    cluster : ChosenCluster
-        The cluster.
     """
 
     names: tuple[str, ...]

@@ -98,10 +98,6 @@ def rejections(state: State, cluster: Cluster, rules: DeviceRules, rows: Int64Ar
 
     Parameters
     ----------
-    state : State
-        The state.
-    cluster : Cluster
-        The cluster.
     rules : DeviceRules
         The release's rules.
     rows : ndarray of int64, shape (n_rows,)

@@ -26,8 +26,6 @@ def post_filter_status(state: State, pod: Pod, statuses: NodeStatuses, plugin: s
     ----------
     state : State
         What Filter found.
-    pod : Pod
-        The pod.
     statuses : NodeStatuses
         Why each node was turned away.
     plugin : str

@@ -36,13 +36,7 @@ class ClaimElsewhere(Operands, frozen=True):
 
 
 class ResourceFromNowhere(Operands, frozen=True):
-    """The pod wants an extended resource that the node does not list and that no DeviceClass stands for.
-
-    Attributes
-    ----------
-    resources : tuple of str
-        The resources.
-    """
+    """The pod wants an extended resource that the node does not list and that no DeviceClass stands for."""
 
     resources: tuple[str, ...]
 

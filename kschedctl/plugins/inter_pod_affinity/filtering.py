@@ -90,8 +90,6 @@ def prepare(cluster: Cluster, existing: ExistingTerms, terms: PodTerms, pod: Pod
 
     Parameters
     ----------
-    cluster : Cluster
-        The cluster.
     existing : ExistingTerms
         The terms of the pods on nodes.
     terms : PodTerms
@@ -185,13 +183,7 @@ def _near(state: FilterState, nodes: Overlay) -> Mask:
 
 
 class Culprits:
-    """The pods on nodes that make matches, by topology domain; found when the first reason is worded.
-
-    Parameters
-    ----------
-    cluster : Cluster
-        The cluster.
-    """
+    """The pods on nodes that make matches, by topology domain; found when the first reason is worded."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._pods = cluster.pods

@@ -36,8 +36,6 @@ def affinity_scores(
 
     Parameters
     ----------
-    cluster : Cluster
-        The cluster.
     existing : ExistingTerms
         The terms of the pods on nodes.
     terms : PodTerms

@@ -44,8 +44,6 @@ def allocations(
 
     Parameters
     ----------
-    cluster : Cluster
-        The cluster.
     rules : RequestRules
         How requests are counted.
     wanted : dict of str to int

@@ -70,8 +70,6 @@ class DomainCounts:
 
     Attributes
     ----------
-    constraint : Constraint
-        The constraint.
     column : LabelColumn
         The topology label of every node.
     counts : ndarray of int64, shape (n_domains,)
@@ -130,8 +128,6 @@ def count_domains(cluster: Cluster, constraints: Iterable[Constraint], pod: Pod)
 
     Parameters
     ----------
-    cluster : Cluster
-        The cluster.
     constraints : iterable of Constraint
         The hard constraints; only nodes with the labels of all of them count.
     pod : Pod

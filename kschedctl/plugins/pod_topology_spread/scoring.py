@@ -48,8 +48,6 @@ def spread_scores(
 
     Parameters
     ----------
-    cluster : Cluster
-        The cluster.
     constraints : tuple of Constraint
         The soft constraints.
     pod : Pod

@@ -57,8 +57,6 @@ def claim_answer(claim: ResourceClaim, inventory: Inventory, provenance: Provena
 
     Parameters
     ----------
-    claim : ResourceClaim
-        The claim.
     inventory : Inventory
         The devices.
     provenance : Provenance

@@ -32,7 +32,7 @@ class DevicesView:
 
 
 def overview_document(answer: DevicesOverview, view: DevicesView) -> Document:
-    """Print all pools."""
+    """Lay out all pools."""
     yield Paragraph(answer.summary, Tone.GOOD if answer.usable else Tone.BAD)
     yield from header(answer, view.now)
     if answer.pools:
@@ -52,7 +52,7 @@ def overview_document(answer: DevicesOverview, view: DevicesView) -> Document:
 
 
 def supply_document(answer: DeviceSupply, view: DevicesView) -> Document:
-    """Print where a claim or a device of a class could be allocated."""
+    """Lay out where a claim or a device of a class could be allocated."""
     yield Paragraph(answer.summary, Tone.GOOD if answer.usable else Tone.BAD)
     if answer.pods:
         yield Phrases((f"used by {listed(answer.pods)}",))

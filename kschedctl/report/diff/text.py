@@ -40,7 +40,7 @@ class DiffView:
 
 
 def document(diff: Diff, view: DiffView) -> Document:
-    """Print a comparison.
+    """Lay out a comparison.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def _row(group: Sequence[PodChangeData], *, wide: bool) -> tuple[Lines, Lines, L
 
 
 def _in_full_section(group: Sequence[PodChangeData]) -> Document:
-    """Print every node and message of a change; of the first pod, as the others change alike."""
+    """Lay out every node and message of a change; of the first pod, as the others change alike."""
     pod = next((one for one in group if one.nodes is not None), group[0])
     others = f", and alike {counted(len(group) - 1, 'more pod')}" if len(group) > 1 else ""
     messages = [(side, text) for side, text in (("before", pod.before.message), ("after", pod.after.message)) if text]

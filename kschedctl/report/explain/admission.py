@@ -21,7 +21,7 @@ def refusals(explanation: Explanation) -> tuple[str, ...]:
 
 
 def admission_section(explanation: Explanation) -> Document:
-    """Print what admission changed, field by field."""
+    """Lay out what admission changed, field by field."""
     changes = explanation.admission.changes
     yield GAP
     if not changes:

@@ -12,7 +12,7 @@ from kschedctl.report.explain.data import ReasonData
 
 
 def domains_section(reasons: Iterable[ReasonData]) -> Document:
-    """Print the matching pods by domain of every reason that has them."""
+    """Lay out the matching pods by domain of every reason that has them."""
     for reason in reasons:
         if isinstance(reason.operands, SkewTooHigh) and reason.operands.domains is not UNSET:
             yield from _table_section(reason.operands, reason.operands.domains)

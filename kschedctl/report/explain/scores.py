@@ -15,12 +15,10 @@ _FULL: Final = 2
 
 
 def scores_section(scores: ScoresData, best: Collection[str], *, every_node: bool) -> Document:
-    """Print a row per node with the weighted scores; plugins that rate all nodes alike are told below.
+    """Lay out a row per node with the weighted scores; plugins that rate all nodes alike are told below.
 
     Parameters
     ----------
-    scores : ScoresData
-        The scores.
     best : collection of str
         The nodes that the pod can go to.
     every_node : bool
@@ -53,12 +51,10 @@ def _heading(plugin: str, weight: int) -> str:
 
 
 def scores_in_full(scores: ScoresData, *, every_node: bool = False, only: str = "") -> Document:
-    """Print a row per node and plugin: raw, normalised, weight and score.
+    """Lay out a row per node and plugin: raw, normalised, weight and score.
 
     Parameters
     ----------
-    scores : ScoresData
-        The scores.
     every_node : bool
         Whether all nodes are shown instead of the best and the next.
     only : str

@@ -34,16 +34,12 @@ def summary(
 
     Parameters
     ----------
-    pod : PodData
-        The pod.
     verdict : VerdictData
         The outcome; its own summary is not looked at.
     n_nodes : int
         How many nodes the cluster has.
     gate : str
         What keeps the pod out of the queue.
-    scores : ScoresData or None
-        The scores.
     preemption : PreemptionData or None
         What preemption would do.
     nodes : sequence of NodeData

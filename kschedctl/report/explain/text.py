@@ -54,7 +54,7 @@ class View:
 
 
 def document(explanation: Explanation, view: View) -> Document:
-    """Print an answer.
+    """Lay out an answer.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def _left_by_pre_filter(explanation: Explanation, node: NodeData) -> str:
 
 
 def _filters_section(explanation: Explanation, node: NodeData, *, every: bool) -> Document:
-    """Print what the filters say of a node: all of them, or those that turn it away."""
+    """Lay out what the filters say of a node: all of them, or those that turn it away."""
     by_plugin: dict[str, list[ReasonData]] = {}
     for reason in node.reasons:
         by_plugin.setdefault(reason.plugin, []).append(reason)

@@ -79,12 +79,10 @@ class PreemptView:
 
 
 def document(answer: Preemption, view: PreemptView) -> Document:
-    """Print an answer.
+    """Lay out an answer.
 
     Parameters
     ----------
-    answer : Preemption
-        The answer.
     view : PreemptView
         What of it is shown.
     """
@@ -112,7 +110,7 @@ def document(answer: Preemption, view: PreemptView) -> Document:
 
 
 def list_document(answers: Sequence[Preemption], now: datetime, one: str, every: str) -> Document:
-    """Print several answers, a row each.
+    """Lay out several answers, a row each.
 
     Parameters
     ----------

@@ -25,8 +25,6 @@ def threat_answer(found: Exposure, victim: Pod, provenance: Provenance, cluster:
         The pod.
     provenance : Provenance
         What the answer rests on.
-    cluster : Cluster
-        The cluster.
     node_name : str
         Where the pod runs; empty where it does not.
     """
@@ -69,12 +67,10 @@ def _summary(found: Exposure, victim: Pod, node: str, takers: tuple[TakerData, .
 
 
 def threat_document(answer: Threat, now: datetime, command: str) -> Document:
-    """Print who would evict a pod.
+    """Lay out who would evict a pod.
 
     Parameters
     ----------
-    answer : Threat
-        The answer.
     now : datetime
         The time that the snapshot's age is counted to.
     command : str

@@ -63,8 +63,6 @@ def grid(table: Table, width: int) -> Iterator[Printed]:
 
     Parameters
     ----------
-    table : Table
-        The table.
     width : int
         How long a line may be.
 

@@ -15,8 +15,6 @@ def wrapped(text: str, width: int) -> list[str]:
 
     Parameters
     ----------
-    text : str
-        The text.
     width : int
         How long a line may be, in columns of a terminal.
 

@@ -28,7 +28,7 @@ _STANDINGS: Final = {
 def document(
     found: VerificationData, now: datetime, *, wide: bool, questions: Sequence[tuple[str, str]] = ()
 ) -> Document:
-    """Print a comparison.
+    """Lay out a comparison.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def _causes_section(causes: tuple[str, ...], indent: int = 2) -> Document:
 
 
 def _messages_section(found: VerificationData, outcome: Match, heading: str, *, wide: bool) -> Document:
-    """Print the messages of pods with one outcome, each once with the pods that have it."""
+    """Lay out the messages of pods with one outcome, each once with the pods that have it."""
     by_message: dict[str, list[PodData]] = {}
     for group in found.pending_groups:
         if group.outcome is outcome:

@@ -76,7 +76,7 @@ class VolumesView:
 
 
 def claim_document(answer: ClaimVolumes, view: VolumesView) -> Document:
-    """Print the answer for one claim."""
+    """Lay out the answer for one claim."""
     claim = answer.claim
     yield Paragraph(claim.summary, Tone.GOOD if claim.usable else Tone.BAD)
     yield Phrases(tuple(_about(claim)))
@@ -89,7 +89,7 @@ def claim_document(answer: ClaimVolumes, view: VolumesView) -> Document:
 
 
 def pod_document(answer: PodVolumes, view: VolumesView) -> Document:
-    """Print the answer for one pod."""
+    """Lay out the answer for one pod."""
     yield Paragraph(answer.summary, Tone.GOOD if answer.usable else Tone.BAD)
     yield from header(answer, view.now)
     if answer.claims:
@@ -108,7 +108,7 @@ def pod_document(answer: PodVolumes, view: VolumesView) -> Document:
 
 
 def list_document(answers: Sequence[ClaimVolumes], view: VolumesView) -> Document:
-    """Print several claims, a row each; there is at least one."""
+    """Lay out several claims, a row each; there is at least one."""
     claims = [answer.claim for answer in answers]
     bound = sum(claim.usable and claim.controller.action is Action.KEEP for claim in claims)
     stuck = sum(not claim.usable for claim in claims)

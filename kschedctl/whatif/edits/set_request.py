@@ -31,8 +31,6 @@ class SetRequest(PodEdit):
 
     Attributes
     ----------
-    resource : str
-        The resource.
     quantity : str
         The amount, as written.
     container : str
