@@ -137,6 +137,7 @@ def read_manifests(
     namespace: str,
     *,
     validation: Validation = Validation.STRICT,
+    max_unpacked: int | None = None,
     otherwise: type[ApiObject] | None = None,
 ) -> Manifests:
     """Read manifests; what scheduling does not read is counted on standard error.
@@ -153,6 +154,8 @@ def read_manifests(
         The namespace of objects that name none; empty for the default.
     validation : Validation
         What becomes of fields that an API server would not take; of what is not refused, standard error tells.
+    max_unpacked : int, optional
+        The most bytes that are unpacked of each.
     otherwise : type, optional
         The kind that is asked about where a manifest has no pod and no workload.
 
@@ -176,6 +179,7 @@ def read_manifests(
             stdin=stdin() if path == STDIN else None,
             left_out=left_out,
             unread=unread,
+            max_unpacked=max_unpacked,
             validation=validation,
             warnings=warnings,
         )

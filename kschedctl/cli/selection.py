@@ -129,6 +129,7 @@ class PodSelection:
             self.cluster.inputs,
             self.scope.given,
             validation=self.options.validation,
+            max_unpacked=self.cluster.source.max_bytes,
         )
         cluster = self.cluster.load(manifests.others)
         pods = [name for name in names if not workload_kind(name)]

@@ -126,7 +126,14 @@ class FileEdit(Edit):
 
     @classmethod
     @abstractmethod
-    def parse(cls, text: str, namespace: str = "", *, validation: Validation = Validation.STRICT) -> Self:
+    def parse(
+        cls,
+        text: str,
+        namespace: str = "",
+        *,
+        validation: Validation = Validation.STRICT,
+        max_unpacked: int | None = None,
+    ) -> Self:
         """Read the value of the option, and the manifests.
 
         Parameters
@@ -135,6 +142,8 @@ class FileEdit(Edit):
             As for ``Edit.parse``.
         validation : Validation
             What becomes of fields that an API server would not take.
+        max_unpacked : int, optional
+            The most bytes that are unpacked.
 
         Raises
         ------

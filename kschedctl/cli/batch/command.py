@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kschedctl.cli.exit_code import ExitCode
-from kschedctl.cli.options.shared import GatesOption, feature_gates, version_option
+from kschedctl.cli.options.shared import GatesOption, MaxUnpackedOption, feature_gates, max_bytes, version_option
 
 
 def batch(
@@ -22,6 +22,7 @@ def batch(
     jobs: Annotated[
         int, typer.Option("--jobs", "-j", metavar="N", min=0, help="How many processes; 0 is one per core.")
     ] = 0,
+    max_unpacked: MaxUnpackedOption = "",
 ) -> None:
     """Decide many cases: {"id", "objects", "pod", "config"} per line in, an answer per line out, in order.
 
@@ -31,6 +32,12 @@ def batch(
     gates_by_name = feature_gates(gates)
     from kschedctl.cli.batch.run import run_batch
 
-    unreadable = run_batch(cases, kubernetes_version=kubernetes_version, feature_gates=gates_by_name, jobs=jobs)
+    unreadable = run_batch(
+        cases,
+        kubernetes_version=kubernetes_version,
+        feature_gates=gates_by_name,
+        jobs=jobs,
+        max_unpacked=max_bytes(max_unpacked),
+    )
     if unreadable:
         raise typer.Exit(ExitCode.USAGE)

@@ -92,7 +92,14 @@ class Decider:
             return msgspec.json.encode(data), f"line {number}: {problem}"
 
 
-def run_batch(path: str, *, kubernetes_version: str, feature_gates: Mapping[str, bool], jobs: int) -> int:
+def run_batch(
+    path: str,
+    *,
+    kubernetes_version: str,
+    feature_gates: Mapping[str, bool],
+    jobs: int,
+    max_unpacked: int | None = None,
+) -> int:
     """Answer all lines of a file on standard output, in order.
 
     Parameters
@@ -105,6 +112,9 @@ def run_batch(path: str, *, kubernetes_version: str, feature_gates: Mapping[str,
         Gates that are not at their default.
     jobs : int
         How many processes; 0 for one per core.
+    max_unpacked : int, optional
+        The most bytes that cases are unpacked to in all; without it only the ratio is limited, as cases are let go of
+        one by one.
 
     Returns
     -------
@@ -119,7 +129,9 @@ def run_batch(path: str, *, kubernetes_version: str, feature_gates: Mapping[str,
     decider = Decider(kubernetes_version, feature_gates)
     n_unreadable = 0
     with _opened(path) as stream, _progress(stream) as advance:
-        for text, problem in _answers(decider, (kubernetes_version, dict(feature_gates)), _lines(stream), jobs):
+        for text, problem in _answers(
+            decider, (kubernetes_version, dict(feature_gates)), _lines(stream, max_unpacked), jobs
+        ):
             write(json_text(text) + "\n")
             advance()
             if problem:
@@ -190,13 +202,14 @@ def _answer_portion(lines: Iterable[Line]) -> list[LineAnswer]:
     return [_deciders[0].answer(line) for line in lines]
 
 
-def _lines(stream: BufferedReader) -> Iterator[Line]:
+def _lines(stream: BufferedReader, max_unpacked: int | None) -> Iterator[Line]:
     """The lines with their numbers, unzipped where the stream begins as gzip does; empty ones are left out."""
     opened: BinaryIO = stream
     if stream.peek(len(_GZIP_MAGIC)).startswith(_GZIP_MAGIC):
         packed = PackedStream(stream)
         unzipped = gzip.GzipFile(fileobj=packed)  # type: ignore[call-overload]
-        opened = Unpacking.piecewise().counted(unzipped, "the compressed cases", lambda: packed.n_read)
+        unpacking = Unpacking.piecewise() if max_unpacked is None else Unpacking(max_unpacked)
+        opened = unpacking.counted(unzipped, "the compressed cases", lambda: packed.n_read)
     try:
         for number, text in enumerate(bounded_lines(opened), 1):
             if text.strip():

@@ -60,7 +60,9 @@ class AgainstOptions(OptionGroup):
         """
         return replace(
             first,
-            source=Source(tuple(self.against)) if self.against else first.source,
+            source=Source(tuple(self.against), max_unpacked=first.source.max_unpacked)
+            if self.against
+            else first.source,
             config=self.against_config or first.config,
             kubernetes_version=self.against_version or first.kubernetes_version,
             feature_gates=feature_gates(self.against_gates) if self.against_gates else first.feature_gates,

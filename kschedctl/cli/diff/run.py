@@ -82,7 +82,12 @@ class DiffReply(Reply):
         same = after.source == before.source
         inputs = (*before.source.paths, *(() if same else after.source.paths), *after.what_ifs.sources)
         manifests = read_manifests(
-            paths, which.options.filename or (), inputs, which.scope.given, validation=which.options.validation
+            paths,
+            which.options.filename or (),
+            inputs,
+            which.scope.given,
+            validation=which.options.validation,
+            max_unpacked=before.source.max_bytes,
         )
         snapshot = before.source.read()
         other = snapshot if same else after.source.read()

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 import typer
 
 from kschedctl.cli.options.group import OptionGroup
-from kschedctl.cli.options.shared import ConfigOption, GatesOption, VersionOption, feature_gates, request_seconds
+from kschedctl.cli.options.shared import (
+    ConfigOption,
+    GatesOption,
+    MaxUnpackedOption,
+    VersionOption,
+    feature_gates,
+    max_bytes,
+    request_seconds,
+)
 from kschedctl.cli.options.whatif import NO_WHAT_IFS, WhatIfOptions
 
 if TYPE_CHECKING:
@@ -68,6 +76,7 @@ class SourceOptions(OptionGroup):
             show_default=False,
         ),
     ] = ""
+    max_unpacked: MaxUnpackedOption = ""
 
     def source(self) -> Source:
         """Where the cluster comes from.
@@ -87,7 +96,14 @@ class SourceOptions(OptionGroup):
         if self.request_timeout:
             # So that it is refused before anything is read.
             request_seconds(self.request_timeout)
-        return Source(tuple(paths), bool(self.snapshot), self.context, self.kubeconfig, self.request_timeout)
+        return Source(
+            tuple(paths),
+            bool(self.snapshot),
+            self.context,
+            self.kubeconfig,
+            self.request_timeout,
+            self.max_unpacked,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,6 +153,8 @@ class Source:
         Which running cluster; empty for kubectl's own choice.
     request_timeout : str
         How long a request may take, as it was given; empty for the default.
+    max_unpacked : str
+        How much of it and of manifests is unpacked at most, as it was given; empty for the default.
     """
 
     paths: tuple[str, ...]
@@ -144,6 +162,12 @@ class Source:
     context: str = ""
     kubeconfig: str = ""
     request_timeout: str = ""
+    max_unpacked: str = ""
+
+    @property
+    def max_bytes(self) -> int | None:
+        """How much is unpacked at most, in bytes; nothing for the default."""
+        return max_bytes(self.max_unpacked)
 
     def read(self) -> Snapshot:
         """Read the cluster.
@@ -160,6 +184,7 @@ class Source:
             *self.paths,
             stdin=stdin() if STDIN in self.paths else None,
             live=None if self.paths else self.live(),
+            max_unpacked=self.max_bytes,
         )
 
     def live(self) -> LiveContext:
@@ -191,6 +216,8 @@ class Source:
             yield from ("--kubeconfig", self.kubeconfig)
         if self.request_timeout:
             yield from ("--request-timeout", self.request_timeout)
+        if self.max_unpacked:
+            yield from ("--max-unpacked", self.max_unpacked)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

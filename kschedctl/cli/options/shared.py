@@ -44,6 +44,41 @@ def config_option(flag: str, text: str) -> Any:
     return typer.Option(flag, metavar="FILE", help=text, show_default=False, callback=config_file)
 
 
+def size(text: str) -> str:
+    """The value of ``--max-unpacked``.
+
+    Raises
+    ------
+    typer.BadParameter
+        Where it is no size.
+    """
+    if not text:
+        return text
+    from kschedctl.errors import InputError
+
+    try:
+        max_bytes(text)
+    except InputError as error:
+        (finding,) = error.findings
+        raise typer.BadParameter(f"{finding.problem}: {finding.hint}") from None
+    return text
+
+
+def max_bytes(text: str) -> int | None:
+    """How much is unpacked at most, in bytes; nothing for the default.
+
+    Raises
+    ------
+    InputError
+        Where the text is no size.
+    """
+    if not text:
+        return None
+    from kschedctl.snapshot.unpacking import parse_size
+
+    return parse_size(text)
+
+
 #: The default of ``--validate``.
 STRICT: Final = "strict"
 
@@ -81,6 +116,17 @@ GatesOption = Annotated[
     gates_option("--feature-gates", "The scheduler's feature gates, as kube-scheduler takes them."),
 ]
 ConfigOption = Annotated[str, config_option("--config", "The scheduler's KubeSchedulerConfiguration.")]
+MaxUnpackedOption = Annotated[
+    str,
+    typer.Option(
+        "--max-unpacked",
+        metavar="SIZE",
+        help="How much is unpacked at most, or held of a file, such as 10Gi. Default: 4Gi, and nothing to more than "
+        "250 times its size.",
+        show_default=False,
+        callback=size,
+    ),
+]
 SeedOption = Annotated[
     int | None,
     typer.Option("--seed", metavar="N", help="Pick one of the nodes that chance decides among.", show_default=False),

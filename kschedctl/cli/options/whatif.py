@@ -11,7 +11,7 @@ import typer
 
 from kschedctl.cli import completion
 from kschedctl.cli.options.group import OptionGroup
-from kschedctl.cli.options.shared import STRICT, ValidateOption
+from kschedctl.cli.options.shared import STRICT, ValidateOption, max_bytes
 from kschedctl.cli.streams import warn_of
 from kschedctl.snapshot.validation import Validation
 from kschedctl.whatif.edit import Edit, FileEdit, Option, PodEdit
@@ -30,6 +30,8 @@ class WhatIfOptions(OptionGroup):
         The namespace of what names none; empty for the default one.
     validate : str
         What becomes of fields of manifests that an API server would not take.
+    max_unpacked : str
+        How much of a manifest is unpacked at most; empty for the default.
     """
 
     title: ClassVar[str] = "What if"
@@ -39,6 +41,7 @@ class WhatIfOptions(OptionGroup):
     texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     namespace: str = ""
     validate: str = STRICT
+    max_unpacked: str = ""
 
     @classmethod
     def parameters(cls) -> list[inspect.Parameter]:
@@ -58,6 +61,7 @@ class WhatIfOptions(OptionGroup):
             texts={name: tuple(values[name] or ()) for name in names},
             namespace=values.get("namespace", ""),
             validate=values.get("validate", STRICT),
+            max_unpacked=values.get("max_unpacked", ""),
         )
 
     @property
@@ -86,7 +90,12 @@ class WhatIfOptions(OptionGroup):
 
     def _parsed(self, edit: type[Edit], text: str) -> Edit:
         if issubclass(edit, FileEdit):
-            return edit.parse(text, self.namespace, validation=Validation.of(self.validate))
+            return edit.parse(
+                text,
+                self.namespace,
+                validation=Validation.of(self.validate),
+                max_unpacked=max_bytes(self.max_unpacked),
+            )
         return edit.parse(text, self.namespace)
 
     def arguments(self) -> Iterator[str]:

@@ -11,6 +11,7 @@ from kschedctl.cli.help import Command, Group
 from kschedctl.cli.options.cluster import SourceOptions
 from kschedctl.cli.options.group import unfolded
 from kschedctl.cli.options.output import OutputOptions
+from kschedctl.cli.options.shared import MaxUnpackedOption, max_bytes
 from kschedctl.cli.options.whatif import ClusterWhatIfOptions
 from kschedctl.report.render.form import Reply
 
@@ -83,9 +84,10 @@ def info(
     paths: Annotated[
         list[str], typer.Argument(metavar="FILE...", help="Files, folders or archives, as for --snapshot.")
     ],
+    max_unpacked: MaxUnpackedOption = "",
     output: OutputOptions,
 ) -> Reply:
     """Say what is in a snapshot: kinds and numbers, version, age, and whether it is anonymised."""
     from kschedctl.cli.snapshot.info import SnapshotInfoReply
 
-    return SnapshotInfoReply(paths)
+    return SnapshotInfoReply(paths, max_bytes(max_unpacked))

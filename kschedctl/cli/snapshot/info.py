@@ -25,10 +25,13 @@ class SnapshotInfoReply(Reply):
     ----------
     paths : sequence of str
         Files, folders and archives; ``-`` is standard input.
+    max_unpacked : int, optional
+        The most bytes that are unpacked.
     """
 
-    def __init__(self, paths: Sequence[str]) -> None:
+    def __init__(self, paths: Sequence[str], max_unpacked: int | None = None) -> None:
         self._paths = paths
+        self._max_unpacked = max_unpacked
 
     def value(self) -> Compound:
         """What is in it."""
@@ -44,6 +47,7 @@ class SnapshotInfoReply(Reply):
 
     @cached_property
     def _info(self) -> SnapshotInfo:
-        reader = SnapshotReader(self._paths, stdin=stdin() if STDIN in self._paths else None)
+        standard_input = stdin() if STDIN in self._paths else None
+        reader = SnapshotReader(self._paths, stdin=standard_input, max_unpacked=self._max_unpacked)
         counts = Counter(type(obj) for obj, _ in reader)
         return snapshot_info(self._paths, counts, reader.summary)

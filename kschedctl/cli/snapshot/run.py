@@ -66,7 +66,9 @@ def write_snapshot(
 def _captured(source: Source, what_ifs: WhatIfOptions) -> Capture:
     if source.paths:
         paths = source.paths
-        return capture(_changed(SnapshotReader(paths, stdin=stdin() if STDIN in paths else None), paths, what_ifs))
+        standard_input = stdin() if STDIN in paths else None
+        files = SnapshotReader(paths, stdin=standard_input, max_unpacked=source.max_bytes)
+        return capture(_changed(files, paths, what_ifs))
     from kschedctl.live.reader import LiveReader
 
     reader = LiveReader(source.live())

@@ -75,6 +75,7 @@ class SubjectSelection:
             self.cluster.inputs,
             self.scope.given,
             validation=self.options.validation,
+            max_unpacked=self.cluster.source.max_bytes,
             otherwise=PersistentVolumeClaim,
         )
         cluster, asked = manifests.pods(self.cluster.load(manifests.others))

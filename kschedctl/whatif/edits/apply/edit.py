@@ -54,7 +54,14 @@ class Apply(FileEdit):
         return f"apply {self.source or 'objects'}{copies}"
 
     @classmethod
-    def parse(cls, text: str, namespace: str = "", *, validation: Validation = Validation.STRICT) -> Self:
+    def parse(
+        cls,
+        text: str,
+        namespace: str = "",
+        *,
+        validation: Validation = Validation.STRICT,
+        max_unpacked: int | None = None,
+    ) -> Self:
         """Read ``FILE`` or ``FILE*COPIES``, and the file; ``-`` is standard input.
 
         Raises
@@ -69,7 +76,7 @@ class Apply(FileEdit):
         path, copies = split_source(text)
         stdin = sys.stdin.buffer if path == STDIN and sys.stdin is not None else None
         warnings: list[Finding] = []
-        read = read_manifest(path, stdin=stdin, validation=validation, warnings=warnings)
+        read = read_manifest(path, stdin=stdin, max_unpacked=max_unpacked, validation=validation, warnings=warnings)
         objects = tuple((placed(obj, namespace), place) for obj, place in read)
         return cls(objects, copies, "standard input" if path == STDIN else path, tuple(warnings))
 

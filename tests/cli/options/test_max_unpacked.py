@@ -1,0 +1,76 @@
+"""``--max-unpacked`` allows more, or less, wherever files are read, and stands in the commands that are shown."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+import typer
+
+from kschedctl.cli.options.cluster import SourceOptions
+from kschedctl.cli.options.shared import MaxUnpackedOption, max_bytes, size
+from kschedctl.snapshot.unpacking import MAX_RATIO, MAX_UNPACKED, RATIO_FROM, size_text
+from tests.cli.in_process import run
+
+NODE = b"apiVersion: v1\nkind: Node\nmetadata: {name: node-1}\nstatus: {allocatable: {cpu: 1, memory: 1Gi, pods: 9}}\n"
+POD = b"apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: web, image: web}]}\n"
+CASE = b'{"id": "one"}\n'
+TIMES = f"unpacks to more than {MAX_RATIO} times its size"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files whose blanks are packed a thousandfold, and some that are as usual."""
+    monkeypatch.chdir(tmp_path)
+    blanks = b" " * (RATIO_FROM + 2 * 1024**2) + b"\n"
+    for name, content in {"nodes.yaml": NODE, "web.yaml": POD}.items():
+        Path(name).write_bytes(content)
+        Path(f"blown-{name}.gz").write_bytes(gzip.compress(b"#" + blanks + content))
+    Path("blown-cases.gz").write_bytes(gzip.compress(blanks + CASE))
+
+
+COMMANDS = [
+    pytest.param("explain -f web.yaml --snapshot blown-nodes.yaml.gz", id="snapshot"),
+    pytest.param("explain -f blown-web.yaml.gz --snapshot nodes.yaml", id="manifest"),
+    pytest.param("explain -f web.yaml --snapshot nodes.yaml --apply blown-web.yaml.gz", id="what-if"),
+    pytest.param("preempt -f blown-web.yaml.gz --snapshot nodes.yaml", id="manifest of preempt"),
+    pytest.param("volumes -f blown-web.yaml.gz --snapshot nodes.yaml", id="manifest of volumes"),
+    pytest.param("diff -f web.yaml --snapshot nodes.yaml --against blown-nodes.yaml.gz", id="the other side"),
+    pytest.param("diff -f blown-web.yaml.gz --snapshot nodes.yaml --cordon node-1", id="manifest of diff"),
+    pytest.param("snapshot --force -o out --snapshot blown-nodes.yaml.gz", id="what is captured"),
+    pytest.param("snapshot info blown-nodes.yaml.gz", id="info"),
+    pytest.param("batch blown-cases.gz", id="cases"),
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_more_is_read_where_it_is_allowed(command: str) -> None:
+    refused = run(*command.split())
+    assert (refused.code, TIMES in refused.err) == (2, True)
+    assert "allow more with --max-unpacked" in refused.err
+    allowed = run(*command.split(), "--max-unpacked", "1Gi")
+    assert "unpacks to" not in allowed.err
+    assert allowed.out
+    less = run(*command.split(), "--max-unpacked", "1Ki")
+    assert (less.code, "unpacks to more than 1 KiB" in less.err) == (2, True)
+
+
+@pytest.mark.parametrize(("text", "n_bytes"), [("500Mi", 500 * 1024**2), ("10Gi", 10 * 1024**3), ("7", 7)])
+def test_sizes(text: str, n_bytes: int) -> None:
+    source = SourceOptions(snapshot=["a.json"], max_unpacked=text).source()
+    assert source.max_bytes == n_bytes
+    assert list(source.arguments()) == ["--snapshot", "a.json", "--max-unpacked", text]
+
+
+@pytest.mark.parametrize("text", ["much", "-1Gi", "0", "10 GB"])
+def test_no_sizes(text: str) -> None:
+    with pytest.raises(typer.BadParameter, match="a size such as 500Mi or 10Gi is expected"):
+        size(text)
+
+
+def test_default_is_that_of_the_help() -> None:
+    assert max_bytes("") is None
+    (option,) = MaxUnpackedOption.__metadata__  # type: ignore[attr-defined]
+    default = size_text(MAX_UNPACKED).replace(" ", "").removesuffix("B")
+    assert f"Default: {default}, and nothing to more than {MAX_RATIO} times its size." in option.help
