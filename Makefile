@@ -27,7 +27,7 @@ slow:  ## All recorded answers, and the property tests with all their examples
 fuzz:  ## Mutated inputs of all kinds, FUZZ_SECONDS each (default 600); what fails stays in the folder that is named
 	FUZZ_SECONDS=$${FUZZ_SECONDS:-600} FUZZ_SEED=$${FUZZ_SEED:-random} python -m pytest tests/fuzz
 
-golden:  ## Write what commands print into README and the golden files anew; review the diff
+golden:  ## Write what commands print into README, docs and the golden files anew; review the diff
 	python -m pytest --rewrite-golden tests/docs tests/cli tests/conformance/test_parity.py
 
 gaps:  ## Write the list of recorded answers that are not equal anew; review the diff

@@ -1,4 +1,4 @@
-"""README shows what the commands print. Rewritten by: make golden"""
+"""README and the tour show what the commands print. Rewritten by: make golden"""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
+TOUR = ROOT / "docs" / "tour.md"
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)\)")
@@ -44,26 +45,30 @@ def stable(text: str) -> str:
     return AGE.sub("written 3 min ago", "\n".join(line.rstrip() for line in text.splitlines()))
 
 
-def commands() -> list[tuple[str, str]]:
-    """The commands of README with the output that stands below each."""
-    blocks = BLOCK.findall(README.read_text())
-    return [(command, output.rstrip("\n")) for block in blocks for command, output in COMMAND.findall(block)]
+def commands() -> list[tuple[Path, str, str]]:
+    """The commands of each page with the output that stands below them."""
+    return [
+        (page, command, output.rstrip("\n"))
+        for page in (README, TOUR)
+        for block in BLOCK.findall(page.read_text())
+        for command, output in COMMAND.findall(block)
+    ]
 
 
-@pytest.mark.parametrize(("command", "output"), commands(), ids=[command for command, _ in commands()])
-def test_readme_shows_what_commands_print(command: str, output: str, request: pytest.FixtureRequest) -> None:
+@pytest.mark.parametrize(("page", "command", "output"), commands(), ids=[command for _, command, _ in commands()])
+def test_pages_show_what_commands_print(page: Path, command: str, output: str, request: pytest.FixtureRequest) -> None:
     printed = shown(command)
     if request.config.getoption("--rewrite-golden"):
-        text = README.read_text()
+        text = page.read_text()
         old = "\n".join([f"$ {command}", *([output] if output else []), "```"])
         assert old in text, "a console block holds one command"
-        README.write_text(text.replace(old, f"$ {command}\n{printed}\n```"))
+        page.write_text(text.replace(old, f"$ {command}\n{printed}\n```"))
     else:
         assert printed == stable(output)
 
 
-def test_readme_tours_the_shop() -> None:
-    assert len(commands()) >= 4
+def test_the_tour_has_its_commands() -> None:
+    assert len(commands()) >= 10
 
 
 def test_python_example(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,7 +88,9 @@ def test_ci_installs_and_tests_as_readme_says() -> None:
         assert step.removeprefix("pip install ") in ci
 
 
-@pytest.mark.parametrize("name", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+@pytest.mark.parametrize("name", ["README.md", "docs/tour.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"])
 def test_links_lead_somewhere(name: str) -> None:
-    dead = [link for link in LINK.findall((ROOT / name).read_text()) if not (ROOT / link).exists()]
+    dead = [
+        link for link in LINK.findall((ROOT / name).read_text()) if not (ROOT / name).parent.joinpath(link).exists()
+    ]
     assert not dead

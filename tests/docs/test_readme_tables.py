@@ -1,0 +1,94 @@
+"""What README lists is what there is: commands, what-ifs, exit codes, and the picture. Rewritten by: make golden"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+import typer
+
+from kschedctl.cli.commands import COMMANDS
+from kschedctl.cli.exit_code import ExitCode
+from kschedctl.cli.main import app
+from kschedctl.whatif.edits import EDITS
+from tools import picture
+
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+SCHEMAS = ROOT / "kschedctl" / "report" / "schema"
+
+
+def commands() -> str:
+    """The commands, with the first sentence of their help, and the schema of what they answer."""
+    program: Any = typer.main.get_command(app)
+    rows = ["| command | what it does | JSON |", "|---|---|---|"]
+    for name in COMMANDS:
+        first = re.split(r"(?<=\.)\s", " ".join(program.commands[name].help.split()))[0]
+        schema = SCHEMAS / f"{name}.json"
+        link = f"[{schema.name}]({schema.relative_to(ROOT)})" if schema.exists() else "an answer per line"
+        rows.append(f"| `kschedctl {name}` | {first} | {link} |")
+    return "\n".join(rows)
+
+
+def what_ifs() -> str:
+    """The what-ifs, with their help."""
+    rows = ["| option | what if |", "|---|---|"]
+    for edit in EDITS:
+        asks = edit.option.help.removeprefix("What if ").replace("|", "\\|")
+        value = edit.option.metavar.replace("|", "\\|")
+        rows.append(f"| `{edit.option.flag}` `{value}` | {asks} |")
+    return "\n".join(rows)
+
+
+@pytest.mark.parametrize(("name", "made"), [("commands", commands), ("what-ifs", what_ifs)])
+def test_readme_lists_what_there_is(name: str, made: Callable[[], str], request: pytest.FixtureRequest) -> None:
+    written = README.read_text()
+    block = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
+    assert len(block.findall(written)) == 1
+    text = block.sub(lambda found: f"{found[1]}{made()}\n{found[2]}", written)
+    if request.config.getoption("--rewrite-golden"):
+        README.write_text(text)
+    else:
+        assert written == text, "make golden writes the tables anew"
+
+
+def exit_codes() -> str:
+    return README.read_text().partition("## Exit codes\n")[2].partition("\n## ")[0]
+
+
+def test_every_command_says_when_its_exit_code_is_0_and_1() -> None:
+    rows = [line for line in exit_codes().splitlines() if line.startswith("| `")]
+    assert [re.findall(r"`([a-z]+)[^`]*`", row.split("|")[1])[0] for row in rows] == list(COMMANDS)
+
+
+def test_every_exit_code_is_told() -> None:
+    assert "| command | 0 | 1 |" in exit_codes()
+    assert [0, 1, *map(int, re.findall(r"^\| ([0-9]+) \|", exit_codes(), re.MULTILINE))] == list(ExitCode)
+
+
+def test_readme_is_short() -> None:
+    assert len(README.read_text().splitlines()) <= 165
+
+
+def test_the_picture_shows_what_the_command_prints(request: pytest.FixtureRequest) -> None:
+    made = picture.picture()
+    if request.config.getoption("--rewrite-golden"):
+        if picture.lines(picture.PATH.read_text()) != picture.lines(made):
+            picture.PATH.write_text(made)
+    else:
+        assert picture.lines(picture.PATH.read_text()) == picture.lines(made), "make golden draws it anew"
+
+
+def test_the_picture_is_complete_and_fetches_nothing() -> None:
+    svg = picture.PATH.read_text()
+    shown = "\n".join(picture.lines(svg))
+    assert shown.startswith(f"$ {picture.COMMAND}\n")
+    # Other programs than browsers draw it from what stands in it alone.
+    assert ElementTree.fromstring(svg).tag.endswith("svg")
+    assert "url(http" not in svg
+    assert "0/15 nodes are available: 1 node(s) were unschedulable, 6 node(s) had untolerated taint(s), 8 Ins" in shown
+    assert f"![{picture.COMMAND.partition(' --')[0]}" in README.read_text()

@@ -1,0 +1,71 @@
+"""The picture of README: what the program prints on a terminal, as an SVG.
+
+python -m tools.picture
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+from xml.etree import ElementTree
+
+from rich.console import Console
+from rich.text import Text
+
+ROOT: Final = Path(__file__).parents[1]
+PATH: Final = ROOT / "docs" / "explain.svg"
+COMMAND: Final = "kschedctl explain shop/search-3 --snapshot fixtures/shop/cluster"
+_WIDTH: Final = 110
+_PROGRAM: Final = "import sys; sys.argv[0] = 'kschedctl'; from kschedctl.cli.main import run; run()"
+#: The age of the snapshot is that of the checkout.
+_AGE: Final = re.compile(r"written [^·\n]* ago")
+#: Pictures show nothing that they would have to fetch.
+_FONTS: Final = re.compile(r"\s*@font-face \{.*?\}", re.DOTALL)
+_TEXT: Final = "{http://www.w3.org/2000/svg}text"
+
+
+def printed() -> str:
+    """What the command prints on a terminal with colours."""
+    environment = {name: value for name, value in os.environ.items() if name not in ("KSCHEDCTL_SNAPSHOT", "NO_COLOR")}
+    done = subprocess.run(
+        [sys.executable, "-c", _PROGRAM, *COMMAND.split()[1:], "--color=always"],
+        cwd=ROOT,
+        env=environment | {"COLUMNS": str(_WIDTH), "TERM": "xterm-256color", "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    if done.returncode not in (0, 1):
+        raise RuntimeError(done.stderr)
+    return _AGE.sub("written 3 min ago", done.stdout)
+
+
+def picture() -> str:
+    """The command and what it prints, as SVG."""
+    answer = Text.from_ansi(printed())
+    # The scheduler's own message is never broken.
+    width = max(len(line) for line in answer.plain.splitlines())
+    console = Console(record=True, width=width, file=io.StringIO(), force_terminal=True, color_system="truecolor")
+    console.print(Text(f"$ {COMMAND}", style="bold"))
+    console.print(answer)
+    return _FONTS.sub("", console.export_svg(title="kschedctl", unique_id="kschedctl"))
+
+
+def lines(svg: str) -> list[str]:
+    """The text of a picture, from the top down: what is the same whichever version of rich drew it."""
+    found: dict[float, str] = {}
+    for element in ElementTree.fromstring(svg).iter(_TEXT):
+        # The title of the window has no clip path.
+        if element.get("clip-path"):
+            height = float(element.get("y", 0))
+            found[height] = found.get(height, "") + (element.text or "")
+    return [text.replace("\N{NO-BREAK SPACE}", " ").rstrip() for _, text in sorted(found.items())]
+
+
+if __name__ == "__main__":
+    PATH.write_text(picture(), encoding="utf-8")
