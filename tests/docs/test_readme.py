@@ -88,7 +88,9 @@ def test_ci_installs_and_tests_as_readme_says() -> None:
         assert step.removeprefix("pip install ") in ci
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/tour.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+@pytest.mark.parametrize(
+    "name", ["README.md", "docs/tour.md", "docs/promises.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+)
 def test_links_lead_somewhere(name: str) -> None:
     dead = [
         link for link in LINK.findall((ROOT / name).read_text()) if not (ROOT / name).parent.joinpath(link).exists()

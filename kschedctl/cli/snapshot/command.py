@@ -17,7 +17,6 @@ from kschedctl.report.render.form import Reply
 
 app = typer.Typer(
     cls=Group,
-    help="Write the cluster into files that --snapshot reads, or say what is in such files.",
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -51,12 +50,12 @@ def snapshot(
     source: SourceOptions,
     what_ifs: ClusterWhatIfOptions,
 ) -> None:
-    """Write the cluster into files that --snapshot reads.
+    """Write the cluster into files that --snapshot reads, or say what is in such files.
 
     They hold what scheduling reads and nothing else: no Secrets, environment, arguments, commands and no annotations
-    that scheduling does not look at. With --anonymize they can go into a bug report: names, namespaces, labels, images
-    and volumes are replaced by pseudonyms, and every decision stays the same up to the renaming. --mapping
-    keeps the way back.
+    that scheduling does not look at; docs/promises.md lists every field. With --anonymize they can go into a bug
+    report: names, namespaces, labels, images and volumes are replaced by pseudonyms, and every decision stays the same
+    up to the renaming. --mapping keeps the way back.
     """
     if ctx.invoked_subcommand is not None:
         return
