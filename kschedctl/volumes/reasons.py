@@ -34,7 +34,13 @@ class ClaimReason(Operands, frozen=True):
 
 
 class VolumeReason(ClaimReason, frozen=True):
-    """Why the volume that a claim is bound to stands in the way."""
+    """Why the volume that a claim is bound to stands in the way.
+
+    Attributes
+    ----------
+    volume : str
+        The volume.
+    """
 
     volume: str
 

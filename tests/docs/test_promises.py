@@ -30,16 +30,19 @@ PROMISES = ROW.findall(TABLES)
 
 
 def folded(paths: Iterable[str]) -> Iterator[str]:
-    """Paths, with what they begin with said once: ``a.{b, c}``."""
+    """Paths, with what they begin with said once: ``a.{b, c}``; a map is there by itself as well, for its keys."""
     below: dict[str, list[str]] = defaultdict(list)
+    whole = set()
     for path in paths:
         first, _, rest = path.partition(".")
         below[first] += [rest] if rest else []
+        if not rest:
+            whole.add(first)
     for first, rests in below.items():
         inner = list(folded(rests))
-        if not inner:
+        if first in whole:
             yield first
-        else:
+        if inner:
             yield f"{first}.{inner[0]}" if len(inner) == 1 else f"{first}.{{{', '.join(inner)}}}"
 
 

@@ -36,7 +36,13 @@ class ClaimElsewhere(Operands, frozen=True):
 
 
 class ResourceFromNowhere(Operands, frozen=True):
-    """The pod wants an extended resource that the node does not list and that no DeviceClass stands for."""
+    """The pod wants an extended resource that the node does not list and that no DeviceClass stands for.
+
+    Attributes
+    ----------
+    resources : tuple of str
+        The resources.
+    """
 
     resources: tuple[str, ...]
 
