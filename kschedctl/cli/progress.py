@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from threading import Lock, Timer
 from typing import TYPE_CHECKING, Final, TypeVar
 
 if TYPE_CHECKING:
@@ -50,10 +51,26 @@ def busy(what: str) -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    from rich.console import Console
+    lock = Lock()
+    with ExitStack() as shown:
+        over = False
 
-    with Console(stderr=True).status(what):
-        yield
+        def show() -> None:
+            from rich.console import Console
+
+            with lock:
+                if not over:
+                    shown.enter_context(Console(stderr=True).status(what))
+
+        timer = Timer(_PATIENCE, show)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            with lock:
+                over = True
 
 
 def _bar() -> Progress:

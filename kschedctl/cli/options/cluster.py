@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
@@ -177,15 +178,18 @@ class Source:
         KschedctlError
             As ``kschedctl.load``.
         """
+        from kschedctl.cli.progress import busy
         from kschedctl.cli.streams import stdin
         from kschedctl.loading import read_snapshot
 
-        return read_snapshot(
-            *self.paths,
-            stdin=stdin() if STDIN in self.paths else None,
-            live=None if self.paths else self.live(),
-            max_unpacked=self.max_bytes,
-        )
+        # A running cluster tells itself how far its reading is.
+        with busy("reading the snapshot") if self.paths else nullcontext():
+            return read_snapshot(
+                *self.paths,
+                stdin=stdin() if STDIN in self.paths else None,
+                live=None if self.paths else self.live(),
+                max_unpacked=self.max_bytes,
+            )
 
     def live(self) -> LiveContext:
         """The running cluster, with a line on a terminal that tells how far its reading is."""

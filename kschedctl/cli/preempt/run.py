@@ -9,6 +9,7 @@ from functools import cached_property
 from kschedctl.cli.grouping import GroupAnswer
 from kschedctl.cli.grouping import answers as grouped
 from kschedctl.cli.manifests import Asked
+from kschedctl.cli.progress import tracked
 from kschedctl.cli.selection import PodSelection
 from kschedctl.face import SchedulingCluster
 from kschedctl.report.document import GAP, Document
@@ -89,7 +90,10 @@ class PreemptReply(Reply):
         cluster, asked = self._which.load()
         if not self._which.named:
             asked = sorted(asked, key=lambda one: queue_order(one.pod))
-        return [(one.asked, self._answer(cluster, one)) for one in grouped(cluster, asked, self._options.seed)]
+        return [
+            (one.asked, self._answer(cluster, one))
+            for one in tracked(grouped(cluster, asked, self._options.seed), "deciding for pods")
+        ]
 
     def _answer(self, cluster: SchedulingCluster, answered: GroupAnswer) -> Preemption:
         decision, base = answered.decision, answered.explanation
