@@ -90,10 +90,8 @@ class PreemptReply(Reply):
         cluster, asked = self._which.load()
         if not self._which.named:
             asked = sorted(asked, key=lambda one: queue_order(one.pod))
-        return [
-            (one.asked, self._answer(cluster, one))
-            for one in tracked(grouped(cluster, asked, self._options.seed), "deciding for pods")
-        ]
+        groups = grouped(cluster, tracked(asked, "deciding for pods"), self._options.seed)
+        return [(one.asked, self._answer(cluster, one)) for one in groups]
 
     def _answer(self, cluster: SchedulingCluster, answered: GroupAnswer) -> Preemption:
         decision, base = answered.decision, answered.explanation
