@@ -34,6 +34,10 @@ EXAMPLES: Final[Mapping[str, tuple[Example, ...]]] = {
         Example("Why does this claim wait for a volume?", "volumes shop/figures"),
         Example("All claims of all namespaces, as data:", "volumes -A -o json"),
     ),
+    "devices": (
+        Example("Which devices are there, who holds them, and which are not used?", "devices"),
+        Example("Which nodes have the devices of this claim, and what do the others lack?", "devices ml/train -o wide"),
+    ),
     "diff": (
         Example("What changes when some nodes are drained?", "diff -A --drain 'node-*'"),
         Example(
