@@ -68,9 +68,9 @@ class FieldChecks:
             return []
         try:
             value = plain(text)
-        except InputError:
-            # That is told where it is decoded.
-            return []
+        except InputError as error:
+            # Where no field that is read is broken, decoding would pass over it, and over what is not checked here.
+            return list(error.findings)
         found = [*unknown_fields(value, api_version, kind), *self._repeated_in(location)]
         return refused(found) if self.are_errors else found
 

@@ -147,7 +147,9 @@ class Reading:
         for finding in error.findings:
             if len(self._findings) == MAX_PROBLEMS:
                 raise _EnoughError
-            self._findings.append(finding.at(where))
+            placed = finding.at(where)
+            if placed not in self._findings:
+                self._findings.append(placed)
 
     def _large_file(self, source: Source) -> Iterator[tuple[ApiObject, Location]]:
         """Read a list piece by piece, and what is no such list as a whole."""

@@ -71,7 +71,7 @@ def json_position(
     """
     at = _offset(_JsonNode(text, start), path, inside, key=key)
     begin = text.rfind(b"\n", 0, at) + 1
-    return Position(text.count(b"\n", 0, at) + 1, len(text[begin:at].decode()) + 1)
+    return Position(text.count(b"\n", 0, at) + 1, len(text[begin:at].decode(errors="replace")) + 1)
 
 
 def yaml_position(
@@ -107,7 +107,7 @@ def yaml_position(
         return None
     if root is None:
         return None
-    at, characters = _offset(root, path, inside, key=key), text.decode()
+    at, characters = _offset(root, path, inside, key=key), text.decode(errors="replace")
     return Position(characters.count("\n", 0, at) + 1, at - characters.rfind("\n", 0, at))
 
 

@@ -48,7 +48,9 @@ def repeated_in_json(text: bytes) -> Iterator[RepeatedKey]:
     >>> [each.steps for each in repeated_in_json(b'{"a": [{"b": 1, "b": 2}]}')]
     [('a', 0, 'b')]
     """
-    waiting: list[tuple[tuple[Step, ...], Any]] = [((), json.loads(text, object_pairs_hook=Fields))]
+    # Whoever reads a value refuses it where it is no text, or no number that can be; only the keys matter here.
+    root = json.loads(text.decode(errors="replace"), object_pairs_hook=Fields, parse_int=str, strict=False)
+    waiting: list[tuple[tuple[Step, ...], Any]] = [((), root)]
     while waiting:
         steps, value = waiting.pop()
         if isinstance(value, Fields):

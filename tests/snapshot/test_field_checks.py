@@ -95,3 +95,11 @@ def test_the_words_of_the_option(text: str, meant: str) -> None:
 def test_other_words(text: str) -> None:
     with pytest.raises(ValueError, match=r"must be one of: strict \(or true\), warn, ignore \(or false\)"):
         Validation.of(text)
+
+
+def test_a_manifest_that_cannot_be_checked_is_refused(tmp_path: Path) -> None:
+    # No field that scheduling reads is broken, so that decoding alone would pass over it.
+    file = tmp_path / "manifest.json"
+    file.write_bytes(b'{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "x": "\xf2z"}')
+    with pytest.raises(ManifestError, match="holds text that is not UTF-8"):
+        read_manifest(file)

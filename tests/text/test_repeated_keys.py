@@ -33,8 +33,9 @@ def test_in_yaml(text: str, expected: list[tuple[int, tuple[str | int, ...], tup
     [
         pytest.param('{"a": 1, "b": {"a": 1}}', [], id="none"),
         pytest.param('{"a": [0, {"b": 1, "b": 2, "c": 1, "c": 3}]}', [("a", 1, "b"), ("a", 1, "c")], id="in a list"),
+        pytest.param(b'{"a": "\xf2", "a": %s}' % (b"1" * 5000), [("a",)], id="beside what is no text, and no number"),
         pytest.param('{"z": {"a": 1, "a": 2}, "b": {"a": 1, "a": 2}}', [("z", "a"), ("b", "a")], id="in their order"),
     ],
 )
-def test_in_json(text: str, expected: list[tuple[str | int, ...]]) -> None:
-    assert [key.steps for key in repeated_in_json(text.encode())] == expected
+def test_in_json(text: str | bytes, expected: list[tuple[str | int, ...]]) -> None:
+    assert [key.steps for key in repeated_in_json(text.encode() if isinstance(text, str) else text)] == expected
