@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from kschedctl.api.canonical import Amount, Amounts, Form, forms
 from kschedctl.api.container_limits import container_limits
 from kschedctl.api.core import ResourceList
 from kschedctl.api.limits import ResourceQuota, ScopedResourceSelectorRequirement
-from kschedctl.api.pod import Pod, PodAffinityTerm
+from kschedctl.api.pod import Pod, pod_affinity_terms
 from kschedctl.api.quantity import NANO, parse_quantity
 from kschedctl.api.resources import (
     CPU,
@@ -141,7 +141,7 @@ def _in_scope(scope: ScopedResourceSelectorRequirement, pod: Pod, pod_level: boo
         case "NotBestEffort":
             return not _is_best_effort(pod, pod_level)
         case "CrossNamespacePodAffinity":
-            return any(term.namespaces or term.namespace_selector is not None for term in _affinity_terms(pod))
+            return any(term.namespaces or term.namespace_selector is not None for term in pod_affinity_terms(pod.spec))
         case "PriorityClass" if scope.operator in (EXISTS, DOES_NOT_EXIST, IN, NOT_IN):
             requirement = Requirement(_PRIORITY_CLASS, scope.operator, scope.values)
             return requirement.holds(pod.spec.priority_class_name or None)
@@ -163,14 +163,3 @@ def _is_best_effort(pod: Pod, pod_level: bool) -> bool:
         every = [c.resources for c in (*pod.spec.containers, *pod.spec.init_containers)]
         lists = [each for r in every for each in (r.requests, r.limits)]
     return not any(parse_quantity(each.get(name, 0)) > 0 for each in lists for name in (CPU, MEMORY))
-
-
-def _affinity_terms(pod: Pod) -> Iterator[PodAffinityTerm]:
-    affinity = pod.spec.affinity
-    if affinity is None:
-        return
-    for terms in (affinity.pod_affinity, affinity.pod_anti_affinity):
-        if terms is not None:
-            yield from terms.required_during_scheduling_ignored_during_execution
-            for weighted in terms.preferred_during_scheduling_ignored_during_execution:
-                yield weighted.pod_affinity_term

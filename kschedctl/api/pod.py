@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from msgspec import field
 
 from kschedctl.api.core import Condition, ResourceList
@@ -161,3 +163,14 @@ class Pod(ApiObject, frozen=True, kw_only=True):
     def key(self) -> str:
         """``namespace/name``."""
         return f"{self.metadata.namespace}/{self.metadata.name}"
+
+
+def pod_affinity_terms(spec: PodSpec) -> Iterator[PodAffinityTerm]:
+    """All terms of a pod's affinity and anti-affinity to other pods, required and preferred."""
+    if spec.affinity is None:
+        return
+    for terms in (spec.affinity.pod_affinity, spec.affinity.pod_anti_affinity):
+        if terms is not None:
+            yield from terms.required_during_scheduling_ignored_during_execution
+            for weighted in terms.preferred_during_scheduling_ignored_during_execution:
+                yield weighted.pod_affinity_term

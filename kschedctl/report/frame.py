@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -14,6 +15,25 @@ from kschedctl.report.explain.data import PodData
 
 #: Beyond this many warnings the others are counted.
 _MOST_WARNINGS: Final = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerView:
+    """What of an answer is shown.
+
+    Attributes
+    ----------
+    now : datetime
+        The time that the snapshot's age is counted to.
+    questions : tuple of (str, str)
+        The next questions, each with its command.
+    every : bool
+        Whether everything is shown one by one instead of in groups.
+    """
+
+    now: datetime
+    questions: tuple[tuple[str, str], ...] = ()
+    every: bool = False
 
 
 def header(answer: Envelope, now: datetime, pod: PodData | None = None) -> Document:

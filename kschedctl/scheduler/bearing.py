@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from kschedctl.api.pod import Pod, PodAffinityTerm, PodSpec
+from kschedctl.api.pod import Pod, PodAffinityTerm, PodSpec, pod_affinity_terms
 from kschedctl.api.volume import Volume
 from kschedctl.cluster.cluster import Cluster
 
@@ -53,23 +51,12 @@ def bears_on(kind: str, cluster: Cluster, pod: Pod, *, is_new: bool, preempts: b
 
 def names_namespaces(spec: PodSpec) -> bool:
     """Whether a pod's affinity selects namespaces by their labels."""
-    return any(_by_namespace_labels(term) for term in _terms(spec))
+    return any(_by_namespace_labels(term) for term in pod_affinity_terms(spec))
 
 
 def others_name_namespaces(cluster: Cluster, pod: Pod) -> bool:
     """Whether the affinity of another pod, by their labels, may mean the namespace of this one."""
     return bool(pod.metadata.namespace) and any(names_namespaces(each.pod.spec) for each in cluster.pods.classes)
-
-
-def _terms(spec: PodSpec) -> Iterable[PodAffinityTerm]:
-    affinity = spec.affinity
-    if affinity is None:
-        return
-    for terms in (affinity.pod_affinity, affinity.pod_anti_affinity):
-        if terms is not None:
-            yield from terms.required_during_scheduling_ignored_during_execution
-            for weighted in terms.preferred_during_scheduling_ignored_during_execution:
-                yield weighted.pod_affinity_term
 
 
 def _by_namespace_labels(term: PodAffinityTerm) -> bool:

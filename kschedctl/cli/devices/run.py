@@ -16,9 +16,10 @@ from kschedctl.devices.inventory import Inventory
 from kschedctl.face import SchedulingCluster
 from kschedctl.report.devices.answer import claim_answer, class_answer, overview_answer
 from kschedctl.report.devices.data import DevicesList, DevicesOverview, DeviceSupply
-from kschedctl.report.devices.text import DevicesView, overview_document, supply_document
+from kschedctl.report.devices.text import overview_document, supply_document
 from kschedctl.report.document import GAP, Document
 from kschedctl.report.envelope import Answer, Compound
+from kschedctl.report.frame import AnswerView
 from kschedctl.report.render.form import Outcome, Reply
 
 
@@ -51,11 +52,11 @@ class DevicesReply(Reply):
                 yield from (GAP, GAP)
             if isinstance(answer, DevicesOverview):
                 questions = (("Every device", self._command((), "-o", "wide")),)
-                shown = DevicesView(now=now, questions=questions if answer.pools and not wide else (), every=wide)
+                shown = AnswerView(now=now, questions=questions if answer.pools and not wide else (), every=wide)
                 yield from overview_document(answer, shown)
             else:
                 questions = (("Every node", self._command((answer.argument,), "-o", "wide")),)
-                shown = DevicesView(now=now, questions=questions if answer.places and not wide else (), every=wide)
+                shown = AnswerView(now=now, questions=questions if answer.places and not wide else (), every=wide)
                 yield from supply_document(answer, shown)
 
     def outcome(self) -> Outcome:

@@ -21,9 +21,10 @@ from kschedctl.errors import InputError, ManifestError
 from kschedctl.face import SchedulingCluster
 from kschedctl.report.diff.answer import Change, compare
 from kschedctl.report.diff.data import Diff, Part, PodChangeData, SideOutcome
-from kschedctl.report.diff.text import DiffView, document, summary
+from kschedctl.report.diff.text import document, summary
 from kschedctl.report.document import Document
 from kschedctl.report.envelope import Compound
+from kschedctl.report.frame import AnswerView
 from kschedctl.report.render.form import Outcome, Reply
 from kschedctl.scheduler.missing import require_listed
 from kschedctl.scheduler.pending import queue_order
@@ -59,7 +60,7 @@ class DiffReply(Reply):
 
     def document(self, *, wide: bool) -> Document:
         """The same for people."""
-        view = DiffView(now=datetime.now(UTC), wide=wide, commands=tuple(self._questions(wide=wide)))
+        view = AnswerView(now=datetime.now(UTC), every=wide, questions=tuple(self._questions(wide=wide)))
         return document(self._diff, view)
 
     def outcome(self) -> Outcome:

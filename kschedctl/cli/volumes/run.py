@@ -15,10 +15,11 @@ from kschedctl.errors import SnapshotError
 from kschedctl.face import SchedulingCluster
 from kschedctl.report.document import GAP, Document
 from kschedctl.report.envelope import Answer, Compound
+from kschedctl.report.frame import AnswerView
 from kschedctl.report.render.form import Outcome, Reply
 from kschedctl.report.volumes.answer import claim_answer, pod_answer
 from kschedctl.report.volumes.data import ClaimVolumes, PodVolumes, VolumesList
-from kschedctl.report.volumes.text import VolumesView, claim_document, list_document, pod_document
+from kschedctl.report.volumes.text import claim_document, list_document, pod_document
 from kschedctl.scheduler.missing import CLAIM_KINDS, missing_for_claims
 from kschedctl.volumeview.overview import VolumeOverview
 
@@ -46,7 +47,7 @@ class VolumesReply(Reply):
         if not self._which.named:
             claims = [answer for _, answer in self._answers if isinstance(answer, ClaimVolumes)]
             question = ("One of them", self._command("volumes", (claims[0].claim.name,)))
-            yield from list_document(claims, VolumesView(now=now, questions=(question,)))
+            yield from list_document(claims, AnswerView(now=now, questions=(question,)))
             return
         for i, (asked, answer) in enumerate(self._answers):
             if i:
@@ -56,9 +57,9 @@ class VolumesReply(Reply):
                 questions = []
             if isinstance(answer, PodVolumes):
                 questions.append(("Where it goes", self._command("explain", asked.arguments)))
-                yield from pod_document(answer, VolumesView(now=now, questions=tuple(questions), every=wide))
+                yield from pod_document(answer, AnswerView(now=now, questions=tuple(questions), every=wide))
             else:
-                yield from claim_document(answer, VolumesView(now=now, questions=tuple(questions), every=wide))
+                yield from claim_document(answer, AnswerView(now=now, questions=tuple(questions), every=wide))
 
     def outcome(self) -> Outcome:
         """Whether every claim has a volume or may get one, and every pod has a node left."""

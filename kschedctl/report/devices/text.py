@@ -3,35 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 
 from kschedctl.api.wording import counted, listed
 from kschedctl.report.devices.data import DeviceData, DevicesOverview, DeviceSupply, GivenData, PlaceData, PoolData
 from kschedctl.report.document import GAP, Document, Paragraph, Phrases, Tone, table
-from kschedctl.report.frame import cautions, header, next_questions
+from kschedctl.report.frame import AnswerView, cautions, header, next_questions
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DevicesView:
-    """What is shown.
-
-    Attributes
-    ----------
-    now : datetime
-        The time that the snapshot's age is counted to.
-    questions : tuple of (str, str)
-        The next questions, each with its command.
-    every : bool
-        Whether devices and nodes are shown one by one instead of in groups.
-    """
-
-    now: datetime
-    questions: tuple[tuple[str, str], ...] = ()
-    every: bool = False
-
-
-def overview_document(answer: DevicesOverview, view: DevicesView) -> Document:
+def overview_document(answer: DevicesOverview, view: AnswerView) -> Document:
     """Lay out all pools."""
     yield Paragraph(answer.summary, Tone.GOOD if answer.usable else Tone.BAD)
     yield from header(answer, view.now)
@@ -51,7 +30,7 @@ def overview_document(answer: DevicesOverview, view: DevicesView) -> Document:
     yield from next_questions(view.questions)
 
 
-def supply_document(answer: DeviceSupply, view: DevicesView) -> Document:
+def supply_document(answer: DeviceSupply, view: AnswerView) -> Document:
     """Lay out where a claim or a device of a class could be allocated."""
     yield Paragraph(answer.summary, Tone.GOOD if answer.usable else Tone.BAD)
     if answer.pods:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -11,7 +10,7 @@ from kschedctl.api.wording import counted, listed
 from kschedctl.report.diff.data import Diff, NodeChangeData, NodeOutcomeData, Part, PodChangeData, SideData
 from kschedctl.report.document import GAP, Document, Lines, Paragraph, Phrases, Tone, Verbatim, table
 from kschedctl.report.envelope import together
-from kschedctl.report.frame import basis, cautions, changes, each_alone, next_questions
+from kschedctl.report.frame import AnswerView, basis, cautions, changes, each_alone, next_questions
 
 _MOST_NAMED: Final = 3
 #: The parts of an answer, the most important first.
@@ -20,33 +19,14 @@ _IMPORTANCE: Final = tuple(Part)
 _ENDS: Final = frozenset({Part.PLACE, Part.OUTCOME, Part.WINNER, Part.VICTIMS})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DiffView:
-    """How a comparison is shown.
-
-    Attributes
-    ----------
-    now : datetime
-        The time that ages are counted to.
-    wide : bool
-        Whether every node and message that changes is shown.
-    commands : tuple of (question, command)
-        What can be asked next.
-    """
-
-    now: datetime
-    wide: bool = False
-    commands: tuple[tuple[str, str], ...] = ()
-
-
-def document(diff: Diff, view: DiffView) -> Document:
+def document(diff: Diff, view: AnswerView) -> Document:
     """Lay out a comparison.
 
     Parameters
     ----------
     diff : Diff
         The comparison.
-    view : DiffView
+    view : AnswerView
         How it is shown.
     """
     worse = any(pod.worse for pod in diff.changed)
@@ -59,16 +39,16 @@ def document(diff: Diff, view: DiffView) -> Document:
             yield Paragraph(f"{what}: {'node' if len(names) == 1 else 'nodes'} {listed(names)}")
     groups = group_alike(diff.changed)
     if groups:
-        rows = [_row(group, wide=view.wide) for group in groups]
+        rows = [_row(group, wide=view.every) for group in groups]
         yield GAP
         yield table(("pods", "which", "what changes"), rows, numeric=(0,))
         if diff.pods > 1:
             yield from _how_decided(diff)
-    if view.wide:
+    if view.every:
         for group in groups:
             yield from _in_full_section(group)
     yield from cautions(together((diff.before, diff.after)))
-    yield from next_questions(view.commands)
+    yield from next_questions(view.questions)
 
 
 def _how_decided(diff: Diff) -> Document:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Final
 
 from kschedctl.api.wording import counted, listed
 from kschedctl.persistentvolume.outcome import Action
 from kschedctl.report.document import GAP, Document, Lines, Paragraph, Phrases, Tone, Verbatim, table
 from kschedctl.report.envelope import together
-from kschedctl.report.frame import cautions, header, next_questions
+from kschedctl.report.frame import AnswerView, cautions, header, next_questions
 from kschedctl.report.volumes.data import (
     ClaimData,
     ClaimVolumes,
@@ -56,26 +54,7 @@ _STATES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VolumesView:
-    """What is shown.
-
-    Attributes
-    ----------
-    now : datetime
-        The time that the snapshot's age is counted to.
-    questions : tuple of (str, str)
-        The next questions, each with its command.
-    every : bool
-        Whether nodes and volumes are shown one by one instead of in groups.
-    """
-
-    now: datetime
-    questions: tuple[tuple[str, str], ...] = ()
-    every: bool = False
-
-
-def claim_document(answer: ClaimVolumes, view: VolumesView) -> Document:
+def claim_document(answer: ClaimVolumes, view: AnswerView) -> Document:
     """Lay out the answer for one claim."""
     claim = answer.claim
     yield Paragraph(claim.summary, Tone.GOOD if claim.usable else Tone.BAD)
@@ -88,7 +67,7 @@ def claim_document(answer: ClaimVolumes, view: VolumesView) -> Document:
     yield from next_questions(view.questions)
 
 
-def pod_document(answer: PodVolumes, view: VolumesView) -> Document:
+def pod_document(answer: PodVolumes, view: AnswerView) -> Document:
     """Lay out the answer for one pod."""
     yield Paragraph(answer.summary, Tone.GOOD if answer.usable else Tone.BAD)
     yield from header(answer, view.now)
@@ -107,7 +86,7 @@ def pod_document(answer: PodVolumes, view: VolumesView) -> Document:
     yield from next_questions(view.questions)
 
 
-def list_document(answers: Sequence[ClaimVolumes], view: VolumesView) -> Document:
+def list_document(answers: Sequence[ClaimVolumes], view: AnswerView) -> Document:
     """Lay out several claims, a row each; there is at least one."""
     claims = [answer.claim for answer in answers]
     bound = sum(claim.usable and claim.controller.action is Action.KEEP for claim in claims)

@@ -19,8 +19,9 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.releases.choice import choose_release
 from kschedctl.report.diff.answer import SideAnswer, compare
 from kschedctl.report.diff.data import Diff, Part, PodChangeData, SideData, schema
-from kschedctl.report.diff.text import DiffView, document, group_alike
+from kschedctl.report.diff.text import document, group_alike
 from kschedctl.report.envelope import MissingData, Provenance, envelope
+from kschedctl.report.frame import AnswerView
 from kschedctl.report.render.json import as_json
 from tests.builders import decide, make_cluster, make_node, make_pod
 from tests.report.printing import lines
@@ -200,6 +201,6 @@ def test_what_is_missing_for_many_pods_is_told_once() -> None:
     diff = _diff(())
     missing = tuple(MissingData("ReplicaSet", f"{name} belongs to one", "scores can differ") for name in "abc")
     diff = msgspec.structs.replace(diff, after=msgspec.structs.replace(diff.after, missing=missing))
-    printed = "\n".join(lines(document(diff, DiffView(now=datetime.now(UTC))), 100))
+    printed = "\n".join(lines(document(diff, AnswerView(now=datetime.now(UTC))), 100))
     assert "a belongs to one (and 2 alike): scores can differ" in printed
     assert "b belongs" not in printed
