@@ -70,6 +70,7 @@ def test_commands_options_and_values(offered: Asked, words: list[str], names: li
         pytest.param(["explain", "-n", "batch", "pod/report-7"], ["pod/report-7"], id="pods with their kind"),
         pytest.param(["preempt", "--victim", "monitoring/prom"], ["monitoring/prometheus-0"], id="a victim"),
         pytest.param(["explain", "-n", "b"], ["batch"], id="namespaces"),
+        pytest.param(["devices", "-n", "b"], ["batch"], id="namespaces of claims"),
         pytest.param(["explain", "--drain", "gpu-"], [f"gpu-{i}" for i in range(1, 7)], id="nodes to drain"),
         pytest.param(["explain", "--node", "node-9"], ["node-9"], id="nodes to show"),
         pytest.param(["diff", "--taint", "node-8"], ["node-8"], id="nodes to taint"),

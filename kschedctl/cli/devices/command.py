@@ -9,6 +9,7 @@ import typer
 from kschedctl.cli.command import command
 from kschedctl.cli.options.cluster import ClusterOptions
 from kschedctl.cli.options.output import OutputOptions
+from kschedctl.cli.options.shared import namespace_option
 from kschedctl.cli.options.whatif import WhatIfOptions
 from kschedctl.report.render.form import Reply
 
@@ -24,16 +25,7 @@ def devices(
             show_default=False,
         ),
     ] = None,
-    namespace: Annotated[
-        str,
-        typer.Option(
-            "--namespace",
-            "-n",
-            metavar="NAMESPACE",
-            help="The namespace of claims. Default: as for kubectl.",
-            show_default=False,
-        ),
-    ] = "",
+    namespace: Annotated[str, namespace_option("The namespace of claims. Default: as for kubectl.")] = "",
     cluster: ClusterOptions,
     what_ifs: WhatIfOptions,
     output: OutputOptions,

@@ -9,7 +9,7 @@ import typer
 
 from kschedctl.cli import completion
 from kschedctl.cli.options.group import OptionGroup
-from kschedctl.cli.options.shared import STRICT, ValidateOption
+from kschedctl.cli.options.shared import STRICT, ValidateOption, namespace_option
 from kschedctl.snapshot.validation import Validation
 
 
@@ -28,17 +28,7 @@ class ScopeOptions(OptionGroup):
             help="Manifests with pods or workloads: files, folders or -.",
         ),
     ] = None
-    namespace: Annotated[
-        str,
-        typer.Option(
-            "--namespace",
-            "-n",
-            metavar="NAMESPACE",
-            help="The namespace. Default: as for kubectl.",
-            show_default=False,
-            autocompletion=completion.namespaces,
-        ),
-    ] = ""
+    namespace: Annotated[str, namespace_option("The namespace. Default: as for kubectl.")] = ""
     all_namespaces: Annotated[
         bool, typer.Option("--all-namespaces", "-A", help="Look in all namespaces, whatever -n says.")
     ] = False

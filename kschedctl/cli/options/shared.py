@@ -27,6 +27,18 @@ def config_file(path: str) -> str:
     return path
 
 
+def namespace_option(text: str) -> Any:
+    """The option that names a namespace."""
+    return typer.Option(
+        "--namespace",
+        "-n",
+        metavar="NAMESPACE",
+        help=text,
+        show_default=False,
+        autocompletion=completion.namespaces,
+    )
+
+
 def version_option(flag: str, text: str) -> Any:
     """The option that names a release."""
     return typer.Option(
