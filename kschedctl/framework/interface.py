@@ -8,8 +8,8 @@ at one node at a time see ``kschedctl.framework.node_by_node``.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -23,6 +23,7 @@ from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.status import SUCCESS, Rejections, Status
+from kschedctl.framework.waiting_pods import WaitingPod, WaitingPods
 from kschedctl.releases.release import Release
 
 if TYPE_CHECKING:
@@ -46,17 +47,32 @@ class Handle:
         The framework the plugin runs in, for plugins that run others (preemption).
     scheduler_names : frozenset of str
         The names of all profiles.
+    waiting_pods : WaitingPods
+        The pods that Permit plugins let wait, those of other profiles included.
     """
 
     cluster: Cluster
     release: Release
     framework: Framework
     scheduler_names: frozenset[str]
+    waiting_pods: WaitingPods = field(default_factory=WaitingPods)
 
     @property
     def request_rules(self) -> RequestRules:
         """How the release counts what pods request."""
         return RequestRules.of(self.release)
+
+    def iterate_over_waiting_pods(self) -> Iterator[WaitingPod]:
+        """The pods that wait at Permit, in the order in which they began to."""
+        return iter(self.waiting_pods)
+
+    def get_waiting_pod(self, uid: str) -> WaitingPod | None:
+        """The waiting pod of a uid; of a pod that has none yet, of the one that ``uid_of`` stands in with."""
+        return self.waiting_pods.get(uid)
+
+    def reject_waiting_pod(self, uid: str) -> bool:
+        """Turn away a waiting pod as removed, and say whether there was one."""
+        return self.waiting_pods.reject(uid)
 
 
 class Plugin(ABC):

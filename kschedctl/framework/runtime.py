@@ -28,6 +28,7 @@ from kschedctl.framework.interface import (
 )
 from kschedctl.framework.status import Code, Rejections, Status
 from kschedctl.framework.verdicts import FilterRun, NodeStatuses
+from kschedctl.framework.waiting_pods import WaitingPods
 from kschedctl.releases.release import Release
 
 P = TypeVar("P", bound=Plugin)
@@ -65,6 +66,8 @@ class Framework:
         The rules that apply.
     scheduler_names : frozenset of str, optional
         The names of all profiles; by default only this one's.
+    waiting_pods : WaitingPods, optional
+        Where pods wait at Permit; one map for all profiles, which lasts longer than a cluster does.
     """
 
     def __init__(
@@ -74,11 +77,14 @@ class Framework:
         cluster: Cluster,
         release: Release,
         scheduler_names: frozenset[str] | None = None,
+        waiting_pods: WaitingPods | None = None,
     ) -> None:
         self.profile = profile
         self.cluster = cluster
         self.release = release
-        self.handle = Handle(cluster, release, self, scheduler_names or frozenset({profile.scheduler_name}))
+        names_of_all = scheduler_names or frozenset({profile.scheduler_name})
+        waiting = waiting_pods if waiting_pods is not None else WaitingPods()
+        self.handle = Handle(cluster, release, self, names_of_all, waiting)
         names = dict.fromkeys(name for plugins in profile.plugins.values() for name in plugins)
         self._plugins = {name: registry[name](profile.args.get(name), self.handle) for name in names}
 

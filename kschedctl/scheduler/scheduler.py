@@ -9,6 +9,7 @@ from kschedctl.framework.config.load import SchedulerConfiguration, default_conf
 from kschedctl.framework.cycle_state import NotModelled
 from kschedctl.framework.registry import Registry
 from kschedctl.framework.runtime import Framework
+from kschedctl.framework.waiting_pods import WaitingPods
 from kschedctl.plugins.registry import in_tree_registry
 from kschedctl.releases.release import LATEST, Release
 from kschedctl.scheduler.cycle import schedule_pod
@@ -28,6 +29,8 @@ class Scheduler:
         Profiles and their plugins; by default kube-scheduler's own.
     registry : Registry, optional
         The plugins that there are; by default the in-tree ones.
+    waiting_pods : WaitingPods, optional
+        Where pods wait at Permit; a scheduler over a cluster that moved on takes over those of the one before.
     """
 
     def __init__(
@@ -36,11 +39,13 @@ class Scheduler:
         release: Release = LATEST,
         configuration: SchedulerConfiguration | None = None,
         registry: Registry | None = None,
+        waiting_pods: WaitingPods | None = None,
     ) -> None:
         self.cluster = cluster
         self.release = release
         self.registry = registry if registry is not None else in_tree_registry()
         self.configuration = configuration or default_configuration(release, self.registry.extension_points(release))
+        self.waiting_pods = waiting_pods if waiting_pods is not None else WaitingPods()
         self._frameworks: dict[str, Framework] = {}
 
     def knows(self, pod: Pod) -> bool:
@@ -65,7 +70,9 @@ class Scheduler:
                     path="spec.schedulerName",
                     hint=f"the configuration has {', '.join(profiles)}; give another with --config",
                 )
-            framework = Framework(profile, self.registry, self.cluster, self.release, frozenset(profiles))
+            framework = Framework(
+                profile, self.registry, self.cluster, self.release, frozenset(profiles), self.waiting_pods
+            )
             self._frameworks[scheduler_name] = framework
         return framework
 

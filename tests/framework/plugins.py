@@ -28,6 +28,7 @@ from kschedctl.framework.interface import (
 from kschedctl.framework.runtime import Framework
 from kschedctl.framework.status import Code, Rejections, Status
 from kschedctl.framework.verdicts import NodeStatuses
+from kschedctl.framework.waiting_pods import WaitingPods
 from kschedctl.releases.release import LATEST
 
 
@@ -91,7 +92,12 @@ def scoring(name: str, *given: int, pre_score: Status | None = None) -> type[Plu
     return make_plugin(name, PreScorePlugin, ScorePlugin, pre_score=pre, score=score)
 
 
-def make_framework(cluster: Cluster, *plugins: type[Plugin], weights: Mapping[str, int] | None = None) -> Framework:
+def make_framework(
+    cluster: Cluster,
+    *plugins: type[Plugin],
+    weights: Mapping[str, int] | None = None,
+    waiting_pods: WaitingPods | None = None,
+) -> Framework:
     """A framework of some plugins, at all points that they extend, in this order."""
     points: dict[ExtensionPoint, tuple[str, ...]] = {}
     for plugin in plugins:
@@ -99,4 +105,5 @@ def make_framework(cluster: Cluster, *plugins: type[Plugin], weights: Mapping[st
             points[point] = (*points.get(point, ()), plugin.name)
     weighted = {plugin.name: 1 for plugin in plugins} | dict(weights or {})
     profile = Profile("default-scheduler", points, weighted, {}, None)
-    return Framework(profile, {plugin.name: plugin for plugin in plugins}, cluster, LATEST)
+    registry = {plugin.name: plugin for plugin in plugins}
+    return Framework(profile, registry, cluster, LATEST, waiting_pods=waiting_pods)
