@@ -8,7 +8,7 @@ at one node at a time see ``kschedctl.framework.node_by_node``.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -21,6 +21,7 @@ from kschedctl.arrays import Int64Array
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.events import EVERYTHING, ClusterEventWithHint, EventResource
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.status import SUCCESS, Rejections, Status
 from kschedctl.framework.waiting_pods import WaitingPod, WaitingPods
@@ -49,6 +50,8 @@ class Handle:
         The names of all profiles.
     waiting_pods : WaitingPods
         The pods that Permit plugins let wait, those of other profiles included.
+    preempting : set of str
+        The pods, by ``uid_of``, some of whose victims are still to be evicted.
     """
 
     cluster: Cluster
@@ -56,11 +59,16 @@ class Handle:
     framework: Framework
     scheduler_names: frozenset[str]
     waiting_pods: WaitingPods = field(default_factory=WaitingPods)
+    preempting: set[str] = field(default_factory=set)
 
     @property
     def request_rules(self) -> RequestRules:
         """How the release counts what pods request."""
         return RequestRules.of(self.release)
+
+    def pods_that_wake(self, kind: EventResource) -> EventResource:
+        """Which pods plugins hear of: a kind of pods, or all where the release does not tell them apart."""
+        return EventResource.POD if self.release.queue.unscheduled_pods_wake else kind
 
     def iterate_over_waiting_pods(self) -> Iterator[WaitingPod]:
         """The pods that wait at Permit, in the order in which they began to."""
@@ -101,6 +109,22 @@ class Plugin(ABC):
         """Where the plugin takes part in a release: the extension points it derives from, but for absent ones."""
         points = frozenset(point for point, base in EXTENSION_POINT_CLASSES.items() if issubclass(cls, base))
         return frozenset(point for point in points if (cls.name, point) not in release.absent_points)
+
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        """The events after which a pod that this plugin turned away may be tried again; by default all of them."""
+        return (ClusterEventWithHint(EVERYTHING),)
+
+    def sign_pod(self, pod: Pod) -> Hashable | None:
+        """What this plugin's answers depend on of a pod (upstream ``SignPlugin``).
+
+        Pods with the same signature in a row may be placed together (the gate OpportunisticBatching).
+
+        Returns
+        -------
+        hashable or None
+            ``None`` where the answers also depend on something else, which is what is presumed.
+        """
+        return None
 
 
 class PreEnqueuePlugin(Plugin):
@@ -170,10 +194,13 @@ class PostFilterResult:
         Success where the pod can be scheduled after what was done.
     nominated : tuple of str
         The nodes that the nomination can fall on; several where chance decides.
+    clears_nomination : bool
+        Whether a nomination that the pod has is taken back where there is no new one.
     """
 
     status: Status
     nominated: tuple[str, ...] = ()
+    clears_nomination: bool = False
 
 
 class PostFilterPlugin(Plugin):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -14,10 +15,12 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.config.profile import Profile
 from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.interface import (
     FilterPlugin,
     Handle,
+    PermitPlugin,
     Plugin,
     PluginError,
     PostFilterPlugin,
@@ -25,6 +28,7 @@ from kschedctl.framework.interface import (
     PreEnqueuePlugin,
     PreFilterPlugin,
     PreFilterResult,
+    ReservePlugin,
 )
 from kschedctl.framework.status import Code, Rejections, Status
 from kschedctl.framework.verdicts import FilterRun, NodeStatuses
@@ -32,6 +36,8 @@ from kschedctl.framework.waiting_pods import WaitingPods
 from kschedctl.releases.release import Release
 
 P = TypeVar("P", bound=Plugin)
+#: The plugins that can turn a pod away.
+_REJECTING = (PreEnqueuePlugin, PreFilterPlugin, FilterPlugin, ReservePlugin, PermitPlugin)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +74,8 @@ class Framework:
         The names of all profiles; by default only this one's.
     waiting_pods : WaitingPods, optional
         Where pods wait at Permit; one map for all profiles, which lasts longer than a cluster does.
+    preempting : set of str, optional
+        The pods whose victims are being evicted; likewise.
     """
 
     def __init__(
@@ -78,15 +86,42 @@ class Framework:
         release: Release,
         scheduler_names: frozenset[str] | None = None,
         waiting_pods: WaitingPods | None = None,
+        preempting: set[str] | None = None,
     ) -> None:
         self.profile = profile
         self.cluster = cluster
         self.release = release
         names_of_all = scheduler_names or frozenset({profile.scheduler_name})
         waiting = waiting_pods if waiting_pods is not None else WaitingPods()
-        self.handle = Handle(cluster, release, self, names_of_all, waiting)
+        going = preempting if preempting is not None else set()
+        self.handle = Handle(cluster, release, self, names_of_all, waiting, going)
         names = dict.fromkeys(name for plugins in profile.plugins.values() for name in plugins)
         self._plugins = {name: registry[name](profile.args.get(name), self.handle) for name in names}
+
+    @cached_property
+    def queueing_hints(self) -> tuple[tuple[str, ClusterEventWithHint], ...]:
+        """The events that plugins registered that can turn a pod away, each with the plugin's name."""
+        out: list[tuple[str, ClusterEventWithHint]] = []
+        for name, plugin in self._plugins.items():
+            if not isinstance(plugin, _REJECTING):
+                continue
+            events = plugin.events_to_register()
+            out += [(name, event) for event in events]
+            of_nodes = [each.event for each in events if each.event.resource is EventResource.NODE]
+            hears_of = ActionType(0)
+            for event in of_nodes:
+                hears_of |= event.action
+            if (
+                self.release.queue.taints_stand_for_new_nodes
+                and hears_of & ActionType.ADD
+                and not hears_of & ActionType.UPDATE_NODE_TAINT
+            ):
+                out.append((name, registered(EventResource.NODE, ActionType.UPDATE_NODE_TAINT)))
+        return tuple(out)
+
+    def plugin(self, name: str) -> Plugin:
+        """The plugin of a name."""
+        return self._plugins[name]
 
     def plugins(self, point: ExtensionPoint, kind: type[P]) -> list[P]:
         """The plugins of an extension point in running order."""
@@ -130,7 +165,7 @@ class Framework:
                 if not node_names:
                     return PreFilterOutcome(_no_node_left(narrowing), node_names, tuple(sorted(narrowing)))
         if rejection.code is not Code.SUCCESS:
-            return PreFilterOutcome(rejection)
+            return PreFilterOutcome(rejection, None, tuple(sorted(narrowing)))
         return PreFilterOutcome(Status(), node_names, tuple(sorted(narrowing)))
 
     def run_filters(self, state: CycleState, pod: Pod, nodes: Overlay) -> FilterRun:
@@ -230,16 +265,19 @@ class Framework:
             return None
         reasons: list[str] = []
         rejector = ""
+        clears = False
         for plugin in plugins:
             result = plugin.post_filter(state, pod, statuses)
             code = result.status.code
             if code is Code.SUCCESS:
                 return result
             if code is not Code.UNSCHEDULABLE:
-                return PostFilterResult(Status(code, result.status.reasons, plugin.name), result.nominated)
+                status = Status(code, result.status.reasons, plugin.name)
+                return PostFilterResult(status, result.nominated, code.rejected and result.clears_nomination)
+            clears |= result.clears_nomination
             reasons += result.status.reasons
             rejector = rejector or plugin.name
-        return PostFilterResult(Status(Code.UNSCHEDULABLE, tuple(reasons), rejector))
+        return PostFilterResult(Status(Code.UNSCHEDULABLE, tuple(reasons), rejector), (), clears)
 
 
 def _pre_filter(plugin: PreFilterPlugin, state: CycleState, pod: Pod) -> PreFilterResult:

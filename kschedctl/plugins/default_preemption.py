@@ -5,12 +5,19 @@ All nodes are candidates, whatever ``minCandidateNodesPercentage`` says: which s
 
 from __future__ import annotations
 
+from typing import Final
+
 from kschedctl.api.pod import Pod
 from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered
 from kschedctl.framework.interface import PostFilterPlugin, PostFilterResult, PreEnqueuePlugin
-from kschedctl.framework.status import SUCCESS, Status
+from kschedctl.framework.status import SUCCESS, Code, Status
 from kschedctl.framework.verdicts import NodeStatuses
 from kschedctl.preemption.evaluator import preempt
+from kschedctl.workloads.template import uid_of
+
+ASYNC_PREEMPTION: Final = "SchedulerAsyncPreemption"
+UNDER_WAY: Final = "waiting for the preemption for this pod to be finished"
 
 
 class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin):
@@ -19,8 +26,17 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin):
     name = "DefaultPreemption"
 
     def pre_enqueue(self, pod: Pod) -> Status:
-        """Let every pod in; offline none waits for victims that are still going."""
+        """Keep a pod out while its victims are being evicted."""
+        if self.handle.release.enabled(ASYNC_PREEMPTION) and uid_of(pod) in self.handle.preempting:
+            return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (UNDER_WAY,))
         return SUCCESS
+
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        """Pods that go, which only end the waiting: whoever rejected the pod says whether it is tried again."""
+        if not self.handle.release.enabled(ASYNC_PREEMPTION):
+            return ()
+        pods = self.handle.pods_that_wake(EventResource.ASSIGNED_POD)
+        return (registered(pods, ActionType.DELETE, lambda pod, old, new: False),)
 
     def post_filter(self, state: CycleState, pod: Pod, statuses: NodeStatuses) -> PostFilterResult:
         """Find the node to make room on; what came of it is kept in the cycle state."""
@@ -31,4 +47,4 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin):
             # Where chance decides, the event names any of the nodes; the answer names the first.
             said = (found.placement(found.nominated[0]),)
         reasons = tuple(f"preemption: {text}" for text in said)
-        return PostFilterResult(Status(found.status.code, reasons), found.nominated)
+        return PostFilterResult(Status(found.status.code, reasons), found.nominated, found.clears_nomination)

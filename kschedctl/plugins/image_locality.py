@@ -7,6 +7,7 @@ as upstream.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Final
 
 import numpy as np
@@ -41,6 +42,11 @@ class ImageLocality(ScorePlugin):
     """Upstream: plugins/imagelocality."""
 
     name = "ImageLocality"
+
+    def sign_pod(self, pod: Pod) -> Hashable:
+        """The images of its containers."""
+        containers = (*pod.spec.containers, *pod.spec.init_containers)
+        return tuple(sorted({normalized_image_name(container.image) for container in containers}))
 
     def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
         """Scale the bytes that need not be pulled into 0..100."""

@@ -5,13 +5,14 @@ Score: the weights of the preferred terms that match, normalised so that the hig
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
 import numpy as np
 
+from kschedctl.api.core import Node
 from kschedctl.api.node_selector import NodeSelector, PreferredSchedulingTerm
 from kschedctl.api.pod import Pod
 from kschedctl.api.selectors import IN, Requirement, SelectorError, label_map_selector, parse_node_term
@@ -27,6 +28,7 @@ from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.config.args import NodeAffinityArgs
 from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered
 from kschedctl.framework.interface import (
     FilterPlugin,
     Handle,
@@ -38,6 +40,7 @@ from kschedctl.framework.interface import (
     default_normalize_score,
 )
 from kschedctl.framework.operands import Operands
+from kschedctl.framework.signature import encoded
 from kschedctl.framework.status import SKIP, SUCCESS, Code, Reason, Rejections, Status
 
 REASON_POD: Final = "node(s) didn't match Pod's node affinity/selector"
@@ -167,6 +170,24 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
         if names is not None and not names:
             return PreFilterResult(Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (REASON_CONFLICT,)))
         return PreFilterResult(node_names=names)
+
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        """Nodes that come, or whose labels begin to match."""
+        action = ActionType.ADD | ActionType.UPDATE_NODE_LABEL
+        return (registered(EventResource.NODE, action, self._after_node_change),)
+
+    def _after_node_change(self, pod: Pod, old: Node | None, new: Node) -> bool:
+        node = Nodes((new,))
+        if self._added_required is not None and not nodes_matching(node, self._added_required)[0]:
+            return False
+        if not nodes_matching_pod(node, pod.spec)[0]:
+            return False
+        return old is None or not nodes_matching_pod(Nodes((old,)), pod.spec)[0]
+
+    def sign_pod(self, pod: Pod) -> Hashable:
+        """Its node selector and its node affinity."""
+        affinity = pod.spec.affinity.node_affinity if pod.spec.affinity is not None else None
+        return encoded(affinity), encoded(pod.spec.node_selector)
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
         """Turn away nodes that the profile's or the pod's requirements do not match."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
+from kschedctl.api.core import Node
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered, same_pod
 from kschedctl.framework.interface import FilterPlugin, PluginError, PreFilterPlugin, PreFilterResult
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import SKIP, Code, Reason, Rejections
@@ -72,6 +75,29 @@ class NodeDeclaredFeatures(PreFilterPlugin, FilterPlugin):
             return PreFilterResult(SKIP)
         state.write(_State(needed))
         return PreFilterResult()
+
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        """Nodes that come or declare more; that the pod needs less."""
+        if not self.handle.release.enabled(_GATE):
+            return ()
+        action = ActionType.ADD | ActionType.UPDATE_NODE_DECLARED_FEATURE
+        return (
+            registered(EventResource.NODE, action, self._after_node_change),
+            registered(self.handle.pods_that_wake(EventResource.TARGET_POD), ActionType.UPDATE, self._after_update),
+        )
+
+    def _after_node_change(self, pod: Pod, old: Node | None, new: Node) -> bool:
+        needed = needed_features(pod, self.handle.release)
+        had = old is not None and needed.issubset(old.status.declared_features)
+        return not had and needed.issubset(new.status.declared_features)
+
+    def _after_update(self, pod: Pod, old: Pod, new: Pod) -> bool:
+        release = self.handle.release
+        return same_pod(pod, new) and needed_features(old, release) != needed_features(new, release)
+
+    def sign_pod(self, pod: Pod) -> Hashable:
+        """The features that it needs."""
+        return needed_features(pod, self.handle.release)
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
         """Turn away nodes that do not declare all that is needed."""

@@ -5,6 +5,7 @@ From 1.37 on PreFilter narrows the search to that node, whether it exists or not
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Final
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered
 from kschedctl.framework.interface import FilterPlugin, PreFilterPlugin, PreFilterResult
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Code, Reason, Rejections
@@ -45,6 +47,14 @@ class NodeName(PreFilterPlugin, FilterPlugin):
         """Leave the node in ``spec.nodeName`` only, where there is one."""
         wanted = pod.spec.node_name
         return PreFilterResult(node_names=frozenset({wanted}) if wanted else None)
+
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        """New nodes."""
+        return (registered(EventResource.NODE, ActionType.ADD),)
+
+    def sign_pod(self, pod: Pod) -> Hashable:
+        """The node that it names."""
+        return pod.spec.node_name
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
         """Turn away all nodes but the one in ``spec.nodeName``, where there is one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -11,6 +12,7 @@ from kschedctl.api.pod import ContainerPort, Pod
 from kschedctl.arrays import Mask
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, is_on_node, registered
 from kschedctl.framework.interface import FilterPlugin, PluginError, PreFilterPlugin, PreFilterResult
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import SKIP, Code, Reason, Rejections
@@ -116,6 +118,19 @@ class NodePorts(PreFilterPlugin, FilterPlugin):
         state.write(_State(wanted, tuple(users.values())))
         return PreFilterResult()
 
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        """Pods that go and leave a wanted port; new nodes."""
+        pods = self.handle.pods_that_wake(EventResource.ASSIGNED_POD)
+        return (
+            registered(pods, ActionType.DELETE, _after_pod_deleted),
+            registered(EventResource.NODE, ActionType.ADD),
+        )
+
+    def sign_pod(self, pod: Pod) -> Hashable:
+        """The numbers of its host ports."""
+        containers = (*pod.spec.containers, *pod.spec.init_containers)
+        return tuple(sorted({port.host_port for c in containers for port in c.ports if port.host_port}))
+
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
         """Turn away nodes with a pod that uses a wanted port."""
         ports = state.read(_State)
@@ -144,3 +159,9 @@ class NodePorts(PreFilterPlugin, FilterPlugin):
                 want = next(want for want in ports.wanted if any(want.conflicts(port) for port in used))
                 return Reason(REASON, PortInUse(want, pods.key(int(index))))
         return Reason(REASON, PortOfNominatedPod())
+
+
+def _after_pod_deleted(pod: Pod, old: Pod, new: None) -> bool:
+    if not is_on_node(old, or_nominated=True):
+        return False
+    return any(want.conflicts(used) for want in host_ports(pod) for used in host_ports(old))

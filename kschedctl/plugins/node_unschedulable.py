@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Final
 
 import numpy as np
 
-from kschedctl.api.core import Taint
+from kschedctl.api.core import Node, Taint
 from kschedctl.api.pod import Pod
 from kschedctl.api.tolerations import NO_SCHEDULE, tolerated
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered, same_pod
 from kschedctl.framework.interface import FilterPlugin, PreFilterPlugin, PreFilterResult
 from kschedctl.framework.operands import Operands
+from kschedctl.framework.signature import signed_tolerations
 from kschedctl.framework.status import Code, Reason, Rejections
 
 REASON: Final = "node(s) were unschedulable"
@@ -37,6 +40,18 @@ class NodeUnschedulable(PreFilterPlugin, FilterPlugin):
         """Have nothing to prepare: a PreFilter plugin for pods of another kind, whose resize is deferred."""
         return PreFilterResult()
 
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        """Nodes that come or are uncordoned; a toleration that the pod gets."""
+        pods = self.handle.pods_that_wake(EventResource.TARGET_POD)
+        return (
+            registered(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_TAINT, _after_node_change),
+            registered(pods, ActionType.UPDATE_POD_TOLERATION, _after_toleration_change),
+        )
+
+    def sign_pod(self, pod: Pod) -> Hashable:
+        """Its tolerations."""
+        return signed_tolerations(pod)
+
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
         """Turn away nodes with ``spec.unschedulable``."""
         cordoned = self.handle.cluster.nodes.unschedulable[nodes.rows]
@@ -47,3 +62,11 @@ class NodeUnschedulable(PreFilterPlugin, FilterPlugin):
             return (Reason(REASON, Cordoned()),)
 
         return Rejections.where(cordoned, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, REASON, details)
+
+
+def _after_node_change(pod: Pod, old: Node | None, new: Node) -> bool:
+    return not new.spec.unschedulable and (old is None or old.spec.unschedulable)
+
+
+def _after_toleration_change(pod: Pod, old: Pod, new: Pod) -> bool:
+    return same_pod(pod, new) and tolerated(new.spec.tolerations, _TAINT)

@@ -6,7 +6,7 @@ with the gate VolumeLimitScaling, a driver that insists on it must be on the nod
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -18,11 +18,14 @@ from kschedctl.api.storage import CSIDriver
 from kschedctl.arrays import Int64Array, Mask, Rows
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, is_on_node, registered
 from kschedctl.framework.interface import FilterPlugin, PreFilterPlugin, PreFilterResult
 from kschedctl.framework.operands import Operands
+from kschedctl.framework.signature import signed_volumes
 from kschedctl.framework.status import SKIP, Code, Reason, Rejections, Status
 from kschedctl.volumes.attachable import Attachable, Needs, Unattachable, attachable_volumes, counts_volumes
 from kschedctl.volumes.attachments import Attachments
+from kschedctl.volumes.hints import after_claim_change, after_limit_change, after_volume_detached
 
 REASON: Final = "node(s) exceed max volume count"
 REASON_NOT_INSTALLED: Final = "{driver} CSI driver is not installed on the node"
@@ -105,6 +108,21 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
     def _attachments(self) -> Attachments:
         release = self.handle.release
         return Attachments(self.handle.cluster, portworx_needs_annotation=release.portworx_needs_annotation)
+
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        """Nodes whose driver takes more volumes, volumes that go, a claim of the pod."""
+        pods = self.handle.pods_that_wake(EventResource.ASSIGNED_POD)
+        return (
+            registered(EventResource.CSI_NODE, ActionType.ADD),
+            registered(EventResource.CSI_NODE, ActionType.UPDATE, after_limit_change),
+            registered(pods, ActionType.DELETE, _after_pod_deleted),
+            registered(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD, after_claim_change),
+            registered(EventResource.VOLUME_ATTACHMENT, ActionType.DELETE, after_volume_detached),
+        )
+
+    def sign_pod(self, pod: Pod) -> Hashable:
+        """Its volumes."""
+        return signed_volumes(pod)
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
         """Skip pods without claims and without disks that are migrated to CSI."""
@@ -217,3 +235,7 @@ def _refusal(volume: Unattachable) -> Status:
 def _reason(counts: DriverCounts, driver: int, position: int) -> Reason:
     added, attached, limit = (int(c[driver, position]) for c in (counts.added, counts.attached, counts.limit))
     return Reason(REASON, TooManyVolumes(counts.drivers[driver], added, attached, limit))
+
+
+def _after_pod_deleted(pod: Pod, old: Pod, new: None) -> bool:
+    return is_on_node(old, or_nominated=True) and counts_volumes(old)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kschedctl.api.pod import Pod
+from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered, same_pod
 from kschedctl.framework.interface import PreEnqueuePlugin
 from kschedctl.framework.status import Code, Status
 
@@ -11,6 +12,12 @@ class SchedulingGates(PreEnqueuePlugin):
     """Upstream: plugins/schedulinggates."""
 
     name = "SchedulingGates"
+
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        """That the pod loses its gates."""
+        pods = self.handle.pods_that_wake(EventResource.TARGET_POD)
+        action = ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED
+        return (registered(pods, action, lambda pod, old, new: same_pod(pod, new)),)
 
     def pre_enqueue(self, pod: Pod) -> Status:
         """Refuse a pod that has gates, naming them."""

@@ -5,18 +5,19 @@ Score: the number of ``PreferNoSchedule`` taints that are not tolerated, normali
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
-from kschedctl.api.core import Taint
+from kschedctl.api.core import Node, Taint
 from kschedctl.api.pod import Pod, Toleration
 from kschedctl.api.tolerations import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE, tolerated
 from kschedctl.arrays import Int64Array
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered, same_pod
 from kschedctl.framework.interface import (
     FilterPlugin,
     PluginError,
@@ -27,6 +28,7 @@ from kschedctl.framework.interface import (
     default_normalize_score,
 )
 from kschedctl.framework.operands import Operands
+from kschedctl.framework.signature import signed_tolerations
 from kschedctl.framework.status import SUCCESS, Code, Reason, Rejections, Status
 
 REASON: Final = "node(s) had untolerated taint(s)"
@@ -78,6 +80,18 @@ class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin
         """Have nothing to prepare: a PreFilter plugin for pods of another kind, whose resize is deferred."""
         return PreFilterResult()
 
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        """Nodes that come or lose a taint; a toleration that the pod gets."""
+        pods = self.handle.pods_that_wake(EventResource.TARGET_POD)
+        return (
+            registered(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_TAINT, _after_node_change),
+            registered(pods, ActionType.UPDATE_POD_TOLERATION, lambda pod, old, new: same_pod(pod, new)),
+        )
+
+    def sign_pod(self, pod: Pod) -> Hashable:
+        """Its tolerations."""
+        return signed_tolerations(pod)
+
     def _per_list(self, judge: Callable[[tuple[Taint, ...]], int], rows: Int64Array) -> Int64Array:
         """Ask once per distinct list of taints: int64, shape (n_rows,)."""
         nodes = self.handle.cluster.nodes
@@ -110,3 +124,8 @@ class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin
     def normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array) -> Int64Array:
         """Fewest soft taints get 100."""
         return default_normalize_score(scores, reverse=True)
+
+
+def _after_node_change(pod: Pod, old: Node | None, new: Node) -> bool:
+    was_kept_out = old is None or untolerated_taint(old.spec.taints, pod.spec.tolerations) is not None
+    return was_kept_out and untolerated_taint(new.spec.taints, pod.spec.tolerations) is None

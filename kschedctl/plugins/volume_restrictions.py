@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -12,8 +13,10 @@ from kschedctl.api.volume import PersistentVolumeClaim, Volume
 from kschedctl.arrays import Int64Array
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered
 from kschedctl.framework.interface import FilterPlugin, PluginError, PreFilterPlugin, PreFilterResult
 from kschedctl.framework.operands import Operands
+from kschedctl.framework.signature import signed_volumes
 from kschedctl.framework.status import SKIP, Code, Reason, Rejections, Status
 from kschedctl.volumes.claims import READ_WRITE_ONCE_POD, claim_not_found
 from kschedctl.volumes.pod_claims import claim_uses
@@ -147,6 +150,19 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
 
     name = "VolumeRestrictions"
 
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        """Pods that go and leave a disk or a claim; new nodes; a claim of the pod."""
+        pods = self.handle.pods_that_wake(EventResource.ASSIGNED_POD)
+        return (
+            registered(pods, ActionType.DELETE, _after_pod_deleted),
+            registered(EventResource.NODE, ActionType.ADD),
+            registered(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD, _after_claim_added),
+        )
+
+    def sign_pod(self, pod: Pod) -> Hashable:
+        """Its volumes."""
+        return signed_volumes(pod)
+
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
         """Count who uses the pod's disks and claims; skip where nobody can be in its way."""
         cluster = self.handle.cluster
@@ -230,3 +246,16 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
 def _mounted_claims(pod: Pod) -> list[str]:
     """The claims that a pod names; those of its ephemeral volumes are its own anyway."""
     return [use.claim for use in claim_uses(pod) if not use.ephemeral]
+
+
+def _after_pod_deleted(pod: Pod, old: Pod, new: None) -> bool:
+    if old.namespace != pod.namespace:
+        return False
+    disks = [volume for volume in pod.spec.volumes if is_restricted(volume)]
+    if any(disks_conflict(disk, used) for disk in disks for used in old.spec.volumes):
+        return True
+    return not set(_mounted_claims(pod)).isdisjoint(_mounted_claims(old))
+
+
+def _after_claim_added(pod: Pod, old: None, new: PersistentVolumeClaim) -> bool:
+    return new.namespace == pod.namespace and new.name in _mounted_claims(pod)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,8 +15,10 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered
 from kschedctl.framework.interface import FilterPlugin, PluginError, PreFilterPlugin, PreFilterResult
 from kschedctl.framework.operands import Operands
+from kschedctl.framework.signature import signed_volumes
 from kschedctl.framework.status import SKIP, Code, Reason, Rejections, Status
 from kschedctl.volumes.claims import (
     NO_CLAIM_NAME,
@@ -24,6 +27,7 @@ from kschedctl.volumes.claims import (
     claim_not_found,
     class_not_found,
 )
+from kschedctl.volumes.hints import after_claim_change, after_delayed_class_added, after_volume_change
 from kschedctl.volumes.pod_claims import claim_uses
 from kschedctl.volumes.zones import VolumeLabel, volume_labels, zoned_nodes
 
@@ -76,6 +80,19 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
     """Upstream: plugins/volumezone."""
 
     name = "VolumeZone"
+
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        """Claims of the pod, volumes, classes that bind late, and nodes that come or get other labels."""
+        return (
+            registered(EventResource.STORAGE_CLASS, ActionType.ADD, after_delayed_class_added),
+            registered(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL),
+            registered(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD | ActionType.UPDATE, after_claim_change),
+            registered(EventResource.PERSISTENT_VOLUME, ActionType.ADD | ActionType.UPDATE, after_volume_change),
+        )
+
+    def sign_pod(self, pod: Pod) -> Hashable:
+        """Its volumes."""
+        return signed_volumes(pod)
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
         """Collect the labels of the pod's volumes; skip where there are none. Ephemeral volumes are not looked at."""

@@ -44,10 +44,11 @@ def preempt(framework: Framework, state: CycleState, pod: Pod, statuses: NodeSta
         return PreemptionResult(cluster, pod, Status(Code.UNSCHEDULABLE, (problem,)))
     potential = potential_nodes(statuses)
     if not len(potential):
-        return PreemptionResult(cluster, pod, _not_helpful(cluster, Counter(), 0))
+        return PreemptionResult(cluster, pod, _not_helpful(cluster, Counter(), 0), clears_nomination=True)
     run = dry_run_preemption(framework, state, pod, potential, get_pod_disruption_budgets(cluster))
     if not run.victims.n_worlds:
-        return PreemptionResult(cluster, pod, _no_candidate(cluster, run), run)
+        status = _no_candidate(cluster, run)
+        return PreemptionResult(cluster, pod, status, run, clears_nomination=status.code is not Code.ERROR)
     choice = pick_one_node_for_preemption(cluster.pods, run.victims, run.violating)
     return PreemptionResult(cluster, pod, Status(), run, choice)
 

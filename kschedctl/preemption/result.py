@@ -86,12 +86,22 @@ class PreemptionResult:
         The dry run; ``None`` where the pod may not preempt, or removing pods can help nowhere.
     choice : Choice, optional
         How the candidates compare; ``None`` without any.
+    clears_nomination : bool
+        Whether the pod loses the nomination that it has, as no node can be made room on.
     """
 
     def __init__(
-        self, cluster: Cluster, pod: Pod, status: Status, run: DryRun | None = None, choice: Choice | None = None
+        self,
+        cluster: Cluster,
+        pod: Pod,
+        status: Status,
+        run: DryRun | None = None,
+        choice: Choice | None = None,
+        *,
+        clears_nomination: bool = False,
     ) -> None:
         self.status = status
+        self.clears_nomination = clears_nomination
         self.run = run
         self.choice = choice
         self._cluster = cluster

@@ -12,6 +12,7 @@ from typing import Final
 
 from kschedctl.releases.device_rules import DEVICES_1_34, DEVICES_1_35, DEVICES_1_36, DEVICES_1_37, DeviceRules
 from kschedctl.releases.feature_gates import idle_gates, known_gates
+from kschedctl.releases.queue_rules import QUEUE_1_34, QUEUE_1_35, QUEUE_1_36, QUEUE_1_37, QueueRules
 
 #: The default profile: multiPoint plugins in order, with their weights (0: none given).
 _DEFAULT_PLUGINS: Final = (
@@ -42,11 +43,14 @@ _GATES: Final = {
     "MatchLabelKeysInPodTopologySpread": True,
     "NodeInclusionPolicyInPodTopologySpread": True,
     "PodLevelResources": True,
+    "SchedulerAsyncPreemption": True,
+    "SchedulerPopFromBackoffQ": True,
     "StorageCapacityScoring": False,
 }
-#: The modelled gates that came with 1.35; off there and on in 1.36.
+#: The modelled gates that came with 1.35, two of them off there and on in 1.36.
 _GATES_OF_1_35: Final = ("InPlacePodLevelResourcesVerticalScaling", "NodeDeclaredFeatures")
-_GATES_OF_1_36: Final = _GATES | dict.fromkeys(_GATES_OF_1_35, True) | {"VolumeLimitScaling": False}
+_BATCHING: Final = {"OpportunisticBatching": True}
+_GATES_OF_1_36: Final = _GATES | _BATCHING | dict.fromkeys(_GATES_OF_1_35, True) | {"VolumeLimitScaling": False}
 #: The gates that put a plugin into the default profile.
 _GATED_PLUGINS: Final = (("NodeDeclaredFeatures", "NodeDeclaredFeatures"),)
 #: The plugins that are PreFilter plugins from 1.37 on.
@@ -109,6 +113,8 @@ class Release:
         Gates that are set and change no decision.
     devices : DeviceRules
         How devices are allocated.
+    queue : QueueRules
+        How the scheduling queue works, and what surrounds a scheduling cycle.
     """
 
     version: str
@@ -130,6 +136,7 @@ class Release:
     preemption_names_node: bool
     absent_config_fields: frozenset[str]
     devices: DeviceRules
+    queue: QueueRules
     idle_gates: tuple[str, ...] = ()
 
     @property
@@ -193,16 +200,18 @@ _V1_34: Final = Release(
     preemption_names_node=False,
     absent_config_fields=frozenset({"bindingTimeout", "placementGenerate", "placementScore", "podGroupPostFilter"}),
     devices=DEVICES_1_34,
+    queue=QUEUE_1_34,
 )
 _V1_35: Final = replace(
     _V1_34,
     version="1.35",
     ungated_plugins=_weighted(_DEFAULT_PLUGINS, DynamicResources=2),
-    features=MappingProxyType(_GATES | dict.fromkeys(_GATES_OF_1_35, False)),
+    features=MappingProxyType(_GATES | _BATCHING | dict.fromkeys(_GATES_OF_1_35, False)),
     dynamic_resources_scores=True,
     inert_plugins=MappingProxyType({"GangScheduling": frozenset({"preEnqueue", "reserve", "permit"})}),
     absent_config_fields=frozenset({"placementGenerate", "placementScore", "podGroupPostFilter"}),
     devices=DEVICES_1_35,
+    queue=QUEUE_1_35,
 )
 _V1_36: Final = replace(
     _V1_35,
@@ -217,6 +226,7 @@ _V1_36: Final = replace(
     capacity_ratio_follows_type=True,
     absent_config_fields=frozenset({"podGroupPostFilter"}),
     devices=DEVICES_1_36,
+    queue=QUEUE_1_36,
 )
 _V1_37: Final = replace(
     _V1_36,
@@ -234,6 +244,7 @@ _V1_37: Final = replace(
     preemption_names_node=True,
     absent_config_fields=frozenset(),
     devices=DEVICES_1_37,
+    queue=QUEUE_1_37,
 )
 
 #: The releases that are modelled, oldest first.

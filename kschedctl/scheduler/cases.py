@@ -25,8 +25,8 @@ from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
 
 
-class Case(msgspec.Struct, frozen=True):
-    """One case.
+class CaseCluster(msgspec.Struct, frozen=True, kw_only=True):
+    """What every case has.
 
     Attributes
     ----------
@@ -34,18 +34,27 @@ class Case(msgspec.Struct, frozen=True):
         Its name; the answer has the same.
     objects : tuple of objects
         The cluster.
-    pod : object
-        The pod to place.
     config : object, optional
         A KubeSchedulerConfiguration.
+    """
+
+    id: str
+    objects: tuple[dict[str, Any], ...] = ()
+    config: dict[str, Any] | None = None
+
+
+class Case(CaseCluster, frozen=True, kw_only=True):
+    """One case.
+
+    Attributes
+    ----------
+    pod : object
+        The pod to place.
     theirs : object, optional
         What kube-scheduler said, in a case that a user recorded.
     """
 
-    id: str
     pod: Any
-    objects: tuple[dict[str, Any], ...] = ()
-    config: dict[str, Any] | None = None
     theirs: dict[str, Any] | None = None
 
 
@@ -57,26 +66,43 @@ def decide(case: Case, release: Release, registry: Registry) -> Decision:
     InputError
         Where the case is not one that a scheduler could be given.
     """
+    pod = read_case_pod(case.pod, "pod")
+    return read_case_cluster(case, release, registry).explain(pod)
+
+
+def read_case_cluster(case: CaseCluster, release: Release, registry: Registry) -> Scheduler:
+    """The scheduler of a case over its cluster.
+
+    Raises
+    ------
+    InputError
+        Where an object or the configuration is none.
+    """
     builder = ClusterBuilder()
     for i, data in enumerate(case.objects):
         kind = kind_type(str(data.get("apiVersion", "")), str(data.get("kind", "")))
         if kind is not None:
             builder.add(_convert(data, kind, f"objects[{i}]"), f"objects[{i}]")
-    pod = _checked(_convert(case.pod, Pod, "pod"))
     configuration = None
     if case.config is not None:
         points = registry.extension_points(release)
         configuration = load_configuration(case.config, release=release, implements=points, where="config")
-    return Scheduler(builder.build(), release, configuration, registry).explain(pod)
+    return Scheduler(builder.build(), release, configuration, registry)
 
 
-def _checked(pod: Pod) -> Pod:
-    """The pod with defaults, once all its quantities were read; wrong selectors are for the scheduler to refuse."""
+def read_case_pod(data: Any, path: str) -> Pod:
+    """A pod of a case with defaults, once all its quantities were read; wrong selectors are for the scheduler.
+
+    Raises
+    ------
+    InputError
+        Where it is none; the field's path begins with ``path``.
+    """
     try:
-        pod = default_pod(pod)
+        pod = default_pod(_convert(data, Pod, path))
         pod_requests(pod, RequestRules())
     except QuantityError as error:
-        raise InputError(str(error), path=f"pod.{error.path}") from None
+        raise InputError(str(error), path=f"{path}.{error.path}") from None
     return pod
 
 

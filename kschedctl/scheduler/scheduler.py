@@ -31,6 +31,8 @@ class Scheduler:
         The plugins that there are; by default the in-tree ones.
     waiting_pods : WaitingPods, optional
         Where pods wait at Permit; a scheduler over a cluster that moved on takes over those of the one before.
+    preempting : set of str, optional
+        The pods, by ``uid_of``, whose victims are being evicted; likewise.
     """
 
     def __init__(
@@ -40,13 +42,19 @@ class Scheduler:
         configuration: SchedulerConfiguration | None = None,
         registry: Registry | None = None,
         waiting_pods: WaitingPods | None = None,
+        preempting: set[str] | None = None,
     ) -> None:
         self.cluster = cluster
         self.release = release
         self.registry = registry if registry is not None else in_tree_registry()
         self.configuration = configuration or default_configuration(release, self.registry.extension_points(release))
         self.waiting_pods = waiting_pods if waiting_pods is not None else WaitingPods()
+        self.preempting = preempting if preempting is not None else set()
         self._frameworks: dict[str, Framework] = {}
+
+    def moved(self, cluster: Cluster) -> Scheduler:
+        """The same scheduler over a cluster that was derived from its own; pods that wait at Permit go on waiting."""
+        return Scheduler(cluster, self.release, self.configuration, self.registry, self.waiting_pods, self.preempting)
 
     def knows(self, pod: Pod) -> bool:
         """Whether one of the profiles is responsible for a pod."""
@@ -71,7 +79,13 @@ class Scheduler:
                     hint=f"the configuration has {', '.join(profiles)}; give another with --config",
                 )
             framework = Framework(
-                profile, self.registry, self.cluster, self.release, frozenset(profiles), self.waiting_pods
+                profile,
+                self.registry,
+                self.cluster,
+                self.release,
+                frozenset(profiles),
+                self.waiting_pods,
+                self.preempting,
             )
             self._frameworks[scheduler_name] = framework
         return framework

@@ -20,7 +20,7 @@ POD: dict[str, Any] = {"metadata": {"name": "p"}, "spec": {"containers": [{"name
 
 
 def decided(*objects: Any, pod: Any = POD, config: Any = None) -> Decision:
-    return decide(Case("x", pod, objects, config), LATEST, in_tree_registry())
+    return decide(Case(id="x", pod=pod, objects=objects, config=config), LATEST, in_tree_registry())
 
 
 def test_a_case() -> None:

@@ -26,6 +26,9 @@ def batch(
 ) -> None:
     """Decide many cases: {"id", "objects", "pod", "config"} per line in, an answer per line out, in order.
 
+    With "pods" (a list, in the order of creation) instead of "pod", they go through the scheduler's queue one after
+    another, and the answer has every attempt; "choices" ({pod: [node, ...]}) settles chance.
+
     A case that cannot be read is answered with its error; a line that is no case at all is answered with its number
     and an error, and the exit code is 2. No admission is run on the pods: their priority is given.
     """

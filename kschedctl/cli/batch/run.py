@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from io import BufferedReader
 from itertools import chain, count, islice
 from multiprocessing import active_children, get_context
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 import msgspec
 
@@ -26,8 +26,10 @@ from kschedctl.plugins.registry import full_registry
 from kschedctl.releases.choice import choose_release
 from kschedctl.releases.release import Release
 from kschedctl.report.batch.answer import answer
+from kschedctl.report.batch.sequence import sequence_answer
 from kschedctl.report.render.printable import json_text
 from kschedctl.scheduler.cases import Case, decide
+from kschedctl.simulate.cases import SequenceCase, run_sequence
 from kschedctl.snapshot.pod_choice import STDIN
 from kschedctl.snapshot.unpacking import PackedStream, Unpacking, bounded_lines
 
@@ -47,7 +49,15 @@ class _Id(msgspec.Struct):
     id: str
 
 
+class _Pods(msgspec.Struct):
+    """Whether a case has many pods."""
+
+    pods: msgspec.Raw | None = None
+
+
 _decode_case = msgspec.json.Decoder(Case).decode
+_decode_sequence = msgspec.json.Decoder(SequenceCase).decode
+_decode_pods = msgspec.json.Decoder(_Pods).decode
 _decode_id = msgspec.json.Decoder(_Id).decode
 
 
@@ -71,18 +81,24 @@ class Decider:
         """Answer one line."""
         number, text = line
         try:
-            case = _decode_case(text)
+            many = _decode_pods(text).pods is not None
+            case = _decode_sequence(text) if many else _decode_case(text)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             return self._no_case(number, text, str(error))
         except RecursionError:
             return self._no_case(number, text, _TOO_DEEP)
         try:
-            data = answer(case.id, decide(case, self._release, self._registry))
+            data = self._answered(case)
         except KschedctlError as error:
             data = {"id": case.id, "error": str(error)}
         except RecursionError:
             data = {"id": case.id, "error": _TOO_DEEP}
         return msgspec.json.encode(data), ""
+
+    def _answered(self, case: Case | SequenceCase) -> dict[str, Any]:
+        if isinstance(case, SequenceCase):
+            return sequence_answer(case.id, run_sequence(case, self._release, self._registry))
+        return answer(case.id, decide(case, self._release, self._registry))
 
     def _no_case(self, number: int, text: bytes, problem: str) -> LineAnswer:
         try:

@@ -6,7 +6,7 @@ whose devices look alike are searched once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from datetime import timedelta
 
 import msgspec
@@ -31,6 +31,7 @@ from kschedctl.devices.extended import backing_classes, leftover_claim, resource
 from kschedctl.devices.inventory import Inventory
 from kschedctl.framework.config.args import DynamicResourcesArgs
 from kschedctl.framework.cycle_state import CycleState, NotModelled
+from kschedctl.framework.events import ClusterEventWithHint
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.interface import (
     FilterPlugin,
@@ -49,6 +50,7 @@ from kschedctl.framework.interface import (
 from kschedctl.framework.status import SKIP, SUCCESS, Code, Rejections, Status
 from kschedctl.framework.verdicts import NodeStatuses
 from kschedctl.plugins.dynamic_resources.filtering import examine, rejections
+from kschedctl.plugins.dynamic_resources.hints import Hints
 from kschedctl.plugins.dynamic_resources.post_filter import post_filter_status
 from kschedctl.plugins.dynamic_resources.scoring import raw_scores
 from kschedctl.plugins.dynamic_resources.state import Extended, State
@@ -87,6 +89,14 @@ class DynamicResources(
         """The devices of the plugin's cluster."""
         cluster, rules = self.handle.cluster, self.handle.release.devices
         return cluster.derived(Inventory, rules, lambda: Inventory(cluster, rules))
+
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        """Nodes, devices and classes that come or change; claims; a claim that is made for the pod."""
+        return Hints(self.handle).events
+
+    def sign_pod(self, pod: Pod) -> Hashable | None:
+        """Nothing, where the pod has no claims."""
+        return None if pod.spec.resource_claims else ()
 
     def pre_enqueue(self, pod: Pod) -> Status:
         """Keep pods out whose claims are not there yet."""

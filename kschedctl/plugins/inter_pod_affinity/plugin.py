@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,6 +14,7 @@ from kschedctl.arrays import Int64Array
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.config.args import InterPodAffinityArgs
 from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.events import ClusterEventWithHint
 from kschedctl.framework.interface import (
     FilterPlugin,
     Handle,
@@ -22,8 +24,10 @@ from kschedctl.framework.interface import (
     PreScorePlugin,
     ScorePlugin,
 )
+from kschedctl.framework.signature import encoded
 from kschedctl.framework.status import SKIP, SUCCESS, Code, Rejections, Status
 from kschedctl.plugins.inter_pod_affinity.filtering import Culprits, FilterState, judge, prepare, word_reason
+from kschedctl.plugins.inter_pod_affinity.hints import Hints
 from kschedctl.plugins.inter_pod_affinity.scoring import affinity_scores, normalize
 from kschedctl.plugins.inter_pod_affinity.terms import ExistingTerms, PodTerms, merge_namespaces, parse_pod_terms
 
@@ -62,6 +66,17 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             tuple(merge_namespaces(cluster, term) for term in terms.required_anti_affinity),
             tuple((merge_namespaces(cluster, term), weight) for term, weight in terms.preferred),
         )
+
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        """Pods and nodes that come, go or get other labels."""
+        return Hints(self.handle.release.queue).events
+
+    def sign_pod(self, pod: Pod) -> Hashable | None:
+        """Its labels, which the terms of others mean; none for a pod with terms of its own."""
+        affinity = pod.spec.affinity
+        if affinity is not None and (affinity.pod_affinity is not None or affinity.pod_anti_affinity is not None):
+            return None
+        return () if self._args.ignore_preferred_terms_of_existing_pods else encoded(pod.metadata.labels)
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
         """Count matches by domain; skip where neither the pod nor any other has a required term that matters."""

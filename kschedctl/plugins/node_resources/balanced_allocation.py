@@ -7,7 +7,7 @@ for two, the population standard deviation for more. From 1.36 on the score is t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -22,6 +22,7 @@ from kschedctl.framework.interface import MAX_NODE_SCORE, Handle, PreScorePlugin
 from kschedctl.framework.status import SKIP, SUCCESS, Status
 from kschedctl.plugins.node_resources.allocation import allocations, requested_amount, spec_only
 from kschedctl.plugins.node_resources.backed import backed_allocations, crashing_resources
+from kschedctl.plugins.node_resources.hints import signed_requests
 
 
 def balance(used: Sequence[Int64Array], allocatable: Sequence[Int64Array]) -> Int64Array:
@@ -92,6 +93,10 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
     def _wanted(self, pod: Pod) -> dict[str, int]:
         requests = pod_requests(pod, spec_only(self.handle.request_rules, pod_level=True))
         return {name: requested_amount(requests, name) for name in self._resources}
+
+    def sign_pod(self, pod: Pod) -> Hashable | None:
+        """What it requests; none where devices may stand for it."""
+        return signed_requests(self.handle, pod)
 
     def pre_score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
         """Skip pods that request none of the configured resources."""

@@ -6,6 +6,7 @@ the node offers at all, evicting pods does not help (UnschedulableAndUnresolvabl
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Final
 
@@ -28,6 +29,7 @@ from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.config.args import NodeResourcesFitArgs, shape_points
 from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.events import ClusterEventWithHint
 from kschedctl.framework.interface import (
     FilterPlugin,
     Handle,
@@ -41,6 +43,7 @@ from kschedctl.framework.operands import Operands, Shortfall
 from kschedctl.framework.status import SUCCESS, Code, Reason, Rejections, Status
 from kschedctl.plugins.node_resources.allocation import allocations, requested_amount, spec_only
 from kschedctl.plugins.node_resources.backed import backed_allocations, backed_resources
+from kschedctl.plugins.node_resources.hints import Hints, signed_requests
 from kschedctl.plugins.node_resources.strategies import (
     Kernel,
     least_allocated,
@@ -129,13 +132,24 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         else:
             self._kernel = most_allocated if strategy.type == "MostAllocated" else least_allocated
 
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        """Pods that go or shrink, nodes that come or grow, classes that stand for a resource."""
+        return Hints(self.handle, self._wanted).events
+
+    def sign_pod(self, pod: Pod) -> Hashable | None:
+        """What it requests; none where devices may stand for it."""
+        return signed_requests(self.handle, pod)
+
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
         """Add up what the pod requests."""
+        state.write(_FilterState(self._wanted(pod)))
+        return PreFilterResult()
+
+    def _wanted(self, pod: Pod) -> dict[str, int]:
         requests = scheduler_units(pod_requests(pod, spec_only(self.handle.request_rules, pod_level=True)))
         others = sorted(name for name in requests if name not in (*_NATIVE, PODS) and not self._ignored(name))
         order = (*(name for name in _NATIVE if name in requests), *others)
-        state.write(_FilterState({PODS: 1, **{name: requests[name] for name in order if requests[name] > 0}}))
-        return PreFilterResult()
+        return {PODS: 1, **{name: requests[name] for name in order if requests[name] > 0}}
 
     def _ignored(self, resource: str) -> bool:
         return is_extended_resource(resource) and (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 import msgspec
@@ -11,6 +12,7 @@ from kschedctl.arrays import Int64Array
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.config.args import PodTopologySpreadArgs
 from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.events import ClusterEventWithHint
 from kschedctl.framework.interface import (
     FilterPlugin,
     Handle,
@@ -30,6 +32,7 @@ from kschedctl.plugins.pod_topology_spread.constraints import (
     parse_constraints,
 )
 from kschedctl.plugins.pod_topology_spread.filtering import DomainCounts, count_domains, judge
+from kschedctl.plugins.pod_topology_spread.hints import Hints
 from kschedctl.plugins.pod_topology_spread.scoring import SpreadScores, normalize, spread_scores
 
 
@@ -65,6 +68,14 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
             return ()
         selector = default_selector(self.handle.cluster, pod)
         return parse_constraints(self._defaults, pod, action, selector=selector) if selector else ()
+
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        """Pods and nodes that come, go or change."""
+        return Hints(self.handle.release.queue, lambda pod: self._constraints(pod, DO_NOT_SCHEDULE)).events
+
+    def sign_pod(self, pod: Pod) -> Hashable | None:
+        """Nothing, where neither the pod nor the profile has a constraint."""
+        return None if pod.spec.topology_spread_constraints or self._defaults else ()
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
         """Count matching pods by domain; skip pods without hard constraints."""

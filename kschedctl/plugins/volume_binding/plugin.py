@@ -6,7 +6,7 @@ StorageCapacityScoring, nodes score by the room on the storage that the claims w
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -20,6 +20,7 @@ from kschedctl.arrays import Int64Array
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.config.args import VolumeBindingArgs, shape_points
 from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered
 from kschedctl.framework.interface import (
     FilterPlugin,
     Handle,
@@ -32,12 +33,20 @@ from kschedctl.framework.interface import (
     ScorePlugin,
 )
 from kschedctl.framework.operands import Operands
+from kschedctl.framework.signature import signed_volumes
 from kschedctl.framework.status import SKIP, SUCCESS, Code, Reason, Rejections, Status
 from kschedctl.plugins.node_resources.strategies import requested_to_capacity_ratio
 from kschedctl.plugins.volume_binding.scoring import scoring_caveats, storage_capacity_scores
 from kschedctl.volumes.binder import Binder
 from kschedctl.volumes.explain import explain_bound, explain_space, explain_unbound, failing_provision
 from kschedctl.volumes.found_volumes import FoundVolumes
+from kschedctl.volumes.hints import (
+    after_capacity_change,
+    after_claim_change,
+    after_class_change,
+    after_csi_node_change,
+    after_driver_change,
+)
 from kschedctl.volumes.pod_claims import claim_uses, claims_problem, group_claims, pod_claims
 
 REASON_IMMEDIATE: Final = "pod has unbound immediate PersistentVolumeClaims"
@@ -78,6 +87,23 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin,
     def binder(self) -> Binder:
         """The binder over the plugin's cluster."""
         return Binder(self.handle.cluster)
+
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        """What claims are bound by: volumes, classes, capacity and drivers; claims of the pod; nodes."""
+        changed = ActionType.ADD | ActionType.UPDATE
+        return (
+            registered(EventResource.STORAGE_CLASS, changed, after_class_change),
+            registered(EventResource.PERSISTENT_VOLUME_CLAIM, changed, after_claim_change),
+            registered(EventResource.PERSISTENT_VOLUME, changed),
+            registered(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL),
+            registered(EventResource.CSI_NODE, changed, after_csi_node_change),
+            registered(EventResource.CSI_DRIVER, ActionType.UPDATE, after_driver_change),
+            registered(EventResource.CSI_STORAGE_CAPACITY, changed, after_capacity_change),
+        )
+
+    def sign_pod(self, pod: Pod) -> Hashable:
+        """Its volumes."""
+        return signed_volumes(pod)
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
         """Turn away pods whose claims cannot be used; skip pods without claims."""

@@ -1,0 +1,111 @@
+"""Which events may help a pod that NodeResourcesFit turned away (upstream fit.go, ``isSchedulableAfter...``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+
+from kschedctl.api.core import Node
+from kschedctl.api.device import DeviceClass
+from kschedctl.api.pod import Pod
+from kschedctl.api.resources import PODS, pod_requests, scheduler_units
+from kschedctl.cluster.nodes import Nodes
+from kschedctl.devices.extended import CLASS_PREFIX
+from kschedctl.framework.events import (
+    ActionType,
+    ClusterEventWithHint,
+    EventResource,
+    is_on_node,
+    registered,
+    same_pod,
+)
+from kschedctl.framework.interface import Handle
+from kschedctl.plugins.node_resources.allocation import spec_only
+from kschedctl.plugins.node_resources.backed import backed_resources
+
+_IN_PLACE: str = "InPlacePodVerticalScaling"
+
+
+def signed_requests(handle: Handle, pod: Pod) -> Hashable | None:
+    """What the plugins of node resources depend on of a pod; ``None`` where devices may stand for what it requests."""
+    release = handle.release
+    requests = scheduler_units(pod_requests(pod, spec_only(handle.request_rules, pod_level=True)))
+    if release.devices_back_extended_resources:
+        if release.queue.devices_prevent_batches:
+            return None
+        if backed_resources(handle, (name for name, amount in requests.items() if amount)):
+            return None
+    return frozenset(requests.items())
+
+
+class Hints:
+    """The hints over a cluster.
+
+    Parameters
+    ----------
+    handle : Handle
+        The plugin's handle.
+    wanted : callable
+        What a pod requests by resource, ``pods`` among it: milli-CPU, bytes and counts.
+    """
+
+    def __init__(self, handle: Handle, wanted: Callable[[Pod], Mapping[str, int]]) -> None:
+        self._handle = handle
+        self._wanted = wanted
+
+    @property
+    def events(self) -> tuple[ClusterEventWithHint, ...]:
+        """The events that the plugin registers."""
+        handle = self._handle
+        pods = handle.pods_that_wake(EventResource.ASSIGNED_POD)
+        own = handle.pods_that_wake(EventResource.TARGET_POD)
+        of_nodes = ActionType.ADD | ActionType.UPDATE_NODE_ALLOCATABLE
+        out = [
+            registered(pods, ActionType.DELETE, self.after_pod_deleted),
+            registered(EventResource.NODE, of_nodes, self.after_node_change),
+        ]
+        if handle.release.enabled(_IN_PLACE):
+            out += [
+                registered(resource, ActionType.UPDATE_POD_SCALE_DOWN, self.after_scale_down)
+                for resource in dict.fromkeys((pods, own))
+            ]
+        if handle.release.devices_back_extended_resources:
+            of_classes = ActionType.ADD | ActionType.UPDATE
+            out.append(registered(EventResource.DEVICE_CLASS, of_classes, self.after_class_change))
+        return tuple(out)
+
+    def after_pod_deleted(self, pod: Pod, old: Pod, new: None) -> bool:
+        """Whether the pod that went left room on some node."""
+        return is_on_node(old, or_nominated=True)
+
+    def after_scale_down(self, pod: Pod, old: Pod, new: Pod) -> bool:
+        """Whether a pod asks for less of what this one requests."""
+        if same_pod(pod, new):
+            return True
+        if not new.spec.node_name:
+            return False
+        rules = self._handle.request_rules
+        before, after, wanted = (scheduler_units(pod_requests(each, rules)) for each in (old, new, pod))
+        return any(amount and before.get(name, 0) > after.get(name, 0) for name, amount in wanted.items())
+
+    def after_node_change(self, pod: Pod, old: Node | None, new: Node) -> bool:
+        """Whether the pod fits on the empty node, which came or offers more of what it requests."""
+        wanted = self._wanted(pod)
+        backed = backed_resources(self._handle, wanted)
+        offers = Nodes((new,)).allocatable[0]
+        lacking = (name for name, amount in wanted.items() if amount > offers.get(name, 0))
+        if any(name not in backed or offers.get(name, 0) for name in lacking):
+            return False
+        if old is None:
+            return True
+        before = Nodes((old,)).allocatable[0]
+        if any(offers.get(name, 0) > before.get(name, 0) for name in (PODS, *wanted)):
+            return True
+        return any(not offers.get(name, 0) for name in backed)
+
+    def after_class_change(self, pod: Pod, old: DeviceClass | None, new: DeviceClass) -> bool:
+        """Whether a class stands for a resource that the pod requests, and did not before."""
+        requests = pod_requests(pod, self._handle.request_rules)
+        name = new.spec.extended_resource_name
+        if old is None:
+            return CLASS_PREFIX + new.name in requests or bool(name and name in requests)
+        return old.spec.extended_resource_name != name and bool(name and name in requests)

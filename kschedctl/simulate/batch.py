@@ -1,0 +1,123 @@
+"""Opportunistic batching (KEP-5598): pods of one signature in a row are placed by the scores of the first of them.
+
+Upstream: ``framework/runtime/batch.go``. It decides between nodes only where what is kept is not what scoring anew
+would give: the nodes that are left keep their scores, though the highest raw score may have gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+import numpy as np
+
+from kschedctl.arrays import Int64Array
+from kschedctl.framework.runtime import Framework
+from kschedctl.framework.scoring import run_score
+from kschedctl.framework.status import Code
+from kschedctl.scheduler.decision import Decision
+
+GATE: Final = "OpportunisticBatching"
+_LONGEST: Final = timedelta(milliseconds=500)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """The nodes that are left after a pod was placed, with what they scored.
+
+    Attributes
+    ----------
+    rows, total : ndarray of int64, shape (n_left,)
+        The nodes and their scores.
+    """
+
+    signature: Hashable
+    rows: Int64Array
+    total: Int64Array
+    since: datetime
+
+
+class OpportunisticBatch:
+    """The batch of one profile."""
+
+    def __init__(self) -> None:
+        self._kept: _Kept | None = None
+        self._last_cycle = -1
+        self._last_node = ""
+
+    def hint(self, decision: Decision, signature: Hashable | None, cycle: int, now: datetime) -> tuple[str, ...]:
+        """The nodes of which the pod goes to one, as others of its kind did; none where it is to be scored.
+
+        Parameters
+        ----------
+        decision : Decision
+            The decision for the pod, without the batch.
+        signature : hashable or None
+            The pod's signature.
+        cycle : int
+            The number of the scheduling cycle.
+        """
+        kept = self._kept
+        if kept is None or not len(kept.rows) or cycle != self._last_cycle + 1:
+            return ()
+        rescores = decision.release.queue.batch_rescores
+        if signature is None or signature != kept.signature or now > kept.since + _LONGEST:
+            return ()
+        if rescores and decision.pod.status.nominated_node_name:
+            return ()
+        framework = decision.framework
+        row = framework.cluster.nodes.row.get(self._last_node)
+        if row is None or decision.statuses is None or not _prepared(decision):
+            return ()
+        code = Code(int(decision.statuses.code[row]))
+        if code is Code.SUCCESS and rescores:
+            self._kept = kept = _with_last(kept, decision, row)
+        elif not code.rejected:
+            return ()
+        best = kept.rows[kept.total == kept.total.max()]
+        return tuple(sorted(framework.cluster.nodes.names[row] for row in best.tolist()))
+
+    def take(self, framework: Framework, hinted: str) -> None:
+        """Take a node out that a pod is told to go to."""
+        if self._kept is not None:
+            self._kept = _without(self._kept, framework.cluster.nodes.row[hinted])
+
+    def store(
+        self, decision: Decision, signature: Hashable | None, hinted: str, chosen: str, cycle: int, now: datetime
+    ) -> None:
+        """Keep what a cycle found.
+
+        Parameters
+        ----------
+        hinted : str
+            The node that the pod was told to go to; empty without one.
+        chosen : str
+            The node that it goes to.
+        """
+        self._last_cycle, self._last_node = cycle, chosen
+        if hinted == chosen:
+            return
+        self._kept = None
+        scores = decision.scores
+        alone = decision.pod.status.nominated_node_name == chosen
+        if signature is not None and scores is not None and len(scores.rows) > 1 and not alone:
+            everything = _Kept(signature, scores.rows, scores.total, now)
+            self._kept = _without(everything, decision.cluster.nodes.row[chosen])
+
+
+def _prepared(decision: Decision) -> bool:
+    return decision.pre_filter is not None and decision.pre_filter.status.code is Code.SUCCESS
+
+
+def _without(kept: _Kept, row: int) -> _Kept:
+    left = kept.rows != row
+    return _Kept(kept.signature, kept.rows[left], kept.total[left], kept.since)
+
+
+def _with_last(kept: _Kept, decision: Decision, row: int) -> _Kept:
+    """The node that was taken last among the others again, and all of them scored."""
+    rows = np.append(kept.rows, row)
+    scores = run_score(decision.framework, decision.state, decision.pod, rows)
+    return _Kept(kept.signature, rows, scores.total, kept.since)

@@ -1,0 +1,51 @@
+"""Which plugins turned a pod away: their events are what it waits for (upstream ``Diagnosis.UnschedulablePlugins``)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kschedctl.framework.status import Code
+from kschedctl.framework.verdicts import FilterRun, NodeStatuses
+from kschedctl.scheduler.decision import Decision
+
+
+def rejector_plugins(decision: Decision) -> tuple[set[str], set[str]]:
+    """The plugins that turned a pod away.
+
+    Parameters
+    ----------
+    decision : Decision
+        A decision that found no node.
+
+    Returns
+    -------
+    unschedulable, pending : set of str
+        Those that said so, and those of them that wait for something themselves. Both are empty after an error.
+    """
+    outcome = decision.pre_filter
+    if decision.error or outcome is None:
+        return set(), set()
+    unschedulable, pending = set(outcome.plugins), set()
+    if outcome.status.code is not Code.SUCCESS:
+        if outcome.status.plugin:
+            unschedulable.add(outcome.status.plugin)
+            if outcome.status.code is Code.PENDING:
+                pending.add(outcome.status.plugin)
+    elif decision.statuses is not None:
+        for run, worlds in _deciding(decision.statuses):
+            at = run.first[worlds]
+            unschedulable |= {run.plugins[i] for i in np.unique(at[at >= 0]).tolist()}
+            waiting = at[run.code[worlds] == Code.PENDING]
+            pending |= {run.plugins[i] for i in np.unique(waiting).tolist()}
+    return unschedulable - pending, pending
+
+
+def _deciding(statuses: NodeStatuses) -> list[tuple[FilterRun, slice | np.ndarray[tuple[int], np.dtype[np.bool_]]]]:
+    """The runs of the filters, each with the worlds whose verdict counts."""
+    snapshot, nominated = statuses.snapshot, statuses.nominated
+    if snapshot is None:
+        return []
+    if nominated is None:
+        return [(snapshot, slice(None))]
+    failed = ~nominated.passed
+    return [(snapshot, ~np.isin(snapshot.rows, nominated.rows[failed])), (nominated, failed)]

@@ -1,0 +1,318 @@
+"""The scheduling queue (upstream ``backend/queue/scheduling_queue.go``): active, back-off and unschedulable pods.
+
+A pod that no plugin holds back is active. One that failed goes to the pool of unschedulable pods, until an event comes
+that one of the plugins which turned it away has a use for; then it is in back-off, or active where that is over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import Enum
+from typing import Any, Final
+
+from kschedctl.api.meta import ApiObject
+from kschedctl.api.pod import Pod
+from kschedctl.api.resources import RequestRules
+from kschedctl.framework.events import UNSCHEDULABLE_TIMEOUT, ClusterEvent, EventResource, pod_changes, same_pod
+from kschedctl.framework.extension_point import ExtensionPoint
+from kschedctl.framework.interface import PreEnqueuePlugin, QueueSortPlugin
+from kschedctl.framework.runtime import Framework
+from kschedctl.framework.status import Code
+from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.simulate.backoff_queue import BackoffQueue
+from kschedctl.simulate.pod_heap import PodHeap
+from kschedctl.simulate.queued_pod import QueuedPodInfo
+
+POP_FROM_BACKOFF: Final = "SchedulerPopFromBackoffQ"
+#: How long a pod stays in the unschedulable pool at the most (``DefaultPodMaxInUnschedulablePodsDuration``).
+LONGEST_UNSCHEDULABLE: Final = timedelta(minutes=5)
+
+
+class _Strategy(Enum):
+    SKIP = 0
+    AFTER_BACKOFF = 1
+    IMMEDIATELY = 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Happened:
+    """An event that came while pods were being tried."""
+
+    event: ClusterEvent
+    old: ApiObject | None
+    new: ApiObject | None
+
+
+class SchedulingQueue:
+    """The queue of one scheduler.
+
+    Parameters
+    ----------
+    scheduler : Scheduler
+        The scheduler: its profiles say what a pod waits for.
+    now : callable
+        Tells the time.
+
+    Attributes
+    ----------
+    scheduler : Scheduler
+        The same over the cluster as it is now; to be set when that moves on.
+    cycles : int
+        How many pods were taken out so far.
+    """
+
+    def __init__(self, scheduler: Scheduler, now: Callable[[], datetime]) -> None:
+        self.scheduler = scheduler
+        self.cycles = 0
+        self._now = now
+        settings = scheduler.configuration.settings
+        self._pops_early = scheduler.release.enabled(POP_FROM_BACKOFF)
+        first = scheduler.framework(next(iter(scheduler.configuration.profiles)))
+        self._sorter = first.plugins(ExtensionPoint.QUEUE_SORT, QueueSortPlugin)[0]
+        self._active = PodHeap(self._active_key)
+        self._backoff = BackoffQueue(
+            timedelta(seconds=settings.pod_initial_backoff_seconds),
+            timedelta(seconds=settings.pod_max_backoff_seconds),
+            self._active_key,
+            pops_early=self._pops_early,
+        )
+        self._unschedulable: dict[str, QueuedPodInfo] = {}
+        #: Which pods are being tried, with what happened before they were taken out.
+        self._in_flight: dict[str, int] = {}
+        self._happened: list[_Happened] = []
+
+    def _active_key(self, info: QueuedPodInfo) -> Any:
+        return self._sorter.sort_key(info.pod, info.timestamp)
+
+    @property
+    def n_active(self) -> int:
+        """How many pods can be tried at once."""
+        return len(self._active)
+
+    @property
+    def n_backoff(self) -> int:
+        """How many pods are in back-off."""
+        return len(self._backoff)
+
+    @property
+    def can_pop(self) -> bool:
+        """Whether there is a pod to try now."""
+        return bool(len(self._active) or (self._pops_early and len(self._backoff.unschedulable)))
+
+    @property
+    def unschedulable(self) -> tuple[QueuedPodInfo, ...]:
+        """The pods that wait for an event, those at a gate included."""
+        return tuple(self._unschedulable.values())
+
+    def next_due(self) -> datetime | None:
+        """When a back-off ends next; ``None`` where none does."""
+        return self._backoff.next_completion()
+
+    def add(self, pod: Pod) -> QueuedPodInfo:
+        """Take a new pod in."""
+        info = QueuedPodInfo(pod, self._now())
+        self._move_to_active(info)
+        return info
+
+    def pop(self) -> QueuedPodInfo | None:
+        """Take out the pod to be tried next: of the active ones, else of those in back-off; ``None`` without any."""
+        info = self._active.pop()
+        if info is None and self._pops_early:
+            info = self._backoff.unschedulable.pop()
+        if info is None:
+            return None
+        info.attempts += 1
+        self.cycles += 1
+        self._in_flight[info.key] = len(self._happened)
+        return info
+
+    def done(self, info: QueuedPodInfo) -> None:
+        """A pod is not being tried any more."""
+        self._in_flight.pop(info.key, None)
+        if not self._in_flight:
+            self._happened.clear()
+
+    def add_unschedulable(self, info: QueuedPodInfo) -> None:
+        """Take a pod back whose attempt failed; who turned it away is in its sets of plugins."""
+        if info.rejectors:
+            info.unschedulable_count += 1
+            info.consecutive_errors = 0
+        else:
+            info.consecutive_errors += 1
+        info.timestamp = self._now()
+        info.backoff_expiration = None
+        self._requeue(info, self._strategy_in_flight(info))
+        self.done(info)
+
+    def _strategy_in_flight(self, info: QueuedPodInfo) -> _Strategy:
+        if not info.rejectors:
+            return _Strategy.AFTER_BACKOFF
+        best = _Strategy.SKIP
+        for each in self._happened[self._in_flight.get(info.key, 0) :]:
+            strategy = self._worth_requeuing(info, each.event, each.old, each.new)
+            if strategy is _Strategy.IMMEDIATELY:
+                return strategy
+            if strategy is _Strategy.AFTER_BACKOFF:
+                best = strategy
+        return best
+
+    def update(self, old: Pod, new: Pod) -> None:
+        """Take notice that a pod in the queue has changed."""
+        key = new.key
+        events = list(pod_changes(old, new, _own_pods(self.scheduler), RequestRules.of(self.scheduler.release)))
+        if key in self._in_flight:
+            self._happened += [_Happened(event, old, new) for event in events]
+            return
+        for queue in (self._active, self._backoff):
+            info = queue.get(key)
+            if info is not None:
+                info.pod = new
+                return
+        info = self._unschedulable.get(key)
+        if info is None:
+            self.add(new)
+            return
+        info.pod = new
+        for event in events:
+            self._requeue(info, self._worth_requeuing(info, event, old, new))
+            if key not in self._unschedulable:
+                return
+
+    def delete(self, key: str) -> None:
+        """Take a pod out that is gone or bound."""
+        if self._active.remove(key) is None and self._backoff.remove(key) is None:
+            self._unschedulable.pop(key, None)
+
+    def activate(self, key: str) -> bool:
+        """Make a pod active at once, whatever it waits for; false where it is not waiting."""
+        info = self._unschedulable.get(key)
+        from_backoff = info is None
+        if info is None:
+            info = self._backoff.remove(key)
+        return info is not None and self._move_to_active(info, from_backoff=from_backoff)
+
+    def move_all(
+        self,
+        event: ClusterEvent,
+        old: ApiObject | None,
+        new: ApiObject | None,
+        pre_check: Callable[[Pod], bool] | None = None,
+    ) -> None:
+        """Let the unschedulable pods go on that an event may help (``MoveAllToActiveOrBackoffQueue``).
+
+        Parameters
+        ----------
+        old, new : ApiObject or None
+            The object before and after.
+        pre_check : callable, optional
+            Which pods the event is for.
+        """
+        if self._unschedulable and self._is_of_interest(event):
+            waiting = [info for info in self.unschedulable if pre_check is None or pre_check(info.pod)]
+            self._move(waiting, event, old, new)
+        if self._in_flight:
+            self._happened.append(_Happened(event, old, new))
+
+    def flush_backoff(self) -> None:
+        """Let the pods go on whose back-off is over."""
+        for info in self._backoff.pop_completed(self._now()):
+            self._move_to_active(info, from_backoff=True)
+
+    def flush_unschedulable(self) -> bool:
+        """Let the pods go on that have waited for an event too long; false where there are none."""
+        now = self._now()
+        late = [info for info in self.unschedulable if now - info.timestamp > LONGEST_UNSCHEDULABLE]
+        self._move(late, UNSCHEDULABLE_TIMEOUT, None, None)
+        return bool(late)
+
+    def _move(
+        self, infos: Iterable[QueuedPodInfo], event: ClusterEvent, old: ApiObject | None, new: ApiObject | None
+    ) -> None:
+        for info in infos:
+            if info.gating_plugin and not self._ends_gate(info, event):
+                continue
+            strategy = self._worth_requeuing(info, event, old, new)
+            if strategy is not _Strategy.SKIP:
+                self._unschedulable.pop(info.key, None)
+                self._requeue(info, strategy)
+
+    def _is_of_interest(self, event: ClusterEvent) -> bool:
+        if event.is_wild_card:
+            return True
+        profiles = self.scheduler.configuration.profiles
+        return any(each.event.matches(event) for name in profiles for _, each in self._framework(name).queueing_hints)
+
+    def _ends_gate(self, info: QueuedPodInfo, event: ClusterEvent) -> bool:
+        hints = self._framework(info.pod.spec.scheduler_name).queueing_hints
+        return any(name == info.gating_plugin and each.event.matches(event) for name, each in hints)
+
+    def _framework(self, scheduler_name: str) -> Framework:
+        return self.scheduler.framework(scheduler_name)
+
+    def _worth_requeuing(
+        self, info: QueuedPodInfo, event: ClusterEvent, old: ApiObject | None, new: ApiObject | None
+    ) -> _Strategy:
+        rejectors = info.rejectors
+        if not rejectors:
+            return _Strategy.AFTER_BACKOFF
+        if event.is_wild_card:
+            other = new is not None and not (isinstance(new, Pod) and same_pod(new, info.pod))
+            return _Strategy.SKIP if other else _Strategy.AFTER_BACKOFF
+        best = _Strategy.SKIP
+        for name, each in self._framework(info.pod.spec.scheduler_name).queueing_hints:
+            if name not in rejectors or not each.event.matches(event) or not each.helps(info.pod, old, new):
+                continue
+            if name in info.pending_plugins:
+                return _Strategy.IMMEDIATELY
+            if not info.pending_plugins:
+                return _Strategy.AFTER_BACKOFF
+            best = _Strategy.AFTER_BACKOFF
+        return best
+
+    def _requeue(self, info: QueuedPodInfo, strategy: _Strategy) -> None:
+        if strategy is _Strategy.SKIP:
+            self._unschedulable[info.key] = info
+        elif strategy is _Strategy.AFTER_BACKOFF and self._backoff.is_backing_off(info, self._now()):
+            self._move_to_backoff(info)
+        else:
+            self._move_to_active(info)
+
+    def _move_to_active(self, info: QueuedPodInfo, *, from_backoff: bool = False) -> bool:
+        if not (from_backoff and self._pops_early):
+            self._run_pre_enqueue(info)
+        if info.gating_plugin:
+            if info.key not in self._active and info.key not in self._backoff:
+                self._unschedulable[info.key] = info
+            return False
+        self._unschedulable.pop(info.key, None)
+        self._backoff.remove(info.key)
+        self._active.push(info)
+        return True
+
+    def _move_to_backoff(self, info: QueuedPodInfo) -> None:
+        if self._pops_early:
+            self._run_pre_enqueue(info)
+            if info.gating_plugin:
+                self._unschedulable[info.key] = info
+                return
+        self._unschedulable.pop(info.key, None)
+        self._backoff.add(info)
+
+    def _run_pre_enqueue(self, info: QueuedPodInfo) -> None:
+        framework = self._framework(info.pod.spec.scheduler_name)
+        plugins = framework.plugins(ExtensionPoint.PRE_ENQUEUE, PreEnqueuePlugin)
+        # The plugin that held the pod back is asked first.
+        for plugin in sorted(plugins, key=lambda plugin: plugin.name != info.gating_plugin):
+            if plugin.pre_enqueue(info.pod).code is not Code.SUCCESS:
+                info.unschedulable_plugins.add(plugin.name)
+                info.gating_plugin = plugin.name
+                return
+        info.gating_plugin = ""
+
+
+def _own_pods(scheduler: Scheduler) -> EventResource:
+    """What events of a pod in the queue itself are called."""
+    queue = scheduler.release.queue
+    return EventResource.UNSCHEDULED_POD if queue.unscheduled_pods_wake else EventResource.TARGET_POD

@@ -1,0 +1,307 @@
+"""The loop around scheduling cycles (upstream ``schedule_one.go``, ``eventhandlers.go``, ``preemption/executor.go``).
+
+A cycle is followed by what it leads to before the next one begins: the pod is bound, or goes back to the queue and its
+victims go. What happens is told to the queue as events, in the order in which the API server would tell it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from msgspec.structs import replace
+
+from kschedctl.api.pod import Pod
+from kschedctl.clock import VirtualClock
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.framework.binding import run_bind, run_permit, run_pre_bind, run_reserve, run_unreserve
+from kschedctl.framework.events import ASSIGNED_POD_ADD, ASSIGNED_POD_DELETE
+from kschedctl.framework.signature import sign_pod
+from kschedctl.framework.status import Code, Status
+from kschedctl.preemption.prepare_candidate import lower_priority_nominated_pods
+from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.simulate.attempt import Attempt
+from kschedctl.simulate.batch import GATE, OpportunisticBatch
+from kschedctl.simulate.choice import Choose, first_by_name
+from kschedctl.simulate.queued_pod import QueuedPodInfo
+from kschedctl.simulate.rejectors import rejector_plugins
+from kschedctl.simulate.scheduling_queue import SchedulingQueue
+from kschedctl.workloads.template import uid_of
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+#: How long a cycle takes, and the arrival of a pod.
+TICK: Final = 0.001
+
+
+class Simulation:
+    """A scheduler at work on a cluster, in virtual time.
+
+    Parameters
+    ----------
+    scheduler : Scheduler
+        The scheduler over the cluster as it is at first.
+    clock : VirtualClock, optional
+        The time; by default from the moment of the snapshot on.
+    choose : callable, optional
+        Settles chance; by default the first node by name.
+
+    Attributes
+    ----------
+    scheduler : Scheduler
+        The scheduler over the cluster as it is now.
+    queue : SchedulingQueue
+        Its queue.
+    """
+
+    def __init__(
+        self, scheduler: Scheduler, *, clock: VirtualClock | None = None, choose: Choose = first_by_name
+    ) -> None:
+        taken_at = scheduler.cluster.taken_at
+        self.clock = clock or VirtualClock(taken_at.timestamp() if taken_at is not None else 0.0)
+        self.scheduler = scheduler
+        self.queue = SchedulingQueue(scheduler, self.now)
+        self._choose = choose
+        self._batches: dict[str, OpportunisticBatch] = {}
+        self._waiting: dict[str, tuple[QueuedPodInfo, Decision, str]] = {}
+
+    @property
+    def cluster(self) -> Cluster:
+        """The cluster as it is now."""
+        return self.scheduler.cluster
+
+    def now(self) -> datetime:
+        """The time, to the microsecond."""
+        return _EPOCH + timedelta(microseconds=round(self.clock.now() * 1_000_000))
+
+    def create(self, pods: Iterable[Pod]) -> None:
+        """Let pods arrive, one after another; those that the scheduler is not responsible for only exist."""
+        new = list(pods)
+        self._move(self.cluster.with_pods(added=new))
+        for pod in new:
+            self.clock.advance(TICK)
+            self._enqueue(pod)
+
+    def enqueue_pending(self) -> None:
+        """Put the pods of the cluster that wait into the queue, the oldest first."""
+        pods = self.cluster.pods
+        waiting = [pods.pod(index) for index in range(len(pods)) if not pods.records[index].node_name]
+        for pod in sorted(waiting, key=_age):
+            self.clock.advance(TICK)
+            self._enqueue(pod)
+
+    def _enqueue(self, pod: Pod) -> None:
+        if not pod.spec.node_name and self.scheduler.knows(pod) and pod.metadata.deletion_timestamp is None:
+            self._sign(self.queue.add(pod))
+
+    def _sign(self, info: QueuedPodInfo) -> None:
+        if self.scheduler.release.enabled(GATE):
+            info.signature = sign_pod(self.scheduler.framework(info.pod.spec.scheduler_name), info.pod)
+
+    def run(self) -> Iterator[Attempt]:
+        """Try pods until none is left that can be tried now."""
+        while (attempt := self.step()) is not None:
+            yield attempt
+
+    def step(self) -> Attempt | None:
+        """Try the next pod; ``None`` where none can be tried now."""
+        self.clock.advance(TICK)
+        info = self.queue.pop()
+        if info is None:
+            return None
+        decision = self.scheduler.explain(info.pod)
+        if decision.best:
+            return self._schedule(info, decision)
+        return self._fail(info, decision)
+
+    # What follows a cycle that found a node.
+
+    def _schedule(self, info: QueuedPodInfo, decision: Decision) -> Attempt:
+        node = self._pick(info, decision)
+        framework, state = decision.framework, decision.state
+        bound = _on_node(info.pod, node)
+        self._move(self.cluster.with_pods(added=[bound]))
+        status = run_reserve(framework, state, info.pod, node)
+        if status.code is Code.SUCCESS:
+            status, waits = run_permit(framework, state, bound, node)
+            if status.code is Code.WAIT:
+                self.scheduler.waiting_pods.add(bound, waits, self.now())
+                self._waiting[uid_of(bound)] = info, decision, node
+                return self._attempt(info, decision, node=node, waits=True)
+            if status.code is not Code.SUCCESS:
+                run_unreserve(framework, state, info.pod, node)
+        if status.code is Code.SUCCESS:
+            status = self._bind(info, decision, node)
+        if status.code is Code.SUCCESS:
+            return self._attempt(info, decision, node=node)
+        return self._attempt(info, decision, message=self._forget(info, status))
+
+    def _pick(self, info: QueuedPodInfo, decision: Decision) -> str:
+        """The node that a pod goes to: as a batch tells, or one of the best."""
+        if not self.scheduler.release.enabled(GATE):
+            return self._choose(info.pod, decision.best)
+        batch = self._batches.setdefault(info.pod.spec.scheduler_name, OpportunisticBatch())
+        hinted = ""
+        nodes = batch.hint(decision, info.signature, self.queue.cycles, self.now())
+        if nodes:
+            hinted = self._choose(info.pod, nodes)
+            batch.take(decision.framework, hinted)
+        fits = hinted and decision.statuses is not None and not decision.statuses.code[self.cluster.nodes.row[hinted]]
+        taken = hinted if fits and not info.pod.status.nominated_node_name else self._choose(info.pod, decision.best)
+        batch.store(decision, info.signature, hinted, taken, self.queue.cycles, self.now())
+        return taken
+
+    def _bind(self, info: QueuedPodInfo, decision: Decision, node: str) -> Status:
+        """Run the binding cycle from PreBind on; the pod is on its node in the cluster already."""
+        self.queue.done(info)
+        status = Status()
+        for step in (run_pre_bind, run_bind):
+            if status.code is Code.SUCCESS:
+                status = step(decision.framework, decision.state, info.pod, node)
+        if status.code is not Code.SUCCESS:
+            run_unreserve(decision.framework, decision.state, info.pod, node)
+            return status
+        self.queue.move_all(ASSIGNED_POD_ADD, None, _on_node(info.pod, node))
+        if info.pod.status.nominated_node_name and self.scheduler.release.queue.binding_ends_nomination:
+            self._left_nominated_node(info.pod)
+        return status
+
+    def _forget(self, info: QueuedPodInfo, status: Status) -> str:
+        """Take a pod back that was to be bound; why, in the scheduler's words."""
+        pod = _without_nomination(info.pod)
+        self._move(self.cluster.with_pods(added=[pod]))
+        info.pod = pod
+        info.unschedulable_plugins = {status.plugin} if status.code.rejected else set()
+        info.pending_plugins = set()
+        self.queue.add_unschedulable(info)
+        if not status.code.rejected:
+            return status.message
+        return f"0/1 nodes are available: 1 {status.message}."
+
+    # What follows a cycle that found none.
+
+    def _fail(self, info: QueuedPodInfo, decision: Decision) -> Attempt:
+        info.unschedulable_plugins, info.pending_plugins = rejector_plugins(decision)
+        post_filter = decision.post_filter
+        nodes = post_filter.nominated if post_filter is not None else ()
+        node = self._choose(info.pod, nodes) if nodes else ""
+        message = decision.error or decision.message
+        preemption = decision.preemption
+        if node and preemption is not None:
+            message = message.replace(preemption.placement(nodes[0]), preemption.placement(node))
+        victims = self._victims(decision, node)
+        lower = self._lower_nominated(decision, node, victims)
+        if victims:
+            self.scheduler.preempting.add(uid_of(info.pod))
+        self.queue.add_unschedulable(info)
+        if node or post_filter is None or post_filter.clears_nomination:
+            self._nominate(info.pod, node)
+        for pod in lower:
+            self._nominate(pod, "")
+        self._evict(info.pod, victims)
+        return self._attempt(
+            info,
+            decision,
+            message=message,
+            nominated=node,
+            victims=tuple(sorted(victim.key for victim in victims)),
+        )
+
+    def _victims(self, decision: Decision, node: str) -> list[Pod]:
+        """The pods to evict on the node that is taken, the most important first."""
+        preemption = decision.preemption
+        if preemption is None or not node:
+            return []
+        found = next(candidate for candidate in preemption.candidates if candidate.node == node)
+        pods = [self._pod(victim.pod) for victim in found.victims]
+        if self.scheduler.release.queue.skips_terminating_victims:
+            return [pod for pod in pods if pod.metadata.deletion_timestamp is None]
+        return pods
+
+    def _lower_nominated(self, decision: Decision, node: str, victims: list[Pod]) -> list[Pod]:
+        """The pods that lose their nomination to the node that is taken."""
+        if not node or (not victims and self.scheduler.release.queue.skips_terminating_victims):
+            return []
+        row = self.cluster.nodes.row[node]
+        return [self._pod(i) for i in lower_priority_nominated_pods(self.cluster, decision.pod, row).tolist()]
+
+    def _pod(self, index: int) -> Pod:
+        """A pod of the cluster with its node."""
+        pods = self.cluster.pods
+        return _on_node(pods.pod(index), pods.records[index].node_name, nominated=True)
+
+    def _nominate(self, pod: Pod, node: str) -> None:
+        """Write a pod's nomination, and tell the queue."""
+        before = pod.status.nominated_node_name
+        if before == node:
+            return
+        changed = replace(pod, status=replace(pod.status, nominated_node_name=node))
+        self._move(self.cluster.with_pods(added=[changed]))
+        self.queue.update(pod, changed)
+        if before:
+            self._left_nominated_node(pod)
+
+    def _left_nominated_node(self, pod: Pod) -> None:
+        """Tell pods of lower or equal priority that a pod counts on the node no longer that it was nominated to."""
+        priority = pod.spec.priority or 0
+        self.queue.move_all(ASSIGNED_POD_DELETE, pod, None, lambda other: (other.spec.priority or 0) <= priority)
+
+    def _evict(self, preemptor: Pod, victims: list[Pod]) -> None:
+        """Let victims go, one after another; only with the last one the preemptor may be tried again."""
+        for i, victim in enumerate(victims):
+            if i == len(victims) - 1:
+                self.scheduler.preempting.discard(uid_of(preemptor))
+            self.remove(victim)
+
+    def remove(self, pod: Pod) -> None:
+        """Take a pod away, and tell the queue."""
+        index = self.cluster.pods.index.get((pod.namespace, pod.name))
+        if index is None:
+            return
+        self._move(self.cluster.with_pods(removed=[index]))
+        if pod.spec.node_name:
+            self.queue.move_all(ASSIGNED_POD_DELETE, pod, None)
+        else:
+            self.queue.delete(pod.key)
+
+    def _move(self, cluster: Cluster) -> None:
+        self.scheduler = self.queue.scheduler = self.scheduler.moved(cluster)
+
+    def _attempt(
+        self,
+        info: QueuedPodInfo,
+        decision: Decision,
+        *,
+        node: str = "",
+        waits: bool = False,
+        message: str = "",
+        nominated: str = "",
+        victims: tuple[str, ...] = (),
+    ) -> Attempt:
+        return Attempt(
+            time=self.now(),
+            pod=info.key,
+            number=info.attempts,
+            decision=decision,
+            node=node,
+            waits=waits,
+            message=message,
+            nominated=nominated,
+            victims=victims,
+        )
+
+
+def _age(pod: Pod) -> float:
+    created = pod.metadata.creation_timestamp
+    return created.timestamp() if created is not None else float("inf")
+
+
+def _on_node(pod: Pod, node: str, *, nominated: bool = False) -> Pod:
+    """The pod with a node, and without its nomination unless that is to stay."""
+    status = pod.status if nominated else replace(pod.status, nominated_node_name="")
+    return replace(pod, spec=replace(pod.spec, node_name=node), status=status)
+
+
+def _without_nomination(pod: Pod) -> Pod:
+    return replace(pod, status=replace(pod.status, nominated_node_name=""))
