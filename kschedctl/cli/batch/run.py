@@ -52,7 +52,7 @@ class _Id(msgspec.Struct):
 class _Pods(msgspec.Struct):
     """Whether a case has many pods."""
 
-    pods: msgspec.Raw | None = None
+    pods: msgspec.Raw = msgspec.Raw(b"")
 
 
 _decode_case = msgspec.json.Decoder(Case).decode
@@ -81,7 +81,7 @@ class Decider:
         """Answer one line."""
         number, text = line
         try:
-            many = _decode_pods(text).pods is not None
+            many = bool(_decode_pods(text).pods)
             case = _decode_sequence(text) if many else _decode_case(text)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             return self._no_case(number, text, str(error))
