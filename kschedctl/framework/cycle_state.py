@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from kschedctl.framework.effects import ObjectChange
+
 T = TypeVar("T")
 
 
@@ -39,11 +41,14 @@ class CycleState:
         Plugins that PreScore said have nothing to score.
     not_modelled : list of NotModelled
         What the plugins could not answer for.
+    effects : list of ObjectChange
+        What Reserve, PreBind and Bind change in the cluster besides the pod.
     """
 
     skip_filter_plugins: set[str] = field(default_factory=set)
     skip_score_plugins: set[str] = field(default_factory=set)
     not_modelled: list[NotModelled] = field(default_factory=list)
+    effects: list[ObjectChange] = field(default_factory=list)
     _data: dict[type, object] = field(default_factory=dict)
 
     def write(self, value: object) -> None:

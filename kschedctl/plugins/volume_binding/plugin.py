@@ -38,6 +38,7 @@ from kschedctl.framework.status import SKIP, SUCCESS, Code, Reason, Rejections, 
 from kschedctl.plugins.node_resources.strategies import requested_to_capacity_ratio
 from kschedctl.plugins.volume_binding.scoring import scoring_caveats, storage_capacity_scores
 from kschedctl.volumes.binder import Binder
+from kschedctl.volumes.binding import bind_pod_volumes
 from kschedctl.volumes.explain import explain_bound, explain_space, explain_unbound, failing_provision
 from kschedctl.volumes.found_volumes import FoundVolumes
 from kschedctl.volumes.hints import (
@@ -190,7 +191,11 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin,
         return SUCCESS
 
     def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
-        """Accept: offline there is nothing to wait for."""
+        """Bind the pod's claims to the volumes that were found, or have new ones provisioned."""
+        found = state.read(_State)
+        if found is not None and found.volumes is not None:
+            row = self.handle.cluster.nodes.row[node_name]
+            state.effects.extend(bind_pod_volumes(self.handle.cluster, found.volumes, row))
         return SUCCESS
 
 

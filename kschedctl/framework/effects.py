@@ -1,0 +1,56 @@
+"""What a plugin changes in the cluster when a pod is bound, as data: the cluster of the next cycle takes it in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from kschedctl.api.device import DeviceClass, ResourceClaim, ResourceSlice
+from kschedctl.api.meta import ApiObject
+from kschedctl.api.storage import CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment
+from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
+from kschedctl.framework.events import ActionType, ClusterEvent, EventResource
+
+_RESOURCES: Final[dict[type[ApiObject], EventResource]] = {
+    PersistentVolume: EventResource.PERSISTENT_VOLUME,
+    PersistentVolumeClaim: EventResource.PERSISTENT_VOLUME_CLAIM,
+    StorageClass: EventResource.STORAGE_CLASS,
+    CSINode: EventResource.CSI_NODE,
+    CSIDriver: EventResource.CSI_DRIVER,
+    CSIStorageCapacity: EventResource.CSI_STORAGE_CAPACITY,
+    VolumeAttachment: EventResource.VOLUME_ATTACHMENT,
+    ResourceClaim: EventResource.RESOURCE_CLAIM,
+    ResourceSlice: EventResource.RESOURCE_SLICE,
+    DeviceClass: EventResource.DEVICE_CLASS,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectChange:
+    """An object that comes or changes.
+
+    Attributes
+    ----------
+    new : ApiObject
+        The object as it is afterwards: neither a node nor a pod.
+    old : ApiObject or None
+        As it was; ``None`` for a new one.
+    """
+
+    new: ApiObject
+    old: ApiObject | None = None
+
+    @property
+    def event(self) -> ClusterEvent | None:
+        """What the scheduler hears of it; ``None`` for kinds that it does not watch."""
+        resource = _RESOURCES.get(type(self.new))
+        if resource is None:
+            return None
+        return ClusterEvent(resource, ActionType.ADD if self.old is None else ActionType.UPDATE)
+
+
+def changed_objects(changes: Iterable[ObjectChange]) -> list[ApiObject]:
+    """The objects as they are afterwards; of one that changes twice the last."""
+    by_name = {(type(change.new), change.new.namespace, change.new.name): change.new for change in changes}
+    return list(by_name.values())
