@@ -1,13 +1,13 @@
 """Pods that a Permit plugin lets wait: who still has to allow them, and until when (upstream ``waitingPodsMap``).
 
-Nothing here knows the time: whoever runs the binding cycles says what it is, and takes what is settled.
+Nothing here knows the time: whoever runs the binding cycles says how many seconds its clock (``kschedctl.clock``)
+shows, and takes what is settled.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 
 from kschedctl.api.pod import Pod
 from kschedctl.framework.config.duration import Duration
@@ -17,10 +17,10 @@ from kschedctl.workloads.template import uid_of
 
 @dataclass(frozen=True, slots=True)
 class _Timer:
-    """Until when a plugin lets a pod wait, and how long that is."""
+    """Until when a plugin lets a pod wait, and for how many seconds in all."""
 
-    at: datetime
-    lasts: Duration
+    at: float
+    seconds: float
 
 
 class WaitingPod:
@@ -32,12 +32,9 @@ class WaitingPod:
         The pod, with the node that it is meant for in ``spec.nodeName``.
     """
 
-    def __init__(self, pod: Pod, waits: Mapping[str, float], now: datetime) -> None:
+    def __init__(self, pod: Pod, waits: Mapping[str, float], now: float) -> None:
         self.pod = pod
-        self._timers = {
-            name: _Timer(now + timedelta(seconds=seconds), Duration(round(seconds * 1e9)))
-            for name, seconds in waits.items()
-        }
+        self._timers = {name: _Timer(now + seconds, seconds) for name, seconds in waits.items()}
         self._status: Status | None = None
 
     @property
@@ -56,7 +53,7 @@ class WaitingPod:
         return self._status
 
     @property
-    def deadline(self) -> datetime | None:
+    def deadline(self) -> float | None:
         """When the first of its time-outs ends the waiting; ``None`` once it is settled."""
         return None if self._status else min((timer.at for timer in self._timers.values()), default=None)
 
@@ -89,7 +86,8 @@ class WaitingPod:
     def time_out(self) -> None:
         """Turn the pod away in the name of the plugin whose time is up first."""
         name, timer = min(self._timers.items(), key=lambda item: item[1].at)
-        self.reject(name, f"rejected due to timeout after waiting {timer.lasts} at plugin {name}")
+        lasted = Duration(round(timer.seconds * 1e9))
+        self.reject(name, f"rejected due to timeout after waiting {lasted} at plugin {name}")
 
     def _settle(self, status: Status) -> bool:
         if self._status is not None:
@@ -115,7 +113,7 @@ class WaitingPods:
         """The waiting pod of a uid, or of the stand-in for it."""
         return self._pods.get(uid)
 
-    def add(self, pod: Pod, waits: Mapping[str, float], now: datetime) -> WaitingPod:
+    def add(self, pod: Pod, waits: Mapping[str, float], now: float) -> WaitingPod:
         """Let a pod wait.
 
         Parameters
@@ -124,7 +122,7 @@ class WaitingPods:
             The pod with its node.
         waits : mapping of str to float
             Per plugin for how many seconds at the most, as ``run_permit`` has it.
-        now : datetime
+        now : float
             When it begins to wait.
         """
         waiting = WaitingPod(pod, waits, now)
@@ -143,12 +141,12 @@ class WaitingPods:
         return waiting is not None and waiting.reject("", "removed")
 
     @property
-    def next_due(self) -> datetime | None:
+    def next_due(self) -> float | None:
         """When the next time-out ends; ``None`` where no pod waits."""
         deadlines = (waiting.deadline for waiting in self._pods.values())
         return min((deadline for deadline in deadlines if deadline is not None), default=None)
 
-    def due(self, now: datetime) -> None:
+    def due(self, now: float) -> None:
         """End the waiting of all whose time is up, the first first.
 
         What plugins do about one that timed out may settle the next: to give them the chance, go from one
