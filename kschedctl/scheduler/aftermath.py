@@ -8,7 +8,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from kschedctl.api.meta import OwnerReference
-from kschedctl.cluster.pods import PodRecord
+from kschedctl.api.pod import PodSpec
 from kschedctl.preemption.result import Candidate
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
@@ -86,9 +86,9 @@ def aftermath(scheduler: Scheduler, decision: Decision, candidate: Candidate) ->
     return Aftermath(candidate.node, max((fate.grace_seconds for fate in fates), default=0), fates)
 
 
-def grace_seconds(record: PodRecord) -> int:
+def grace_seconds(spec: PodSpec) -> int:
     """How long a pod may take to stop."""
-    seconds = record.spec.termination_grace_period_seconds
+    seconds = spec.termination_grace_period_seconds
     return _DEFAULT_GRACE_SECONDS if seconds is None else seconds
 
 
@@ -98,7 +98,7 @@ def _fate(scheduler: Scheduler, after: Scheduler, index: int) -> VictimFate:
     pod = pods.pod(index)
     return VictimFate(
         index,
-        grace_seconds(pods.records[index]),
+        grace_seconds(pods.records[index].spec),
         owner,
         owner is not None and owner.kind == "DaemonSet",
         after.explain(fresh_pod(pod)) if owner is not None and scheduler.knows(pod) else None,

@@ -21,6 +21,7 @@ from kschedctl.scheduler.cases import CaseCluster, read_case_cluster, read_case_
 from kschedctl.simulate.attempt import Attempt
 from kschedctl.simulate.choice import as_recorded
 from kschedctl.simulate.simulation import Simulation
+from kschedctl.simulate.world import SCHEDULER_ALONE
 
 #: So many attempts mean that pods preempt each other for ever.
 MOST_ATTEMPTS: Final = 2000
@@ -71,7 +72,10 @@ def run_sequence(case: SequenceCase, release: Release, registry: Registry) -> Pl
         Where it does not come to an end.
     """
     simulation = Simulation(
-        read_case_cluster(case, release, registry), clock=VirtualClock(), choose=as_recorded(case.choices)
+        read_case_cluster(case, release, registry),
+        clock=VirtualClock(),
+        choose=as_recorded(case.choices),
+        world=SCHEDULER_ALONE,
     )
     pods = [read_case_pod(pod, f"pods[{i}]") for i, pod in enumerate(case.pods)]
     simulation.enqueue_pending()

@@ -106,6 +106,11 @@ class SchedulingQueue:
         """The pods that wait for an event, those at a gate included."""
         return tuple(self._unschedulable.values())
 
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """The pods in back-off after an error, ``namespace/name``."""
+        return tuple(info.key for info in self._backoff.failed)
+
     def next_due(self) -> datetime | None:
         """When a back-off ends next; ``None`` where none does."""
         return self._backoff.next_completion()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Final
 
 from msgspec.structs import replace
@@ -16,22 +17,29 @@ from kschedctl.api.pod import Pod
 from kschedctl.clock import VirtualClock
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.binding import run_bind, run_permit, run_pre_bind, run_reserve, run_unreserve
-from kschedctl.framework.events import ASSIGNED_POD_ADD, ASSIGNED_POD_DELETE
+from kschedctl.framework.effects import ObjectChange, changed_objects
+from kschedctl.framework.events import ASSIGNED_POD_ADD, ASSIGNED_POD_DELETE, same_pod
 from kschedctl.framework.signature import sign_pod
 from kschedctl.framework.status import Code, Status
 from kschedctl.preemption.prepare_candidate import lower_priority_nominated_pods
+from kschedctl.scheduler.aftermath import grace_seconds
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.attempt import Attempt
 from kschedctl.simulate.batch import GATE, OpportunisticBatch
 from kschedctl.simulate.choice import Choose, first_by_name
+from kschedctl.simulate.disruption import budgets_after
 from kschedctl.simulate.queued_pod import QueuedPodInfo
 from kschedctl.simulate.rejectors import rejector_plugins
 from kschedctl.simulate.scheduling_queue import SchedulingQueue
+from kschedctl.simulate.timeline import Happening, TimelineEntry
+from kschedctl.simulate.world import World, is_made_again, replacement, terminating, waits_for_end
 from kschedctl.workloads.template import uid_of
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-#: How long a cycle takes, and the arrival of a pod.
+#: After so many seconds a pod is tried again that nothing has woken.
+_LEFTOVERS_AFTER: Final = 330.0
+#: How long a cycle takes, and the arrival of a pod, in seconds.
 TICK: Final = 0.001
 
 
@@ -46,6 +54,8 @@ class Simulation:
         The time; by default from the moment of the snapshot on.
     choose : callable, optional
         Settles chance; by default the first node by name.
+    world : World, optional
+        What acts besides the scheduler; by default everything that is modelled.
 
     Attributes
     ----------
@@ -53,16 +63,28 @@ class Simulation:
         The scheduler over the cluster as it is now.
     queue : SchedulingQueue
         Its queue.
+    timeline : list of TimelineEntry
+        What has happened so far.
     """
 
     def __init__(
-        self, scheduler: Scheduler, *, clock: VirtualClock | None = None, choose: Choose = first_by_name
+        self,
+        scheduler: Scheduler,
+        *,
+        clock: VirtualClock | None = None,
+        choose: Choose = first_by_name,
+        world: World | None = None,
     ) -> None:
         taken_at = scheduler.cluster.taken_at
         self.clock = clock or VirtualClock(taken_at.timestamp() if taken_at is not None else 0.0)
         self.scheduler = scheduler
         self.queue = SchedulingQueue(scheduler, self.now)
+        self.timeline: list[TimelineEntry] = []
+        self._world = world or World()
         self._choose = choose
+        #: How often the cluster changed in a way that could let a pod in, and as of which change each was tried.
+        self._changes = 0
+        self._tried: dict[str, int] = {}
         self._batches: dict[str, OpportunisticBatch] = {}
         self._waiting: dict[str, tuple[QueuedPodInfo, Decision, str]] = {}
 
@@ -81,6 +103,7 @@ class Simulation:
         self._move(self.cluster.with_pods(added=new))
         for pod in new:
             self.clock.advance(TICK)
+            self._note(pod, Happening.CREATED)
             self._enqueue(pod)
 
     def enqueue_pending(self) -> None:
@@ -100,9 +123,40 @@ class Simulation:
             info.signature = sign_pod(self.scheduler.framework(info.pod.spec.scheduler_name), info.pod)
 
     def run(self) -> Iterator[Attempt]:
-        """Try pods until none is left that can be tried now."""
-        while (attempt := self.step()) is not None:
-            yield attempt
+        """Try pods, and let time pass, until nothing more can come of it."""
+        while True:
+            if self.queue.can_pop:
+                attempt = self.step()
+                if attempt is not None:
+                    yield attempt
+            elif not self._pass_time():
+                return
+
+    def _pass_time(self) -> bool:
+        """Let time pass until something happens; false where nothing more can come of it."""
+        moments = [self.clock.next_at()]
+        # A pod that fails with an error comes back by itself; there is no end to that unless something changes.
+        again = [key for key in self.queue.failed if self._tried.get(key) != self._changes]
+        if again or self.queue.n_backoff > len(self.queue.failed):
+            moments.append(_seconds(self.queue.next_due()))
+        moments.append(self.scheduler.waiting_pods.next_due)
+        known = [moment for moment in moments if moment is not None]
+        if not known:
+            return self._flush_leftovers()
+        self.clock.run_until(max(min(known), self.clock.now()))
+        self.queue.flush_backoff()
+        self.scheduler.waiting_pods.due(self.clock.now())
+        self._settle_waiting()
+        return True
+
+    def _flush_leftovers(self) -> bool:
+        """Try the pods once more that nothing has woken although the cluster changed."""
+        if not self._world.leftovers or not any(
+            self._tried.get(info.key) != self._changes and not info.gating_plugin for info in self.queue.unschedulable
+        ):
+            return False
+        self.clock.advance(_LEFTOVERS_AFTER)
+        return self.queue.flush_unschedulable()
 
     def step(self) -> Attempt | None:
         """Try the next pod; ``None`` where none can be tried now."""
@@ -111,9 +165,10 @@ class Simulation:
         if info is None:
             return None
         decision = self.scheduler.explain(info.pod)
-        if decision.best:
-            return self._schedule(info, decision)
-        return self._fail(info, decision)
+        attempt = self._schedule(info, decision) if decision.best else self._fail(info, decision)
+        self._tried[info.key] = self._changes
+        self._settle_waiting()
+        return attempt
 
     # What follows a cycle that found a node.
 
@@ -126,8 +181,9 @@ class Simulation:
         if status.code is Code.SUCCESS:
             status, waits = run_permit(framework, state, bound, node)
             if status.code is Code.WAIT:
-                self.scheduler.waiting_pods.add(bound, waits, self.now())
+                self.scheduler.waiting_pods.add(bound, waits, self.clock.now())
                 self._waiting[uid_of(bound)] = info, decision, node
+                self._note(info.pod, Happening.WAITING, node, f"for {', '.join(waits)}")
                 return self._attempt(info, decision, node=node, waits=True)
             if status.code is not Code.SUCCESS:
                 run_unreserve(framework, state, info.pod, node)
@@ -162,10 +218,43 @@ class Simulation:
         if status.code is not Code.SUCCESS:
             run_unreserve(decision.framework, decision.state, info.pod, node)
             return status
-        self.queue.move_all(ASSIGNED_POD_ADD, None, _on_node(info.pod, node))
+        self._take_in(decision.state.effects)
+        bound = _on_node(info.pod, node)
+        self._note(bound, Happening.SCHEDULED, node)
+        self._changes += 1
+        self._keep_budgets(bound, 1)
+        self.queue.move_all(ASSIGNED_POD_ADD, None, bound)
         if info.pod.status.nominated_node_name and self.scheduler.release.queue.binding_ends_nomination:
             self._left_nominated_node(info.pod)
         return status
+
+    def _take_in(self, effects: Iterable[ObjectChange]) -> None:
+        """Let the cluster take in what plugins changed, and tell the queue."""
+        changes = list(effects)
+        if not changes:
+            return
+        self._move(self.cluster.with_added(changed_objects(changes)))
+        for change in changes:
+            if change.event is not None:
+                self.queue.move_all(change.event, change.old, change.new)
+
+    def _keep_budgets(self, pod: Pod, change: int) -> None:
+        if self._world.budgets:
+            budgets = list(budgets_after(self.cluster, pod, change))
+            if budgets:
+                self._move(self.cluster.with_added(budgets))
+
+    def _settle_waiting(self) -> None:
+        """Bind the pods that need not wait any longer, and take back those that were turned away."""
+        for pod, status in self.scheduler.waiting_pods.settled():
+            info, decision, node = self._waiting.pop(uid_of(pod))
+            if status.code is Code.SUCCESS:
+                status = self._bind(info, decision, node)
+            else:
+                run_unreserve(decision.framework, decision.state, info.pod, node)
+            if status.code is not Code.SUCCESS:
+                self._note(info.pod, Happening.FAILED, node, self._forget(info, status))
+                self.queue.move_all(ASSIGNED_POD_DELETE, pod, None, partial(_is_other, pod))
 
     def _forget(self, info: QueuedPodInfo, status: Status) -> str:
         """Take a pod back that was to be bound; why, in the scheduler's words."""
@@ -199,6 +288,7 @@ class Simulation:
             self._nominate(info.pod, node)
         for pod in lower:
             self._nominate(pod, "")
+        self._note(info.pod, Happening.FAILED, node, message)
         self._evict(info.pod, victims)
         return self._attempt(
             info,
@@ -248,11 +338,48 @@ class Simulation:
         self.queue.move_all(ASSIGNED_POD_DELETE, pod, None, lambda other: (other.spec.priority or 0) <= priority)
 
     def _evict(self, preemptor: Pod, victims: list[Pod]) -> None:
-        """Let victims go, one after another; only with the last one the preemptor may be tried again."""
+        """Let victims go: all are asked, and each goes after its grace period."""
+        for victim in victims:
+            self._note(victim, Happening.PREEMPTED, victim.spec.node_name, f"by {preemptor.key}")
+        if self._world.grace:
+            self.scheduler.preempting.discard(uid_of(preemptor))
+            for victim in victims:
+                self.delete(victim, preempted=True)
+            return
         for i, victim in enumerate(victims):
+            # Without grace the first is gone before the last was asked; only with that one the preemptor is let in.
             if i == len(victims) - 1:
                 self.scheduler.preempting.discard(uid_of(preemptor))
-            self.remove(victim)
+            self.delete(victim, preempted=True)
+
+    def delete(self, pod: Pod, *, preempted: bool = False) -> None:
+        """Ask a pod on a node to go: it is gone after its grace period, and made again by its controller.
+
+        Parameters
+        ----------
+        preempted : bool
+            Whether the scheduler asks.
+        """
+        again = self._world.controllers and is_made_again(pod)
+        grace = grace_seconds(pod.spec) if self._world.grace else 0
+        if not grace:
+            self.remove(pod)
+        elif pod.metadata.deletion_timestamp is None:
+            going = terminating(pod, self.now(), preempted=preempted)
+            self._move(self.cluster.with_pods(added=[going]))
+            self._keep_budgets(pod, -1)
+            self.clock.schedule(self.clock.now() + grace, lambda: self._gone(going, again=again))
+        if again and (not grace or not waits_for_end(pod)):
+            self._make_again(pod)
+
+    def _gone(self, pod: Pod, *, again: bool) -> None:
+        self.remove(pod)
+        if again and waits_for_end(pod):
+            self._make_again(pod)
+
+    def _make_again(self, pod: Pod) -> None:
+        taken = self.cluster.pods.index
+        self.create([replacement(pod, lambda name: (pod.namespace, name) in taken)])
 
     def remove(self, pod: Pod) -> None:
         """Take a pod away, and tell the queue."""
@@ -260,10 +387,17 @@ class Simulation:
         if index is None:
             return
         self._move(self.cluster.with_pods(removed=[index]))
-        if pod.spec.node_name:
-            self.queue.move_all(ASSIGNED_POD_DELETE, pod, None)
-        else:
+        self._note(pod, Happening.DELETED, pod.spec.node_name)
+        if not pod.spec.node_name:
             self.queue.delete(pod.key)
+            return
+        if pod.metadata.deletion_timestamp is None:
+            self._keep_budgets(pod, -1)
+        self._changes += 1
+        self.queue.move_all(ASSIGNED_POD_DELETE, pod, None)
+
+    def _note(self, pod: Pod, event: Happening, node: str = "", why: str = "") -> None:
+        self.timeline.append(TimelineEntry(self.now(), pod.key, event, node, why))
 
     def _move(self, cluster: Cluster) -> None:
         self.scheduler = self.queue.scheduler = self.scheduler.moved(cluster)
@@ -290,6 +424,14 @@ class Simulation:
             nominated=nominated,
             victims=victims,
         )
+
+
+def _seconds(moment: datetime | None) -> float | None:
+    return (moment - _EPOCH).total_seconds() if moment is not None else None
+
+
+def _is_other(pod: Pod, other: Pod) -> bool:
+    return not same_pod(pod, other)
 
 
 def _age(pod: Pod) -> float:

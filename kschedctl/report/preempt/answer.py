@@ -221,7 +221,7 @@ def _victim(decision: Decision, candidate: Candidate, victim: Victim, taken: dat
         running_seconds=max(int((taken - started).total_seconds()), 0) if taken and started else None,
         terminating=record.metadata.deletion_timestamp is not None,
         owner=_owner(decision, victim.pod),
-        grace_seconds=grace_seconds(record),
+        grace_seconds=grace_seconds(record.spec),
         violates=victim.violates,
         budgets=tuple(_budget(budget, candidate, victim) for budget in victim.budgets),
     )
