@@ -36,6 +36,9 @@ from kschedctl.scheduler.recording import recorded_case
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.scheduler.tracking import Track, untracked
 from kschedctl.scheduler.verify import Verification, verify
+from kschedctl.simulate.choice import Choose, first_by_name
+from kschedctl.simulate.simulation import Simulation
+from kschedctl.simulate.world import World
 from kschedctl.snapshot.load import Snapshot
 from kschedctl.snapshot.pod_choice import defaulted, find_pod, given_pod, is_manifest
 from kschedctl.volumeview.overview import ClaimOverview, PodOverview, VolumeOverview
@@ -311,6 +314,47 @@ class SchedulingCluster:
             others = self.cluster.with_pods(removed=[index])
             scheduler = Scheduler(others, self.release_choice.release, self.configuration, self.registry)
         return scheduler.explain(pod)
+
+    def simulate(
+        self,
+        pods: Iterable[Pod | Mapping[str, Any] | str | Path] = (),
+        *,
+        choose: Choose = first_by_name,
+        world: World | None = None,
+    ) -> Simulation:
+        """Put pods through the scheduler's queue, one after another: those given, behind those that wait already.
+
+        Parameters
+        ----------
+        pods : iterable of Pod, mapping, str or Path
+            New pods, each as for ``explain``.
+        choose : callable
+            Settles chance: is given the pod and the names of the nodes that it can go to, and returns one of them. By
+            default the first by name; see ``kschedctl.simulate.choice``.
+        world : World, optional
+            What acts besides the scheduler; by default everything that is modelled.
+
+        Returns
+        -------
+        Simulation
+            Iterating over it runs it, attempt by attempt; what it knows in between are its attributes.
+
+        Examples
+        --------
+        >>> import kschedctl
+        >>> cluster = kschedctl.load("fixtures/shop/cluster")
+        >>> for attempt in cluster.simulate():
+        ...     print(attempt.pod, attempt.node or f"waits for {attempt.nominated}", *attempt.victims)
+        shop/search-3 waits for node-8 batch/report-6
+        shop/web-7 node-5
+        ml/train-1 gpu-5
+        batch/report-6-xxxxx node-7
+        shop/search-3 node-8
+        """
+        simulation = Simulation(self._scheduler, choose=choose, world=world)
+        simulation.enqueue_pending()
+        simulation.create(self.admit(pod).pod for pod in pods)
+        return simulation
 
     def pods_of(self, workload: ApiObject, *, where: Where = "") -> tuple[MadePod, ...]:
         """The pods that a controller would make of a workload, to be explained with ``with_made``.

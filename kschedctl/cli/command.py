@@ -32,6 +32,8 @@ def command(answer: Callable[..., Reply]) -> Callable[..., None]:
         for text in form.render(reply, partial(open_console, colors)):
             write(text)
         outcome = reply.outcome()
+        if outcome.interrupted:
+            raise typer.Exit(ExitCode.INTERRUPTED)
         if output.strict and not outcome.complete:
             raise typer.Exit(ExitCode.INCOMPLETE)
         if not outcome.yes:

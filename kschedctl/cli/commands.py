@@ -12,6 +12,7 @@ from kschedctl.cli.devices.command import devices
 from kschedctl.cli.diff.command import diff
 from kschedctl.cli.explain.command import explain
 from kschedctl.cli.preempt.command import preempt
+from kschedctl.cli.simulate.command import simulate
 from kschedctl.cli.snapshot.command import app as snapshot
 from kschedctl.cli.verify.command import verify
 from kschedctl.cli.volumes.command import volumes
@@ -22,6 +23,7 @@ COMMANDS: Final[Mapping[str, Callable[..., None] | typer.Typer]] = {
     "preempt": preempt,
     "volumes": volumes,
     "devices": devices,
+    "simulate": simulate,
     "diff": diff,
     "batch": batch,
     "verify": verify,

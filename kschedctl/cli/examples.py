@@ -38,6 +38,13 @@ EXAMPLES: Final[Mapping[str, tuple[Example, ...]]] = {
         Example("Which devices are there, who holds them, and which are not used?", "devices"),
         Example("Which nodes have the devices of this claim, and what do the others lack?", "devices ml/train -o wide"),
     ),
+    "simulate": (
+        Example("Where would the waiting pods go, one after another, and whom would they evict?", "simulate -o wide"),
+        Example(
+            "The same with two workloads more and a zone less; the cluster as it would be, for other commands:",
+            "simulate web.yaml db.yaml --fail-zone eu-1a --save after",
+        ),
+    ),
     "diff": (
         Example("What changes when some nodes are drained?", "diff -A --drain 'node-*'"),
         Example(

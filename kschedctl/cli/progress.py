@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from threading import Lock, Timer
 from typing import TYPE_CHECKING, Final, TypeVar
+
+from kschedctl.cli.streams import show_progress
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 #: What is over sooner needs no word, in seconds.
 _PATIENCE: Final = 1.0
+#: How often a line is written anew, in seconds.
+_STEP: Final = 0.2
 
 
 def tracked(items: Collection[T], what: str) -> Iterator[T]:
@@ -43,6 +47,32 @@ def tracked(items: Collection[T], what: str) -> Iterator[T]:
     finally:
         if progress is not None:
             progress.stop()
+
+
+def counting(items: Iterable[T], what: str) -> Iterator[T]:
+    """The items one by one, of which nobody knows how many will come, with a line that says how many a second.
+
+    Parameters
+    ----------
+    items : iterable
+        What comes of the work.
+    what : str
+        What comes, such as ``pods``.
+    """
+    if not sys.stderr.isatty():
+        yield from items
+        return
+    start = time.monotonic()
+    shown = start + _PATIENCE - _STEP
+    try:
+        for done, item in enumerate(items, 1):
+            now = time.monotonic()
+            if now - shown > _STEP:
+                shown = now
+                show_progress(f"{done} {what}, {done / (now - start):.0f} per second")
+            yield item
+    finally:
+        show_progress("")
 
 
 @contextmanager

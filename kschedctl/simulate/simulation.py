@@ -13,6 +13,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from kschedctl.api.meta import ObjectMeta
 from kschedctl.api.pod import Pod
 from kschedctl.clock import VirtualClock
 from kschedctl.cluster.cluster import Cluster
@@ -65,6 +66,10 @@ class Simulation:
         Its queue.
     timeline : list of TimelineEntry
         What has happened so far.
+    began : datetime
+        The time at first.
+    met : dict of str to ObjectMeta
+        All pods that were in the queue, ``namespace/name``, those that are gone included.
     """
 
     def __init__(
@@ -80,6 +85,8 @@ class Simulation:
         self.scheduler = scheduler
         self.queue = SchedulingQueue(scheduler, self.now)
         self.timeline: list[TimelineEntry] = []
+        self.began = self.now()
+        self.met: dict[str, ObjectMeta] = {}
         self._world = world or World()
         self._choose = choose
         #: How often the cluster changed in a way that could let a pod in, and as of which change each was tried.
@@ -116,11 +123,15 @@ class Simulation:
 
     def _enqueue(self, pod: Pod) -> None:
         if not pod.spec.node_name and self.scheduler.knows(pod) and pod.metadata.deletion_timestamp is None:
+            self.met[pod.key] = pod.metadata
             self._sign(self.queue.add(pod))
 
     def _sign(self, info: QueuedPodInfo) -> None:
         if self.scheduler.release.enabled(GATE):
             info.signature = sign_pod(self.scheduler.framework(info.pod.spec.scheduler_name), info.pod)
+
+    def __iter__(self) -> Iterator[Attempt]:
+        return self.run()
 
     def run(self) -> Iterator[Attempt]:
         """Try pods, and let time pass, until nothing more can come of it."""

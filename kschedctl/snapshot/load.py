@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Protocol
@@ -42,6 +42,8 @@ class Snapshot:
         What was changed after the reading to see what then; a line each.
     nodes_told : bool
         Whether nodes were met, or that there are none.
+    summary : ReadSummary
+        What was met while it was read.
     """
 
     cluster: Cluster
@@ -50,6 +52,7 @@ class Snapshot:
     left_out: dict[str, int]
     changes: tuple[str, ...] = ()
     nodes_told: bool = True
+    summary: ReadSummary = field(default_factory=ReadSummary)
 
 
 def load_snapshot(
@@ -115,6 +118,7 @@ def build_snapshot(
         paths=paths,
         scheduler_config=summary.scheduler_config,
         left_out=dict(sorted(summary.left_out.items())),
+        summary=summary,
         nodes_told=cluster_has_nodes,
     )
 

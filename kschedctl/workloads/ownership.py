@@ -60,6 +60,26 @@ def between(cluster: Cluster, kind: type[ApiObject], namespace: str, name: str) 
     return tuple(obj for obj in objects if _owner(obj.metadata, kind) == name)
 
 
+def workload_of(cluster: Cluster, pod: ObjectMeta) -> tuple[str, str, str]:
+    """The workload that a pod belongs to: kind, namespace and name; of a pod without a controller itself.
+
+    Parameters
+    ----------
+    pod : ObjectMeta
+        The pod's metadata.
+    """
+    owner = pod.controller
+    if owner is None:
+        return "Pod", pod.namespace, pod.name
+    for kind, through in MAKERS.items():
+        if through is not None and through.__name__ == owner.kind:
+            obj = cluster.get(through, owner.name, pod.namespace)
+            name = _owner(obj.metadata, kind) if obj is not None else _from_name(owner.name, pod, kind)
+            if name:
+                return kind.__name__, pod.namespace, name
+    return owner.kind, pod.namespace, owner.name
+
+
 def _made(cluster: Cluster, kind: type[ApiObject]) -> Iterator[tuple[int, tuple[str, str]]]:
     """Every pod of a workload of a kind, and the workload."""
     through = MAKERS[kind]

@@ -24,10 +24,13 @@ class Outcome:
         Whether the answer is the one that people hope for: it fits, nothing differs, nothing is wrong.
     complete : bool
         Whether everything that bears on the answer is known.
+    interrupted : bool
+        Whether it is what was done until somebody pressed Ctrl-C.
     """
 
     yes: bool = True
     complete: bool = True
+    interrupted: bool = False
 
 
 class Reply(ABC):

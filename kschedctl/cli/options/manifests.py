@@ -1,0 +1,41 @@
+"""Which manifests a command is about: the options that name them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import typer
+
+from kschedctl.cli.options.group import OptionGroup
+from kschedctl.cli.options.shared import STRICT, ValidateOption, namespace_option
+from kschedctl.snapshot.validation import Validation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestOptions(OptionGroup):
+    """Manifests, as arguments or behind ``-f``."""
+
+    title: ClassVar[str] = "Which pods"
+
+    manifests: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="MANIFEST",
+            help="Pods and workloads that are to be created: files, folders or - for standard input.",
+            show_default=False,
+        ),
+    ] = None
+    filename: Annotated[
+        list[str] | None,
+        typer.Option("--filename", "-f", metavar="FILE", help="The same, as kubectl has it."),
+    ] = None
+    namespace: Annotated[str, namespace_option("The namespace of objects that name none. Default: as for kubectl.")] = (
+        ""
+    )
+    validate: ValidateOption = STRICT
+
+    @property
+    def validation(self) -> Validation:
+        """What becomes of fields of manifests that an API server would not take."""
+        return Validation.of(self.validate)

@@ -1,0 +1,1 @@
+"""``kschedctl simulate``: many pods, one after another."""

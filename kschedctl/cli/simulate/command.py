@@ -1,0 +1,56 @@
+"""``kschedctl simulate``: its options."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from kschedctl.cli.command import command
+from kschedctl.cli.options.cluster import ClusterOptions
+from kschedctl.cli.options.manifests import ManifestOptions
+from kschedctl.cli.options.output import OutputOptions
+from kschedctl.cli.options.whatif import WhatIfOptions
+from kschedctl.report.render.form import Reply
+
+
+@command
+def simulate(
+    *,
+    which: ManifestOptions,
+    cluster: ClusterOptions,
+    what_ifs: WhatIfOptions,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            "--seed",
+            metavar="N",
+            help="Draw among equal nodes, as kube-scheduler does; the same number draws the same. "
+            "Default: the first by name.",
+            show_default=False,
+        ),
+    ] = None,
+    save: Annotated[
+        str,
+        typer.Option(
+            "--save", metavar="PATH", help="Write the cluster as it is in the end: a snapshot.", show_default=False
+        ),
+    ] = "",
+    force: Annotated[bool, typer.Option("--force", help="With --save: replace files of an earlier run.")] = False,
+    output: OutputOptions,
+) -> Reply:
+    """Put many pods through kube-scheduler's queue, one after another: who gets a node, who waits, who is evicted.
+
+    The pods are those of the manifests and the pending ones of the snapshot, in the order of their creation. Time is
+    the cluster's own and passes at once: back-off, grace periods of victims, the pods that their controllers make
+    anew. A pod that is bound has its claims bound or provisioned, and counts as healthy for disruption budgets.
+
+    The exit code is 0 where all pods get a node and 1 where some wait; Ctrl-C shows what was done so far.
+    """
+    if force and not save:
+        raise typer.BadParameter("only with --save", param_hint="--force")
+    chosen = cluster.chosen(what_ifs)
+
+    from kschedctl.cli.simulate.run import SimulateReply
+
+    return SimulateReply(which, chosen, seed=seed, save=save, force=force)

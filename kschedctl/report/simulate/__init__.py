@@ -1,0 +1,1 @@
+"""The answer of ``simulate``: as data, and as a document."""

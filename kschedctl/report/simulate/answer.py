@@ -1,0 +1,181 @@
+"""What a simulation came to, as data."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+
+from kschedctl.api.resources import CPU, MEMORY, PODS, RequestRules
+from kschedctl.api.well_known import zone_of
+from kschedctl.api.wording import counted
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.framework.status import Code
+from kschedctl.report.envelope import Provenance, envelope
+from kschedctl.report.simulate.data import (
+    EntryData,
+    EvictionData,
+    PlacementData,
+    Simulated,
+    SimulatedAttemptData,
+    UtilisationData,
+    WaitingData,
+    WorkloadPlacementData,
+)
+from kschedctl.simulate.attempt import Attempt
+from kschedctl.simulate.simulation import Simulation
+from kschedctl.simulate.timeline import Happening
+from kschedctl.workloads.ownership import workload_of
+
+#: The resources whose use is told, in this order; others where something requests them.
+_TOLD: Final = (CPU, MEMORY, PODS)
+
+
+def simulation_answer(
+    before: Cluster,
+    simulation: Simulation,
+    attempts: Sequence[Attempt],
+    provenance: Provenance,
+    *,
+    chance: str,
+    finished: bool,
+) -> Simulated:
+    """The answer.
+
+    Parameters
+    ----------
+    before : Cluster
+        The cluster at first, with the pods that are to be placed.
+    simulation : Simulation
+        The simulation as it is in the end.
+    attempts : sequence of Attempt
+        All scheduling cycles so far.
+    provenance : Provenance
+        What the answer rests on.
+    chance : str
+        How it was settled which of equal nodes a pod goes to.
+    finished : bool
+        Whether it came to its end.
+    """
+    placed = [entry for entry in simulation.timeline if entry.event is Happening.SCHEDULED]
+    waiting = tuple(_waiting(simulation, attempts))
+    evicted = tuple(
+        EvictionData(entry.pod, entry.node, entry.time, entry.why.removeprefix("by "))
+        for entry in simulation.timeline
+        if entry.event is Happening.PREEMPTED
+    )
+    n_waiting = sum(len(group.pods) for group in waiting)
+    return Simulated(
+        **envelope(before, provenance, dict.fromkeys(note for a in attempts for note in a.decision.not_modelled)),
+        summary=_summary(len(placed), n_waiting, len(evicted), finished=finished),
+        finished=finished,
+        chance=chance,
+        seconds=round((simulation.now() - simulation.began).total_seconds(), 3),
+        pods=len(placed) + n_waiting,
+        placed=len(placed),
+        waiting=waiting,
+        evicted=evicted,
+        workloads=tuple(_workloads(simulation, [(e.pod, e.node) for e in placed], waiting)),
+        placements=tuple(PlacementData(entry.pod, entry.node) for entry in placed),
+        utilisation=tuple(_utilisation(before, simulation.cluster, RequestRules.of(simulation.scheduler.release))),
+        attempts=tuple(_attempt(attempt) for attempt in attempts),
+        timeline=tuple(EntryData(e.time, e.pod, e.event, e.node, e.why) for e in simulation.timeline),
+    )
+
+
+def _summary(n_placed: int, n_waiting: int, n_evicted: int, *, finished: bool) -> str:
+    total = n_placed + n_waiting
+    text = f"{n_placed} of {counted(total, 'pod')} placed" if total else "no pod waits for a node"
+    parts = [f"{n_waiting} {'waits' if n_waiting == 1 else 'wait'}"] if n_waiting else []
+    parts += [f"{n_evicted} evicted"] if n_evicted else []
+    text = f"{text}; {', '.join(parts)}" if parts else text
+    return text if finished else f"interrupted: {text} so far"
+
+
+def _waiting(simulation: Simulation, attempts: Sequence[Attempt]) -> Iterator[WaitingData]:
+    """The pods without a node that the scheduler knows, by what it said last."""
+    tried: dict[str, list[Attempt]] = defaultdict(list)
+    for attempt in attempts:
+        tried[attempt.pod].append(attempt)
+    groups: dict[tuple[str, bool], list[str]] = defaultdict(list)
+    pods = simulation.cluster.pods
+    for index in np.flatnonzero(pods.node_row == -1).tolist():
+        pod = pods.pod(index)
+        if not simulation.scheduler.knows(pod):
+            continue
+        gate = simulation.scheduler.framework(pod.spec.scheduler_name).run_pre_enqueue(pod)
+        said = tried[pod.key][-1].message if tried[pod.key] else ""
+        gated = gate.code is not Code.SUCCESS and not said
+        groups[gate.message if gated else said, gated].append(pod.key)
+    for (message, gated), keys in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])):
+        yield WaitingData(message, gated, sum(len(tried[key]) for key in keys), tuple(keys))
+
+
+def _workloads(
+    simulation: Simulation, placed: Sequence[tuple[str, str]], waiting: Sequence[WaitingData]
+) -> Iterator[WorkloadPlacementData]:
+    nodes = simulation.cluster.nodes
+    zones = {name: zone_of(nodes.objects[row].metadata.labels) for name, row in nodes.row.items()}
+    of_workload: dict[tuple[str, str, str], Counter[str]] = {}
+    totals: Counter[tuple[str, str, str]] = Counter()
+    left = [key for group in waiting for key in group.pods]
+    for key, node in (*placed, *((key, "") for key in left)):
+        workload = _workload(simulation, key)
+        totals[workload] += 1
+        counts = of_workload.setdefault(workload, Counter())
+        if node:
+            counts[node] += 1
+    for workload, counts in sorted(of_workload.items(), key=lambda item: (item[0][1], item[0][2], item[0][0])):
+        by_zone: Counter[str] = Counter()
+        for node, count in counts.items():
+            if zones.get(node):
+                by_zone[zones[node]] += count
+        kind, namespace, name = workload
+        yield WorkloadPlacementData(
+            kind,
+            namespace,
+            name,
+            totals[workload],
+            counts.total(),
+            dict(sorted(counts.items())),
+            dict(sorted(by_zone.items())),
+        )
+
+
+def _workload(simulation: Simulation, key: str) -> tuple[str, str, str]:
+    """Kind, namespace and name of what a pod belongs to, also of one that is gone again."""
+    return workload_of(simulation.cluster, simulation.met[key])
+
+
+def _utilisation(before: Cluster, after: Cluster, rules: RequestRules) -> Iterator[UtilisationData]:
+    """What is requested of each resource, over all nodes and by zone."""
+    was, now = before.resources(rules), after.resources(rules)
+    zones = np.array([zone_of(node.metadata.labels) for node in before.nodes.objects], dtype=np.str_)
+    names = sorted({str(zone) for zone in zones if zone})
+    groups = [("", np.ones(len(zones), dtype=np.bool_)), *((zone, zones == zone) for zone in names)]
+    others = [
+        name for name in was.names if name not in _TOLD and (was.requested[was.index[name]].any() or name in now.index)
+    ]
+    for zone, mask in groups:
+        for name in (*_TOLD, *others):
+            offered = int(was.allocatable[was.index[name]][mask].sum())
+            old = int(was.requested[was.index[name]][mask].sum())
+            new = int(now.requested[now.index[name]][mask].sum()) if name in now.index else old
+            if offered and (old or new):
+                yield UtilisationData(zone, name, offered, old, new)
+
+
+def _attempt(attempt: Attempt) -> SimulatedAttemptData:
+    return SimulatedAttemptData(
+        attempt.time,
+        attempt.pod,
+        attempt.number,
+        attempt.node,
+        attempt.waits,
+        attempt.decision.best,
+        attempt.message,
+        attempt.nominated,
+        attempt.victims,
+    )
