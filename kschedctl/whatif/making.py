@@ -17,7 +17,9 @@ from kschedctl.workloads.pods import pods_of
 from kschedctl.workloads.template import generated_name
 
 
-def with_pods_of(cluster: Cluster, workload: ApiObject, *, release: Release, where: Where = "") -> tuple[Cluster, int]:
+def with_pods_of(
+    cluster: Cluster, workload: ApiObject, *, release: Release, where: Where = "", n_there: int = 0
+) -> tuple[Cluster, int]:
     """Add the pods that a workload wants and that are not there; they wait for a node.
 
     Parameters
@@ -26,6 +28,8 @@ def with_pods_of(cluster: Cluster, workload: ApiObject, *, release: Release, whe
         The release whose API server takes the pods.
     where : Subject, Location or str
         Where it was read, for errors.
+    n_there : int
+        How many of them are there already.
 
     Returns
     -------
@@ -38,7 +42,11 @@ def with_pods_of(cluster: Cluster, workload: ApiObject, *, release: Release, whe
     objects: list[ApiObject] = []
     taken = set(cluster.pods.index)
     for made in pods_of(workload, cluster, where=where):
-        for name in fresh_names(made.pod, made.replicas, taken):
+        # Pods with names of their own tell by these whether they are there.
+        lacking = (
+            max(made.replicas - n_there, 0) if made.pod.metadata.generate_name and not made.node else made.replicas
+        )
+        for name in fresh_names(made.pod, lacking, taken):
             one = renamed(made, name, cluster)
             pod = admit(one.pod, cluster, release=release, where=where or one.pod.ref).pod
             objects += one.objects

@@ -104,7 +104,8 @@ def test_after_a_rejection_that_preemption_may_resolve_the_others_go_on() -> Non
         pre_filtering("After", Code.SKIP),
         pre_filtering("Narrow", nodes="a"),
     )
-    assert outcome == PreFilterOutcome(Status(Code.UNSCHEDULABLE, ("full",), "Full"))
+    # Who narrowed the search is told all the same: the pod waits for events of theirs as well.
+    assert outcome == PreFilterOutcome(Status(Code.UNSCHEDULABLE, ("full",), "Full"), plugins=("Narrow",))
     assert state.skip_filter_plugins == {"After"}
 
 

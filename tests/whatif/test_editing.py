@@ -386,8 +386,16 @@ def test_a_new_deployment_makes_its_pods() -> None:
     assert new.spec.priority == 0
 
 
-def test_a_known_deployment_keeps_its_pods() -> None:
+def test_a_known_deployment_keeps_its_pods_and_makes_what_it_lacks() -> None:
     found = edit(shop(), Apply(of(_deployment("web", 9))))
+    said = "Deployment default/web: 3 pods stay as they are, 6 pods wait for a node"
+    assert found.changes == ("Deployment default/web added", said)
+    assert len(found.cluster.pods) == len(shop().pods) + 6
+    assert places(shop()).items() <= places(found.cluster).items()
+
+
+def test_a_known_deployment_with_all_its_pods_makes_none() -> None:
+    found = edit(shop(), Apply(of(_deployment("web", 3))))
     assert found.changes == ("Deployment default/web added", "Deployment default/web: 3 pods stay as they are")
     assert places(found.cluster) == places(shop())
 

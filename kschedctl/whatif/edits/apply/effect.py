@@ -70,14 +70,15 @@ def apply(cluster: Cluster, edit: Apply, *, release: Release) -> Changed:
 
 
 def _with_its_pods(cluster: Cluster, workload: ApiObject, release: Release) -> Changed:
-    """Let a workload make its pods; one that has some keeps them, as a rollout is nothing that a moment shows."""
+    """Let a workload make the pods that it lacks; those that it has stay, as a moment shows no rollout."""
     own = pods_made_by(cluster, type(workload), workload.namespace, workload.name)
-    name = f"{type(workload).__name__} {_key(workload)}"
+    cluster, n_added = with_pods_of(cluster, workload, release=release, n_there=len(own))
+    told = []
     if own:
-        stay = "stays as it is" if len(own) == 1 else "stay as they are"
-        return cluster, (f"{name}: {counted(len(own), 'pod')} {stay}",)
-    cluster, n_added = with_pods_of(cluster, workload, release=release)
-    return cluster, (f"{name}: {counted(n_added, 'pod')} {'waits' if n_added == 1 else 'wait'} for a node",)
+        told.append(f"{counted(len(own), 'pod')} {'stays as it is' if len(own) == 1 else 'stay as they are'}")
+    if n_added or not own:
+        told.append(f"{counted(n_added, 'pod')} {'waits' if n_added == 1 else 'wait'} for a node")
+    return cluster, (f"{type(workload).__name__} {_key(workload)}: {', '.join(told)}",)
 
 
 def _copied(cluster: Cluster, laid: Cluster, edit: Apply, copies: int, release: Release) -> Changed:
