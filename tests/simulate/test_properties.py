@@ -1,0 +1,72 @@
+"""What must hold of every simulation, whatever the pods."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kschedctl.api.resources import RequestRules
+from kschedctl.releases.release import LATEST
+from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.simulate.choice import by_seed
+from kschedctl.simulate.simulation import Simulation
+from kschedctl.simulate.world import SCHEDULER_ALONE, World
+from kschedctl.snapshot.cluster_reader import ClusterReader
+from kschedctl.snapshot.summary import ReadSummary
+from tests import strategies
+from tests.builders import make_cluster
+from tests.strategies import World as Objects
+
+ASPECTS = ("requests", "tolerations", "spread", "podAffinity", "priority", "ports")
+SURROUNDINGS = [SCHEDULER_ALONE, World(), World(grace=False)]
+MOST = 60
+
+
+@given(
+    world=strategies.worlds(*ASPECTS, of_nodes=("labels", "taints"), pending=5),
+    surroundings=st.sampled_from(SURROUNDINGS),
+    seed=st.integers(0, 9),
+)
+@settings(max_examples=40)
+def test_simulations_keep_the_rules(world: Objects, surroundings: World, seed: int) -> None:
+    """A pod goes only where it fits and scores highest; nobody is passed over; no node holds more than it offers."""
+    scheduler = Scheduler(make_cluster(world.nodes, world.pods, *world.namespaces))
+    simulation = Simulation(scheduler, choose=by_seed(seed), world=surroundings)
+    simulation.enqueue_pending()
+    bound: set[str] = set()
+    full = overfull(scheduler)
+    for attempt, _ in zip(simulation, range(MOST), strict=False):
+        decision = attempt.decision
+        anew = decided_anew(simulation, decision)
+        assert (decision.best, decision.message, decision.error) == (anew.best, anew.message, anew.error)
+        if attempt.node:
+            assert attempt.node in anew.best
+            assert attempt.pod not in bound
+            bound.add(attempt.pod)
+        if attempt.victims:
+            assert not anew.best
+            own = decision.pod.spec.priority or 0
+            pods = decision.cluster.pods
+            index = {pods.key(i): i for i in range(len(pods))}
+            assert all(pods.priority[index[victim]] < own for victim in attempt.victims)
+        # A node that held too much from the start may go on to.
+        assert overfull(simulation.scheduler) <= full
+
+
+def decided_anew(simulation: Simulation, decision: Decision) -> Decision:
+    """The decision over a cluster that is built of the objects of the one that was decided over."""
+    objects = [obj for obj, _ in ClusterReader(decision.cluster, ReadSummary())]
+    return Scheduler(make_cluster([], [], *objects), simulation.scheduler.release).explain(decision.pod)
+
+
+def overfull(scheduler: Scheduler) -> set[tuple[str, str]]:
+    """The nodes whose pods request more than they offer, with the resource."""
+    columns = scheduler.cluster.resources(RequestRules.of(LATEST))
+    names = scheduler.cluster.nodes.names
+    return {
+        (names[row], resource)
+        for resource, index in columns.index.items()
+        for row in range(len(names))
+        if columns.requested[index, row] > columns.allocatable[index, row]
+    }
