@@ -11,7 +11,9 @@ from kschedctl.report.envelope import Provenance
 from kschedctl.scheduler.missing import Missing, not_read
 
 
-def provenance(cluster: SchedulingCluster, missing: tuple[Missing, ...] = (), *, pod: Pod | None = None) -> Provenance:
+def provenance(
+    cluster: SchedulingCluster, missing: tuple[Missing, ...] = (), *, pod: Pod | None = None, many: bool = False
+) -> Provenance:
     """What an answer rests on.
 
     Parameters
@@ -20,6 +22,8 @@ def provenance(cluster: SchedulingCluster, missing: tuple[Missing, ...] = (), *,
         What it lacks for the answer, besides what was not read.
     pod : Pod, optional
         The pod that is asked about: what-ifs that change nothing in it are told.
+    many : bool
+        Whether many pods go through the queue, so that its feature gates count.
     """
     idle = cluster.idle_edits(pod) if pod is not None else ()
     # What is missing is said there, with what that means; it is no warning besides.
@@ -36,7 +40,7 @@ def provenance(cluster: SchedulingCluster, missing: tuple[Missing, ...] = (), *,
         doubts=tuple(warning for warning in read if warning not in harmless),
         warnings=(
             *(warning for warning in read if warning in harmless),
-            *_idle_gates(cluster),
+            *_idle_gates(cluster, many=many),
             *cluster.configuration.warnings,
             *told,
         ),
@@ -44,8 +48,9 @@ def provenance(cluster: SchedulingCluster, missing: tuple[Missing, ...] = (), *,
     )
 
 
-def _idle_gates(cluster: SchedulingCluster) -> Iterator[str]:
-    gates = cluster.release_choice.release.idle_gates
+def _idle_gates(cluster: SchedulingCluster, *, many: bool) -> Iterator[str]:
+    release = cluster.release_choice.release
+    gates = [gate for gate in release.idle_gates if not (many and gate in release.queue_gates)]
     if gates:
         what = "feature gate" if len(gates) == 1 else "feature gates"
         verb = "has" if len(gates) == 1 else "have"

@@ -43,14 +43,13 @@ _GATES: Final = {
     "MatchLabelKeysInPodTopologySpread": True,
     "NodeInclusionPolicyInPodTopologySpread": True,
     "PodLevelResources": True,
-    "SchedulerAsyncPreemption": True,
-    "SchedulerPopFromBackoffQ": True,
     "StorageCapacityScoring": False,
 }
-#: The modelled gates that came with 1.35, two of them off there and on in 1.36.
+#: The modelled gates that came with 1.35; off there and on in 1.36.
 _GATES_OF_1_35: Final = ("InPlacePodLevelResourcesVerticalScaling", "NodeDeclaredFeatures")
-_BATCHING: Final = {"OpportunisticBatching": True}
-_GATES_OF_1_36: Final = _GATES | _BATCHING | dict.fromkeys(_GATES_OF_1_35, True) | {"VolumeLimitScaling": False}
+_GATES_OF_1_36: Final = _GATES | dict.fromkeys(_GATES_OF_1_35, True) | {"VolumeLimitScaling": False}
+#: The gates of the queue, which decide nothing for a single pod, with their defaults in 1.34.
+_QUEUE_GATES: Final = {"SchedulerAsyncPreemption": True, "SchedulerPopFromBackoffQ": True}
 #: The gates that put a plugin into the default profile.
 _GATED_PLUGINS: Final = (("NodeDeclaredFeatures", "NodeDeclaredFeatures"),)
 #: The plugins that are PreFilter plugins from 1.37 on.
@@ -109,6 +108,8 @@ class Release:
         The fields of a KubeSchedulerConfiguration that this release does not know yet.
     features : mapping of str to bool
         The modelled feature gates.
+    queue_gates : mapping of str to bool
+        Those that bear on many pods only: on the queue and on what surrounds a scheduling cycle.
     idle_gates : tuple of str
         Gates that are set and change no decision.
     devices : DeviceRules
@@ -120,6 +121,7 @@ class Release:
     version: str
     ungated_plugins: tuple[tuple[str, int], ...]
     features: Mapping[str, bool]
+    queue_gates: Mapping[str, bool]
     dynamic_resources_scores: bool
     balanced_allocation_compares: bool
     image_volumes_have_locality: bool
@@ -152,7 +154,7 @@ class Release:
 
     def enabled(self, gate: str) -> bool:
         """Whether a feature gate is on; a gate that this release does not know is off."""
-        return self.features.get(gate, False)
+        return self.features.get(gate, self.queue_gates.get(gate, False))
 
     def with_features(self, gates: Mapping[str, bool]) -> Release:
         """The same release with some feature gates set.
@@ -165,7 +167,13 @@ class Release:
         """
         idle = idle_gates(self.version, gates, self.features)
         modelled = {name: value for name, value in gates.items() if name in self.features}
-        return replace(self, features=MappingProxyType({**self.features, **modelled}), idle_gates=idle)
+        queue = {name: value for name, value in gates.items() if name in self.queue_gates}
+        return replace(
+            self,
+            features=MappingProxyType({**self.features, **modelled}),
+            queue_gates=MappingProxyType({**self.queue_gates, **queue}),
+            idle_gates=idle,
+        )
 
 
 def _weighted(plugins: tuple[tuple[str, int], ...], **weights: int) -> tuple[tuple[str, int], ...]:
@@ -184,6 +192,7 @@ _V1_34: Final = Release(
     version="1.34",
     ungated_plugins=_DEFAULT_PLUGINS,
     features=MappingProxyType(_GATES),
+    queue_gates=MappingProxyType(_QUEUE_GATES),
     dynamic_resources_scores=False,
     balanced_allocation_compares=False,
     image_volumes_have_locality=False,
@@ -206,7 +215,8 @@ _V1_35: Final = replace(
     _V1_34,
     version="1.35",
     ungated_plugins=_weighted(_DEFAULT_PLUGINS, DynamicResources=2),
-    features=MappingProxyType(_GATES | _BATCHING | dict.fromkeys(_GATES_OF_1_35, False)),
+    features=MappingProxyType(_GATES | dict.fromkeys(_GATES_OF_1_35, False)),
+    queue_gates=MappingProxyType(_QUEUE_GATES | {"OpportunisticBatching": True}),
     dynamic_resources_scores=True,
     inert_plugins=MappingProxyType({"GangScheduling": frozenset({"preEnqueue", "reserve", "permit"})}),
     absent_config_fields=frozenset({"placementGenerate", "placementScore", "podGroupPostFilter"}),

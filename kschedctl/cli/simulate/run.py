@@ -116,7 +116,7 @@ class SimulateReply(Reply):
         cluster = self._loaded
         chance = "the first by name is taken" if self._seed is None else f"seed {self._seed} draws"
         return simulation_answer(
-            cluster.cluster, simulation, attempts, provenance(cluster), chance=chance, finished=finished
+            cluster.cluster, simulation, attempts, provenance(cluster, many=True), chance=chance, finished=finished
         )
 
     def _questions(self) -> Iterator[tuple[str, str]]:

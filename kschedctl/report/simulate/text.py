@@ -57,7 +57,7 @@ def _waiting(answer: Simulated, *, every: bool) -> Document:
         )
         for group in answer.waiting
     ]
-    yield table(("PODS", "WHICH", "WHY"), rows, numeric=(0,))
+    yield table(("pods", "which", "why"), rows, numeric=(0,))
 
 
 def _evicted(answer: Simulated, *, every: bool) -> Document:
@@ -68,7 +68,7 @@ def _evicted(answer: Simulated, *, every: bool) -> Document:
     again = {placement.pod: placement.node for placement in answer.placements}
     shown = answer.evicted if every else answer.evicted[: 4 * _FEW]
     rows = [(each.pod, each.node, each.by, again.get(each.by, "")) for each in shown]
-    yield table(("POD", "FROM", "FOR", "WHICH IS NOW ON"), rows, identifiers=(1, 3))
+    yield table(("pod", "from", "for", "which is now on"), rows, identifiers=(1, 3))
     if len(shown) < len(answer.evicted):
         yield Paragraph(f"and {len(answer.evicted) - len(shown)} more: -o wide", Tone.FAINT, 2)
 
@@ -88,7 +88,7 @@ def _workloads(answer: Simulated, *, every: bool) -> Document:
         for each in answer.workloads
     ]
     tones = [_tone(each) for each in answer.workloads]
-    yield table(("WORKLOAD", "PLACED", "ZONES", "NODES"), rows, tones=tones)
+    yield table(("workload", "placed", "zones", "nodes"), rows, tones=tones)
 
 
 def _tone(each: WorkloadPlacementData) -> Tone:
@@ -112,7 +112,7 @@ def _utilisation(answer: Simulated, *, every: bool) -> Document:
         (each.zone or "all nodes", each.resource, *_shares(each), format_amount(each.resource, each.allocatable))
         for each in changed
     ]
-    yield table(("ZONE", "RESOURCE", "BEFORE", "AFTER", "OFFERED"), rows, numeric=(2, 3, 4))
+    yield table(("zone", "resource", "before", "after", "offered"), rows, numeric=(2, 3, 4))
 
 
 def _shares(each: UtilisationData) -> tuple[str, str]:
@@ -123,7 +123,7 @@ def _timeline(answer: Simulated, began: datetime) -> Document:
     yield GAP
     yield Paragraph("What happened", Tone.STRONG)
     rows = [(_since(each.time - began), each.pod, str(each.event), each.node, each.why) for each in answer.timeline]
-    yield table(("TIME", "POD", "EVENT", "NODE", "WHY"), rows, numeric=(0,))
+    yield table(("time", "pod", "event", "node", "why"), rows, numeric=(0,))
 
 
 def _since(passed: timedelta) -> str:
