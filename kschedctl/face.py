@@ -36,6 +36,7 @@ from kschedctl.scheduler.recording import recorded_case
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.scheduler.tracking import Track, untracked
 from kschedctl.scheduler.verify import Verification, verify
+from kschedctl.simulate.capacity import Capacity, Copy, capacity
 from kschedctl.simulate.choice import Choose, first_by_name
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.world import World
@@ -355,6 +356,18 @@ class SchedulingCluster:
         simulation.enqueue_pending()
         simulation.create(self.admit(pod).pod for pod in pods)
         return simulation
+
+    def capacity(self, copy: Copy, most: int | None = None) -> Capacity:
+        """Count how many copies of a pod more fit, one after another, and what stops the next one.
+
+        Parameters
+        ----------
+        copy : callable
+            Gives the copy of a number, from 0: a pod that went through admission, with a name of its own.
+        most : int, optional
+            No more than so many are looked for.
+        """
+        return capacity(self._scheduler, copy, most)
 
     def pods_of(self, workload: ApiObject, *, where: Where = "") -> tuple[MadePod, ...]:
         """The pods that a controller would make of a workload, to be explained with ``with_made``.

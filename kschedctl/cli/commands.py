@@ -8,6 +8,7 @@ from typing import Final
 import typer
 
 from kschedctl.cli.batch.command import batch
+from kschedctl.cli.capacity.command import capacity
 from kschedctl.cli.devices.command import devices
 from kschedctl.cli.diff.command import diff
 from kschedctl.cli.explain.command import explain
@@ -24,6 +25,7 @@ COMMANDS: Final[Mapping[str, Callable[..., None] | typer.Typer]] = {
     "volumes": volumes,
     "devices": devices,
     "simulate": simulate,
+    "capacity": capacity,
     "diff": diff,
     "batch": batch,
     "verify": verify,

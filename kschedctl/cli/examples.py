@@ -45,6 +45,10 @@ EXAMPLES: Final[Mapping[str, tuple[Example, ...]]] = {
             "simulate web.yaml db.yaml --fail-zone eu-1a --save after",
         ),
     ),
+    "capacity": (
+        Example("How many replicas more could this Deployment have, and what stops the next?", "capacity deploy/web"),
+        Example("The same for two sizes, with three nodes more:", "capacity small.yaml large.yaml --apply node.yaml*3"),
+    ),
     "diff": (
         Example("What changes when some nodes are drained?", "diff -A --drain 'node-*'"),
         Example(

@@ -1,0 +1,1 @@
+"""``kschedctl capacity``: how many copies more fit."""

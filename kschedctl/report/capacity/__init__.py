@@ -1,0 +1,1 @@
+"""The answer of ``capacity``: as data, and as a document."""

@@ -1,0 +1,138 @@
+"""How many copies of a pod more fit, one after another, and what stops the next one.
+
+Where only the node itself decides, what fits there is a division; else the copies go through the scheduler one by one.
+Nobody is evicted for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from msgspec.structs import replace
+
+from kschedctl.api.pod import Pod
+from kschedctl.api.resources import PODS, pod_requests, scheduler_units
+from kschedctl.arrays import Int64Array
+from kschedctl.framework.extension_point import ExtensionPoint
+from kschedctl.framework.interface import FilterPlugin
+from kschedctl.plugins.node_resources.allocation import spec_only
+from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.simulate.simulation import Simulation
+from kschedctl.simulate.world import SCHEDULER_ALONE
+
+#: The filters whose answer hangs on the node alone; of the last one on what is free there.
+_OF_THE_NODE: Final = frozenset(
+    {
+        "NodeUnschedulable",
+        "NodeName",
+        "TaintToleration",
+        "NodeAffinity",
+        "NodeDeclaredFeatures",
+        "NodeResourcesFit",
+    }
+)
+
+#: The copy of a number.
+Copy = Callable[[int], Pod]
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """How many copies fit.
+
+    Attributes
+    ----------
+    counts : ndarray of int64, shape (n_nodes,)
+        How many of them go to each node.
+    bounded : bool
+        Whether more may fit: it was not looked further.
+    next : Decision
+        What is said of the next copy, with the others in place.
+    """
+
+    counts: Int64Array
+    bounded: bool
+    next: Decision
+
+    @property
+    def total(self) -> int:
+        """How many fit in all."""
+        return int(self.counts.sum())
+
+
+def capacity(scheduler: Scheduler, copy: Copy, most: int | None = None) -> Capacity:
+    """Count how many copies of a pod fit.
+
+    Parameters
+    ----------
+    scheduler : Scheduler
+        The scheduler over the cluster.
+    copy : callable
+        Gives the copies, each with a name of its own, defaulted and admitted.
+    most : int, optional
+        No more than so many are looked for.
+    """
+    first = scheduler.explain(copy(0))
+    free = _free_on_each(scheduler, first)
+    if free is None or (most is not None and free.sum() > most):
+        return _one_by_one(scheduler, copy, most)
+    names = scheduler.cluster.nodes.names
+    rows = np.repeat(np.arange(len(free)), free)
+    placed = [_on(copy(i), names[row]) for i, row in enumerate(rows.tolist())]
+    full = scheduler.moved(scheduler.cluster.with_pods(added=placed)) if placed else scheduler
+    return Capacity(free, False, full.explain(copy(len(placed))))
+
+
+def _free_on_each(scheduler: Scheduler, first: Decision) -> Int64Array | None:
+    """How many copies each node takes, where the nodes have no say in each other's: int64, shape (n_nodes,).
+
+    ``None`` where they have, or where pods that are nominated count as well.
+    """
+    framework, statuses, pod = first.framework, first.statuses, first.pod
+    cluster = first.cluster
+    if statuses is None or first.error or len(framework.nominated_pods(pod)):
+        return None
+    filters = framework.plugins(ExtensionPoint.FILTER, FilterPlugin)
+    asked = {plugin.name for plugin in filters} - first.state.skip_filter_plugins
+    if "NodeResourcesFit" not in asked or not asked <= _OF_THE_NODE:
+        return None
+    feasible = np.zeros(len(cluster.nodes), dtype=np.bool_)
+    feasible[first.searched] = statuses.code[first.searched] == 0
+    rules = framework.handle.request_rules
+    requests = scheduler_units(pod_requests(pod, spec_only(rules, pod_level=True)))
+    columns = cluster.resources(rules)
+    out = np.full(len(cluster.nodes), np.iinfo(np.int64).max, dtype=np.int64)
+    for resource, amount in {**requests, PODS: 1}.items():
+        index = columns.index.get(resource)
+        if amount > 0 and index is not None:
+            out = np.minimum(out, (columns.allocatable[index] - columns.requested[index]) // amount)
+    return np.where(feasible, out, 0)
+
+
+def _one_by_one(scheduler: Scheduler, copy: Copy, most: int | None) -> Capacity:
+    simulation = Simulation(scheduler, world=SCHEDULER_ALONE)
+    counts = np.zeros(len(scheduler.cluster.nodes), dtype=np.int64)
+    number = 0
+    while most is None or number < most:
+        simulation.create([_evicting_nobody(copy(number))])
+        attempt = simulation.step()
+        if attempt is None or not attempt.node:
+            if attempt is not None:
+                simulation.remove(attempt.decision.pod)
+            break
+        counts[scheduler.cluster.nodes.row[attempt.node]] += 1
+        number += 1
+    last = simulation.scheduler.explain(copy(number))
+    return Capacity(counts, most is not None and number >= most and bool(last.best), last)
+
+
+def _evicting_nobody(pod: Pod) -> Pod:
+    return replace(pod, spec=replace(pod.spec, preemption_policy="Never"))
+
+
+def _on(pod: Pod, node: str) -> Pod:
+    return replace(pod, spec=replace(pod.spec, node_name=node))

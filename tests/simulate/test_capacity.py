@@ -1,0 +1,91 @@
+"""How many copies fit: in closed form where only the node decides, and one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+from hypothesis import given, settings
+from msgspec.structs import replace
+
+from kschedctl.api.core import Node
+from kschedctl.api.pod import Pod
+from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.simulate import capacity as module
+from kschedctl.simulate.capacity import Capacity, Copy, capacity
+from tests import strategies
+from tests.builders import make_cluster, make_node, make_pod
+from tests.strategies import World
+
+HOST = "kubernetes.io/hostname"
+
+
+def copies_of(pod: Pod) -> Copy:
+    return lambda number: replace(pod, metadata=replace(pod.metadata, name=f"copy+{number}", uid=""))
+
+
+def fill(pod: Pod, nodes: Iterable[Node], *pods: Pod, most: int | None = None) -> Capacity:
+    return capacity(Scheduler(make_cluster(nodes, pods)), copies_of(pod), most)
+
+
+def apart(app: str) -> dict[str, object]:
+    term = {"topologyKey": HOST, "labelSelector": {"matchLabels": {"app": app}}}
+    return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+
+
+TWO = [make_node("a", cpu="4"), make_node("b", cpu="2", taints=["only=web:NoSchedule"])]
+
+
+@pytest.mark.parametrize(
+    ("pod", "counts", "stop"),
+    [
+        pytest.param(make_pod(requests={"cpu": "1500m"}), [2, 0], "1 Insufficient cpu", id="what is left over is lost"),
+        pytest.param(make_pod(requests={"cpu": "5"}), [0, 0], "1 Insufficient cpu", id="not one"),
+        pytest.param(
+            make_pod(requests={"cpu": "1"}, tolerations=[{"operator": "Exists"}]),
+            [4, 2],
+            "2 Insufficient cpu",
+            id="nodes that it tolerates",
+        ),
+        pytest.param(make_pod(), [110, 0], "1 Too many pods", id="a pod without requests is one pod"),
+        pytest.param(
+            make_pod(labels={"app": "x"}, affinity=apart("x")),
+            [1, 0],
+            "1 node(s) didn't match pod anti-affinity rules",
+            id="copies that stand in each other's way",
+        ),
+        pytest.param(
+            make_pod(containers=[{"name": "c", "ports": [{"hostPort": 80, "containerPort": 80}]}]),
+            [1, 0],
+            "1 node(s) didn't have free ports for the requested pod ports",
+            id="a host port once per node",
+        ),
+    ],
+)
+def test_capacity(pod: Pod, counts: list[int], stop: str) -> None:
+    found = fill(pod, TWO)
+    assert found.counts.tolist() == counts
+    assert not found.bounded
+    assert stop in found.next.message
+
+
+def test_no_more_than_asked_for() -> None:
+    found = fill(make_pod(requests={"cpu": "1"}), TWO, most=3)
+    assert (found.total, found.bounded) == (3, True)
+
+
+def test_nobody_is_evicted_for_a_copy() -> None:
+    found = fill(make_pod(priority=9, requests={"cpu": "4"}), TWO, make_pod("low", requests={"cpu": "1"}, node="a"))
+    assert found.total == 0
+
+
+@given(world=strategies.worlds("requests", "ports", of_nodes=("labels", "taints", "offers"), pending=1))
+@settings(max_examples=40)
+def test_the_closed_form_is_what_one_by_one_comes_to(world: World) -> None:
+    scheduler = Scheduler(make_cluster(world.nodes, world.pods[:-1], *world.namespaces))
+    copy = copies_of(world.pods[-1])
+    short = capacity(scheduler, copy)
+    if short.total <= 150:
+        long = module._one_by_one(scheduler, copy, None)
+        assert short.counts.tolist() == long.counts.tolist()
+        assert short.next.message == long.next.message
