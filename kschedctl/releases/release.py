@@ -46,6 +46,7 @@ _GATES: Final = {
     "SchedulerAsyncPreemption": True,
     "SchedulerPopFromBackoffQ": True,
     "StorageCapacityScoring": False,
+    "VolumeAttributesClass": True,
 }
 #: The modelled gates that came with 1.35, two of them off there and on in 1.36.
 _GATES_OF_1_35: Final = ("InPlacePodLevelResourcesVerticalScaling", "NodeDeclaredFeatures")
@@ -105,8 +106,16 @@ class Release:
         Whether a pod that PreEnqueue holds back counts on the node that it is nominated to.
     preemption_names_node : bool
         Whether a preemption that finds a node says which one.
+    names_untolerated_taint : bool
+        Whether TaintToleration says which taint turned the pod away.
+    fit_gives_up : bool
+        Whether NodeResourcesFit says of a node that offers less than the pod wants that evicting pods does not help.
+    claim_in_use : str
+        What VolumeRestrictions says where another pod uses a ReadWriteOncePod claim.
     absent_config_fields : frozenset of str
         The fields of a KubeSchedulerConfiguration that this release does not know yet.
+    plugins_without_args : frozenset of str
+        Plugins that have args in other releases only; what is given for them is not looked at.
     features : mapping of str to bool
         The modelled feature gates.
     idle_gates : tuple of str
@@ -134,7 +143,11 @@ class Release:
     resizes_count_in_totals: bool
     gated_pods_keep_nomination: bool
     preemption_names_node: bool
+    names_untolerated_taint: bool
+    fit_gives_up: bool
+    claim_in_use: str
     absent_config_fields: frozenset[str]
+    plugins_without_args: frozenset[str]
     devices: DeviceRules
     queue: QueueRules
     idle_gates: tuple[str, ...] = ()
@@ -198,7 +211,14 @@ _V1_34: Final = Release(
     resizes_count_in_totals=False,
     gated_pods_keep_nomination=False,
     preemption_names_node=False,
+    names_untolerated_taint=False,
+    fit_gives_up=True,
+    claim_in_use=(
+        "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another "
+        "pod"
+    ),
     absent_config_fields=frozenset({"bindingTimeout", "placementGenerate", "placementScore", "podGroupPostFilter"}),
+    plugins_without_args=frozenset(),
     devices=DEVICES_1_34,
     queue=QUEUE_1_34,
 )
