@@ -129,6 +129,8 @@ DEVICES_1_34: Final = DeviceRules(
     silent_post_filter=False,
     score_needs_new_allocations=False,
 )
+#: Claims play no part in 1.33; the other rules are those that they have where they first do.
+DEVICES_1_33: Final = replace(DEVICES_1_34, allocates=False)
 DEVICES_1_35: Final = replace(
     DEVICES_1_34,
     refuses_capacity_requests=False,

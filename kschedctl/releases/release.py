@@ -10,7 +10,14 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
-from kschedctl.releases.device_rules import DEVICES_1_34, DEVICES_1_35, DEVICES_1_36, DEVICES_1_37, DeviceRules
+from kschedctl.releases.device_rules import (
+    DEVICES_1_33,
+    DEVICES_1_34,
+    DEVICES_1_35,
+    DEVICES_1_36,
+    DEVICES_1_37,
+    DeviceRules,
+)
 from kschedctl.releases.feature_gates import idle_gates, known_gates
 from kschedctl.releases.queue_rules import QUEUE_1_34, QUEUE_1_35, QUEUE_1_36, QUEUE_1_37, QueueRules
 
@@ -48,6 +55,8 @@ _GATES: Final = {
     "StorageCapacityScoring": False,
     "VolumeAttributesClass": True,
 }
+#: Those that were still off in 1.33.
+_OFF_IN_1_33: Final = {"PodLevelResources": False, "VolumeAttributesClass": False}
 #: The modelled gates that came with 1.35, two of them off there and on in 1.36.
 _GATES_OF_1_35: Final = ("InPlacePodLevelResourcesVerticalScaling", "NodeDeclaredFeatures")
 _BATCHING: Final = {"OpportunisticBatching": True}
@@ -185,6 +194,10 @@ def _weighted(plugins: tuple[tuple[str, int], ...], **weights: int) -> tuple[tup
     return tuple((name, weights.get(name, weight)) for name, weight in plugins)
 
 
+def _without(plugins: tuple[tuple[str, int], ...], name: str) -> tuple[tuple[str, int], ...]:
+    return tuple(plugin for plugin in plugins if plugin[0] != name)
+
+
 def _moved(plugins: tuple[tuple[str, int], ...], name: str, *, before: str) -> tuple[tuple[str, int], ...]:
     """The plugins with one of them moved to the place before another."""
     moved = next(plugin for plugin in plugins if plugin[0] == name)
@@ -221,6 +234,17 @@ _V1_34: Final = Release(
     plugins_without_args=frozenset(),
     devices=DEVICES_1_34,
     queue=QUEUE_1_34,
+)
+_V1_33: Final = replace(
+    _V1_34,
+    version="1.33",
+    ungated_plugins=_without(_DEFAULT_PLUGINS, "DynamicResources"),
+    features=MappingProxyType(_GATES | _OFF_IN_1_33),
+    names_untolerated_taint=True,
+    fit_gives_up=False,
+    claim_in_use="node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode",
+    plugins_without_args=frozenset({"DynamicResources"}),
+    devices=DEVICES_1_33,
 )
 _V1_35: Final = replace(
     _V1_34,
@@ -268,5 +292,7 @@ _V1_37: Final = replace(
 )
 
 #: The releases that are modelled, oldest first.
-RELEASES: Final[Mapping[str, Release]] = MappingProxyType({r.version: r for r in (_V1_34, _V1_35, _V1_36, _V1_37)})
+RELEASES: Final[Mapping[str, Release]] = MappingProxyType(
+    {r.version: r for r in (_V1_33, _V1_34, _V1_35, _V1_36, _V1_37)}
+)
 LATEST: Final = _V1_37
