@@ -1,4 +1,4 @@
-"""The commands: build, generate, record, compare, shrink, coverage and parity."""
+"""The commands: build, generate, record, compare, shrink, coverage, gates and parity."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import yaml
 
-from conformance import coverage, generate, jsonlines, parity, recordings
+from conformance import coverage, feature_gates, generate, jsonlines, parity, recordings
 from conformance.asking import Judge, Side, ours
 from conformance.builds import build, versions
 from conformance.differing import Difference, compared, difference
@@ -66,6 +66,8 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("files", nargs="+", type=Path, help="files of answers")
     sub.add_argument("--release", required=True, choices=[*versions()])
     sub.add_argument("--missing", action="store_true", help="only the reasons that no answer has; exit code 1 if any")
+    sub = command("gates", feature_gates.run, "Write the column of a release in the table of feature gates.")
+    sub.add_argument("release", choices=[*versions()])
     sub = command("parity", parity.run, "Write docs/parity.md and the line in README anew.")
     sub.add_argument("--check", action="store_true", help="only say whether they are up to date")
     return parser

@@ -25,9 +25,17 @@ import (
 func main() {
 	workers := flag.Int("workers", 4, "how many cases to work on at once; they mostly wait for informers")
 	printVersion := flag.Bool("version", false, "print the Kubernetes version that this program was built from")
+	gates := flag.Bool("gates", false, "list the feature gates of the scheduler with their defaults")
 	flag.Parse()
 	if *printVersion {
 		fmt.Println(version.Get().GitVersion)
+		return
+	}
+	if *gates {
+		if err := printGates(os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "judge:", err)
+			os.Exit(1)
+		}
 		return
 	}
 	// The scheduler's own log would only repeat what the answers say.

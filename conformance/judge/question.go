@@ -68,7 +68,7 @@ func (q question) world() (*world, error) {
 }
 
 func decode(raw json.RawMessage) (runtime.Object, error) {
-	object, _, err := clientscheme.Codecs.UniversalDeserializer().Decode(raw, nil, nil)
+	object, _, err := clientscheme.Codecs.UniversalDeserializer().Decode(asServed(raw), nil, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -99,14 +99,25 @@ class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
         """Turn away nodes with a ``NoSchedule`` or ``NoExecute`` taint that is not tolerated."""
-        tolerations = pod.spec.tolerations
+        columns, tolerations = self.handle.cluster.nodes, pod.spec.tolerations
         tainted = self._per_list(lambda taints: untolerated_taint(taints, tolerations) is not None, nodes.rows)
+        code = (tainted * Code.UNSCHEDULABLE_AND_UNRESOLVABLE).astype(np.int8)
+        taint_list = columns.taint_list[nodes.rows]
 
         def details(position: int) -> tuple[Reason, ...]:
-            taint = untolerated_taint(self.handle.cluster.nodes.objects[nodes.rows[position]].spec.taints, tolerations)
-            return (Reason(REASON, UntoleratedTaint(taint) if taint is not None else None),)
+            taint = untolerated_taint(columns.taint_lists[taint_list[position]], tolerations)
+            return (Reason(self._text(taint), UntoleratedTaint(taint) if taint is not None else None),)
 
-        return Rejections.where(tainted.astype(np.bool_), Code.UNSCHEDULABLE_AND_UNRESOLVABLE, REASON, details)
+        def texts(number: int) -> tuple[str, ...]:
+            return (self._text(untolerated_taint(columns.taint_lists[number], tolerations)),)
+
+        return Rejections(code, taint_list, texts, details)
+
+    def _text(self, taint: Taint | None) -> str:
+        """The scheduler's words for a taint that is not tolerated."""
+        if taint is None or not self.handle.release.names_untolerated_taint:
+            return REASON
+        return f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}"
 
     def pre_score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
         """Note that it ran; the plugin never skips."""

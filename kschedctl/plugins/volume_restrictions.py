@@ -22,13 +22,6 @@ from kschedctl.volumes.claims import READ_WRITE_ONCE_POD, claim_not_found
 from kschedctl.volumes.pod_claims import claim_uses
 
 REASON_DISK: Final = "node(s) had no available disk"
-REASON_READ_WRITE_ONCE_POD: Final = (
-    "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
-)
-_STATUSES: Final = (
-    Status(Code.UNSCHEDULABLE, (REASON_DISK,)),
-    Status(Code.UNSCHEDULABLE, (REASON_READ_WRITE_ONCE_POD,)),
-)
 _DISK, _ONCE = range(2)
 
 
@@ -222,7 +215,8 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
                 return (self._claim_reason(pod, found),)
             return (self._disk_reason(found, int(nodes.rows[position])),)
 
-        return Rejections.choose(which, _STATUSES, details)
+        reasons = (REASON_DISK, self.handle.release.claim_in_use)
+        return Rejections.choose(which, tuple(Status(Code.UNSCHEDULABLE, (said,)) for said in reasons), details)
 
     def _claim_reason(self, pod: Pod, found: _State) -> Reason:
         pods = self.handle.cluster.pods
@@ -230,8 +224,8 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
             other = pods.classes[pods.class_id[index]].pod
             if other.namespace == pod.namespace:
                 claim = next(name for name in _mounted_claims(other) if name in found.claims)
-                return Reason(REASON_READ_WRITE_ONCE_POD, ClaimInUse(claim, pods.key(int(index))))
-        return Reason(REASON_READ_WRITE_ONCE_POD, ClaimOfNominatedPod())
+                return Reason(self.handle.release.claim_in_use, ClaimInUse(claim, pods.key(int(index))))
+        return Reason(self.handle.release.claim_in_use, ClaimOfNominatedPod())
 
     def _disk_reason(self, found: _State, row: int) -> Reason:
         pods = self.handle.cluster.pods

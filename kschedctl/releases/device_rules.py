@@ -14,6 +14,8 @@ class DeviceRules:
 
     Attributes
     ----------
+    allocates : bool
+        Whether claims play a part at all (DynamicResourceAllocation); else DynamicResources does nothing.
     capacity_requests : bool
         Consumable capacity and devices that several claims share (DRAConsumableCapacity).
     refuses_capacity_requests : bool
@@ -69,6 +71,7 @@ class DeviceRules:
         Whether scoring fails for a pod with claims that were allocated before.
     """
 
+    allocates: bool
     capacity_requests: bool
     refuses_capacity_requests: bool
     multiple_allocations_visible: bool
@@ -98,6 +101,7 @@ class DeviceRules:
 
 
 DEVICES_1_34: Final = DeviceRules(
+    allocates=True,
     capacity_requests=False,
     refuses_capacity_requests=True,
     multiple_allocations_visible=True,
@@ -125,6 +129,8 @@ DEVICES_1_34: Final = DeviceRules(
     silent_post_filter=False,
     score_needs_new_allocations=False,
 )
+#: Claims play no part in 1.33; the other rules are those that they have where they first do.
+DEVICES_1_33: Final = replace(DEVICES_1_34, allocates=False)
 DEVICES_1_35: Final = replace(
     DEVICES_1_34,
     refuses_capacity_requests=False,

@@ -10,7 +10,14 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
-from kschedctl.releases.device_rules import DEVICES_1_34, DEVICES_1_35, DEVICES_1_36, DEVICES_1_37, DeviceRules
+from kschedctl.releases.device_rules import (
+    DEVICES_1_33,
+    DEVICES_1_34,
+    DEVICES_1_35,
+    DEVICES_1_36,
+    DEVICES_1_37,
+    DeviceRules,
+)
 from kschedctl.releases.feature_gates import idle_gates, known_gates
 from kschedctl.releases.queue_rules import QUEUE_1_34, QUEUE_1_35, QUEUE_1_36, QUEUE_1_37, QueueRules
 
@@ -44,7 +51,10 @@ _GATES: Final = {
     "NodeInclusionPolicyInPodTopologySpread": True,
     "PodLevelResources": True,
     "StorageCapacityScoring": False,
+    "VolumeAttributesClass": True,
 }
+#: Those that were still off in 1.33.
+_OFF_IN_1_33: Final = {"PodLevelResources": False, "VolumeAttributesClass": False}
 #: The modelled gates that came with 1.35; off there and on in 1.36.
 _GATES_OF_1_35: Final = ("InPlacePodLevelResourcesVerticalScaling", "NodeDeclaredFeatures")
 _GATES_OF_1_36: Final = _GATES | dict.fromkeys(_GATES_OF_1_35, True) | {"VolumeLimitScaling": False}
@@ -104,8 +114,16 @@ class Release:
         Whether a pod that PreEnqueue holds back counts on the node that it is nominated to.
     preemption_names_node : bool
         Whether a preemption that finds a node says which one.
+    names_untolerated_taint : bool
+        Whether TaintToleration says which taint turned the pod away.
+    fit_gives_up : bool
+        Whether NodeResourcesFit says of a node that offers less than the pod wants that evicting pods does not help.
+    claim_in_use : str
+        What VolumeRestrictions says where another pod uses a ReadWriteOncePod claim.
     absent_config_fields : frozenset of str
         The fields of a KubeSchedulerConfiguration that this release does not know yet.
+    plugins_without_args : frozenset of str
+        Plugins that have args in other releases only; what is given for them is not looked at.
     features : mapping of str to bool
         The modelled feature gates.
     queue_gates : mapping of str to bool
@@ -136,7 +154,11 @@ class Release:
     resizes_count_in_totals: bool
     gated_pods_keep_nomination: bool
     preemption_names_node: bool
+    names_untolerated_taint: bool
+    fit_gives_up: bool
+    claim_in_use: str
     absent_config_fields: frozenset[str]
+    plugins_without_args: frozenset[str]
     devices: DeviceRules
     queue: QueueRules
     idle_gates: tuple[str, ...] = ()
@@ -180,6 +202,10 @@ def _weighted(plugins: tuple[tuple[str, int], ...], **weights: int) -> tuple[tup
     return tuple((name, weights.get(name, weight)) for name, weight in plugins)
 
 
+def _without(plugins: tuple[tuple[str, int], ...], name: str) -> tuple[tuple[str, int], ...]:
+    return tuple(plugin for plugin in plugins if plugin[0] != name)
+
+
 def _moved(plugins: tuple[tuple[str, int], ...], name: str, *, before: str) -> tuple[tuple[str, int], ...]:
     """The plugins with one of them moved to the place before another."""
     moved = next(plugin for plugin in plugins if plugin[0] == name)
@@ -207,9 +233,27 @@ _V1_34: Final = Release(
     resizes_count_in_totals=False,
     gated_pods_keep_nomination=False,
     preemption_names_node=False,
+    names_untolerated_taint=False,
+    fit_gives_up=True,
+    claim_in_use=(
+        "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another "
+        "pod"
+    ),
     absent_config_fields=frozenset({"bindingTimeout", "placementGenerate", "placementScore", "podGroupPostFilter"}),
+    plugins_without_args=frozenset(),
     devices=DEVICES_1_34,
     queue=QUEUE_1_34,
+)
+_V1_33: Final = replace(
+    _V1_34,
+    version="1.33",
+    ungated_plugins=_without(_DEFAULT_PLUGINS, "DynamicResources"),
+    features=MappingProxyType(_GATES | _OFF_IN_1_33),
+    names_untolerated_taint=True,
+    fit_gives_up=False,
+    claim_in_use="node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode",
+    plugins_without_args=frozenset({"DynamicResources"}),
+    devices=DEVICES_1_33,
 )
 _V1_35: Final = replace(
     _V1_34,
@@ -258,5 +302,7 @@ _V1_37: Final = replace(
 )
 
 #: The releases that are modelled, oldest first.
-RELEASES: Final[Mapping[str, Release]] = MappingProxyType({r.version: r for r in (_V1_34, _V1_35, _V1_36, _V1_37)})
+RELEASES: Final[Mapping[str, Release]] = MappingProxyType(
+    {r.version: r for r in (_V1_33, _V1_34, _V1_35, _V1_36, _V1_37)}
+)
 LATEST: Final = _V1_37

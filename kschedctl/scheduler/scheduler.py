@@ -102,4 +102,7 @@ class Scheduler:
         for extender in self.configuration.extenders:
             effect = "the answer is as if it had no objection and no preference"
             decision.state.not_modelled.append(NotModelled(f"the extender {extender.url_prefix}", effect))
+        if pod.spec.resource_claims and not self.release.devices.allocates:
+            feature = f"the gate DynamicResourceAllocation, which is off by default in {self.release.version}"
+            decision.state.not_modelled.append(NotModelled(feature, "the pod's claims for devices play no part"))
         return decision

@@ -16,11 +16,11 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.framework.status import Status
+from kschedctl.framework.status import Code, Status
 from kschedctl.plugins.node_unschedulable import NodeUnschedulable
 from kschedctl.plugins.taint_toleration import TaintToleration, untolerated_taint
 from kschedctl.plugins.volume_binding.plugin import VolumeBinding
-from kschedctl.plugins.volume_restrictions import REASON_DISK, REASON_READ_WRITE_ONCE_POD, VolumeRestrictions
+from kschedctl.plugins.volume_restrictions import VolumeRestrictions
 from kschedctl.scheduler.bound import Misplaced
 from kschedctl.scheduler.missing import find_missing
 from kschedctl.whatif.nodes import UNSCHEDULABLE
@@ -72,8 +72,6 @@ _BY_PLUGIN: Final = {
     ),
     "NodeDeclaredFeatures": Explanation(Standing.CHANGED, "the node's kubelet was changed since"),
 }
-#: What VolumeRestrictions says of conflicts; all else is about claims.
-_IN_USE: Final = ((REASON_DISK,), (REASON_READ_WRITE_ONCE_POD,))
 _NAMED_ELSEWHERE: Final = Explanation(Standing.DIFFERENT, "the pod was bound by something else than this scheduler")
 _UNKNOWN: Final = Explanation(Standing.DIFFERENT, "")
 _ORDER: Final = {standing: i for i, standing in enumerate(Standing)}
@@ -105,7 +103,8 @@ def _explanation(cluster: Cluster, found: Misplaced, status: Status) -> Explanat
         return _NAMED_ELSEWHERE
     if status.plugin == TaintToleration.name and not _tainted_otherwise(cluster, found.pod):
         return _BY_PLUGIN[NodeUnschedulable.name]
-    if status.plugin == VolumeRestrictions.name and status.reasons not in _IN_USE:
+    # Conflicts can be resolved; what cannot is about the claims themselves.
+    if status.plugin == VolumeRestrictions.name and status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
         return _BY_PLUGIN[VolumeBinding.name]
     # Plugins that narrow the nodes down together are named together.
     known = [_BY_PLUGIN.get(plugin, _UNKNOWN) for plugin in status.plugin.split()] or [_UNKNOWN]

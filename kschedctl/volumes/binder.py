@@ -18,6 +18,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.volumes.claims import (
     SELECTED_NODE,
     claim_class,
+    claim_key,
     is_bound_to,
     requested_storage,
     storage_capacity,
@@ -36,9 +37,19 @@ _NONE = -1
 
 @dataclass(frozen=True, eq=False)
 class Binder:
-    """Finds volumes for pods on the nodes of a cluster."""
+    """Finds volumes for pods on the nodes of a cluster.
+
+    Attributes
+    ----------
+    cluster : Cluster
+        The cluster.
+    knows_attributes_classes : bool
+        Whether claims may name a VolumeAttributesClass (the gate of that name); else looking for a volume for one that
+        does is an error.
+    """
 
     cluster: Cluster
+    knows_attributes_classes: bool = True
 
     @cached_property
     def topology(self) -> VolumeTopology:
@@ -65,6 +76,8 @@ class Binder:
         selected = tuple(claim for claim in claims.delayed if SELECTED_NODE in claim.metadata.annotations)
         elsewhere = self._selected_elsewhere(selected)
         open_ = tuple(claim for claim in claims.delayed if SELECTED_NODE not in claim.metadata.annotations)
+        if not self.knows_attributes_classes:
+            error = _refuse_attributes_classes(open_, error, ~elsewhere, errors)
         matches = self._match(open_)
         wanting = [(claim, ~elsewhere) for claim in selected]
         wanting += [(match.claim, ~elsewhere & (match.choice == _NONE)) for match in matches]
@@ -175,6 +188,21 @@ class Binder:
                 found = provisioning(self.cluster, self.topology, claim, storage_class)
                 checks.append(ProvisionCheck(claim, needed, found))
         return tuple(checks)
+
+
+def _refuse_attributes_classes(
+    claims: tuple[PersistentVolumeClaim, ...], error: Int64Array, asked: Mask, errors: list[str]
+) -> Int64Array:
+    """Which error each node ends with, now also where volumes are looked for: int64, shape (n_nodes,)."""
+    named = [claim for claim in claims if claim.spec.volume_attributes_class_name]
+    if not named:
+        return error
+    first = min(named, key=lambda claim: requested_storage(claim) or 0)
+    errors.append(
+        f"unsupported volumeAttributesClassName is set on claim {claim_key(first)} when the feature-gate "
+        "VolumeAttributesClass is disabled"
+    )
+    return np.where(asked & (error == _NONE), len(errors) - 1, error)
 
 
 def _check_provisions(checks: tuple[ProvisionCheck, ...], elsewhere: Mask) -> tuple[Mask, Mask]:

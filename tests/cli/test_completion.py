@@ -53,7 +53,7 @@ def test_kubectl_asks_a_program() -> None:
         (["ba"], ["batch"]),
         (["explain", "--kubern"], ["--kubernetes-version"]),
         (["explain", "a b", "--no-a"], ["--no-admission"]),
-        (["explain", "--kubernetes-version", "1.3"], ["1.34", "1.35", "1.36", "1.37"]),
+        (["explain", "--kubernetes-version", "1.3"], ["1.33", "1.34", "1.35", "1.36", "1.37"]),
         (["explain", "-o", "js"], ["json", "jsonpath="]),
     ],
     ids=lambda value: " ".join(value),

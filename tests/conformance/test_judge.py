@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
@@ -13,6 +14,8 @@ from conformance.asking import Judge
 from conformance.comparison import differences
 from conformance.jsonlines import read
 from conformance.recordings import RECORDINGS, has_answers, recorded_answers
+from kschedctl.releases.feature_gates import known_gates
+from kschedctl.releases.release import RELEASES
 
 N_RECORDED = 5
 
@@ -70,6 +73,27 @@ def test_a_kind_that_the_release_does_not_know_has_no_answer(judge: Judge) -> No
     answer = judge({"id": "x", "objects": [stranger], "pod": pod("p")})
     assert answer["unknown"].startswith("objects[0]: no kind ")
     assert set(answer) == {"id", "unknown"}
+
+
+@pytest.mark.parametrize(
+    ("version", "kind"), [("resource.k8s.io/v1", "ResourceClaim"), ("storage.k8s.io/v1", "VolumeAttributesClass")]
+)
+def test_what_older_releases_know_by_another_version_is_read_by_every_release(
+    judge: Judge, version: str, kind: str
+) -> None:
+    found = {"apiVersion": version, "kind": kind, "metadata": {"name": "c", "namespace": "d"}, "spec": {}}
+    assert judge({"id": "x", "objects": [node("a"), found], "pod": pod("p")})["best"] == ["a"]
+
+
+def test_the_table_of_feature_gates_is_what_the_scheduler_lists(release: str, judge: Judge) -> None:
+    if release not in RELEASES:
+        pytest.skip(f"there are no rules of {release} yet")
+    listed = subprocess.run([builds.cache() / release / "judge", "-gates"], capture_output=True, text=True, check=True)
+    known = {
+        name: f"{'on' if gate.default else 'off'}{'!' if gate.locked else ''}"
+        for name, gate in known_gates(release).items()
+    }
+    assert dict(line.split() for line in listed.stdout.splitlines()) == known
 
 
 def test_a_wrong_configuration_is_refused(judge: Judge) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from kschedctl.api.core import Taint
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Code, Status
 from kschedctl.plugins.taint_toleration import UntoleratedTaint
+from kschedctl.releases.release import LATEST
 from tests.builders import decide, fitting, make_cluster, make_node, make_pod, raw_scores, reason, said, scores, told
 from tests.reference import taint_toleration as reference
 from tests.strategies import pods, tainted_nodes
@@ -142,3 +144,17 @@ def test_equals_the_slow_reference(data: st.DataObject) -> None:
 )
 def test_operands(operands: Operands, words: str, data: dict[str, Any]) -> None:
     assert told(operands) == (words, data)
+
+
+def test_a_release_that_names_the_taint() -> None:
+    taints = [["soft:PreferNoSchedule", "a=x:NoSchedule", "b:NoSchedule"], ["b:NoExecute"], ["a=x:NoSchedule"]]
+    cluster = make_cluster([make_node(f"node-{i}", taints=found) for i, found in enumerate(taints)])
+    decision = decide(make_pod(), cluster, release=replace(LATEST, names_untolerated_taint=True))
+    named = ["{a: x}", "{b: }", "{a: x}"]
+    assert [said(decision, PLUGIN, f"node-{i}").reasons for i in range(3)] == [
+        (f"node(s) had untolerated taint {taint}",) for taint in named
+    ]
+    assert decision.message.startswith(
+        "0/3 nodes are available: 1 node(s) had untolerated taint {b: }, 2 node(s) had untolerated taint {a: x}."
+    )
+    assert reason(decision, PLUGIN, "node-1").text == "node(s) had untolerated taint {b: }"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Code, Status
 from kschedctl.plugins.volume_restrictions import ClaimInUse, ClaimOfNominatedPod, DiskInUse, DiskOfNominatedPod
+from kschedctl.releases.release import LATEST
 from tests.builders import (
     decide,
     fitting,
@@ -89,6 +91,10 @@ def test_a_read_write_once_pod_claim_in_use_closes_every_node() -> None:
     found = reason(decision, PLUGIN, "b")
     assert found.detail == "claim data is used by default/user"
     assert found.data == {"claim": "data", "pod": "default/user"}
+    release = replace(LATEST, claim_in_use="in use")
+    other = decide(make_pod(volumes=mount("data")), decision.cluster, release=release)
+    assert said(other, PLUGIN, "b") == Status(Code.UNSCHEDULABLE, ("in use",))
+    assert reason(other, PLUGIN, "b").text == "in use"
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ def test_choice(requested: str, server: str, kubelets: list[str], version: str, 
     assert (choice.release.version, choice.why, choice.warning) == (version, why, "")
 
 
-@pytest.mark.parametrize(("server", "version"), [("v1.29.1", "1.34"), ("v1.99.0", "1.37"), ("v2.0.0", "1.37")])
+@pytest.mark.parametrize(("server", "version"), [("v1.29.1", "1.33"), ("v1.99.0", "1.37"), ("v2.0.0", "1.37")])
 def test_for_a_release_that_is_not_modelled_the_nearest_counts_with_a_warning(server: str, version: str) -> None:
     choice = choose_release("", server, [])
     assert choice.release.version == version
@@ -37,4 +37,6 @@ def test_for_a_release_that_is_not_modelled_the_nearest_counts_with_a_warning(se
 def test_what_is_asked_for_and_not_modelled_is_refused(requested: str) -> None:
     with pytest.raises(UnsupportedError) as caught:
         choose_release(requested, "", [])
-    assert str(caught.value) == f"Kubernetes {requested} is not modelled\n  the versions are 1.34, 1.35, 1.36, 1.37"
+    assert (
+        str(caught.value) == f"Kubernetes {requested} is not modelled\n  the versions are 1.33, 1.34, 1.35, 1.36, 1.37"
+    )

@@ -6,6 +6,7 @@ import pytest
 
 from kschedctl.errors import UnsupportedError
 from kschedctl.releases.feature_gates import idle_gates, known_gates
+from kschedctl.releases.release import RELEASES
 
 MODELLED = {"PodLevelResources": True}
 
@@ -58,6 +59,13 @@ def test_gates_that_are_taken(version: str, gates: dict[str, bool], idle: tuple[
             id="a gate that would change decisions",
         ),
         pytest.param(
+            "1.33",
+            {"DynamicResourceAllocation": True},
+            "feature gate DynamicResourceAllocation is not modelled for Kubernetes 1.33\n"
+            "  it would change decisions; modelled gates: PodLevelResources",
+            id="devices before they were there by default",
+        ),
+        pytest.param(
             "1.36",
             {"AllBeta": False},
             "feature gate AllBeta is not modelled for Kubernetes 1.36\n"
@@ -73,5 +81,5 @@ def test_gates_that_are_refused(version: str, gates: dict[str, bool], problem: s
 
 
 def test_every_release_has_its_own() -> None:
-    counts = {version: len(known_gates(version)) for version in ("1.34", "1.35", "1.36", "1.37")}
-    assert counts == {"1.34": 208, "1.35": 218, "1.36": 241, "1.37": 253}
+    counts = {version: len(known_gates(version)) for version in RELEASES}
+    assert counts == {"1.33": 191, "1.34": 208, "1.35": 218, "1.36": 241, "1.37": 253}

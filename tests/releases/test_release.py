@@ -7,6 +7,7 @@ from kschedctl.releases.release import LATEST, RELEASES, Release
 
 SCORING = "StorageCapacityScoring"
 LIMITS = "VolumeLimitScaling"
+GATES = ("NodeDeclaredFeatures", SCORING, LIMITS, "PodLevelResources")
 
 
 def test_the_newest_release_is_the_default() -> None:
@@ -14,11 +15,11 @@ def test_the_newest_release_is_the_default() -> None:
 
 
 def test_gates_have_the_defaults_of_their_release() -> None:
-    table = {gate: [r.enabled(gate) for r in RELEASES.values()] for gate in ("NodeDeclaredFeatures", SCORING, LIMITS)}
-    assert table == {
-        "NodeDeclaredFeatures": [False, False, True, True],
-        SCORING: [False, False, False, True],
-        LIMITS: [False, False, False, True],
+    assert {gate: [r.enabled(gate) for r in RELEASES.values()] for gate in GATES} == {
+        "NodeDeclaredFeatures": [False, False, False, True, True],
+        SCORING: [False, False, False, False, True],
+        LIMITS: [False, False, False, False, True],
+        "PodLevelResources": [False, True, True, True, True],
     }
     assert not LATEST.enabled("NoSuchGate")
 
@@ -36,15 +37,15 @@ def test_a_gate_brings_its_plugin_at_the_end_of_the_profile() -> None:
     assert on.default_plugins == (*release.default_plugins, ("NodeDeclaredFeatures", 0))
 
 
-def test_dynamic_resources_has_a_weight_from_1_35_on() -> None:
-    weights = [dict(release.default_plugins)["DynamicResources"] for release in RELEASES.values()]
-    assert weights == [0, 2, 2, 2]
+def test_dynamic_resources_came_with_1_34_and_has_a_weight_from_1_35_on() -> None:
+    weights = [dict(release.default_plugins).get("DynamicResources") for release in RELEASES.values()]
+    assert weights == [None, 0, 2, 2, 2]
 
 
 def test_node_name_comes_before_node_unschedulable_from_1_37_on() -> None:
     first = [[name for name, _ in release.default_plugins[2:4]] for release in RELEASES.values()]
     older = ["NodeUnschedulable", "NodeName"]
-    assert first == [older, older, older, older[::-1]]
+    assert first == [*[older] * 4, older[::-1]]
 
 
 @pytest.mark.parametrize("release", RELEASES.values(), ids=RELEASES)
@@ -56,7 +57,11 @@ def test_modelled_gates_are_those_of_kube_scheduler(release: Release) -> None:
 
 @pytest.mark.parametrize(
     ("gate", "free"),
-    [("InPlacePodVerticalScaling", ["1.34"]), ("NodeDeclaredFeatures", ["1.35", "1.36"]), (SCORING, [*RELEASES])],
+    [
+        ("InPlacePodVerticalScaling", ["1.33", "1.34"]),
+        ("NodeDeclaredFeatures", ["1.35", "1.36"]),
+        (SCORING, [*RELEASES]),
+    ],
 )
 def test_gates_are_locked_once_their_feature_is_generally_available(gate: str, free: list[str]) -> None:
     known = [release for release in RELEASES.values() if gate in release.features]

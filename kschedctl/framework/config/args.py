@@ -149,4 +149,5 @@ def with_release_defaults(args: msgspec.Struct, release: Release) -> msgspec.Str
 
 def default_args(release: Release) -> dict[str, msgspec.Struct]:
     """The args of every in-tree plugin that has any, where nothing is configured."""
-    return {name: with_release_defaults(cls(), release) for name, cls in ARGS.items()}
+    known = ((name, cls) for name, cls in ARGS.items() if name not in release.plugins_without_args)
+    return {name: with_release_defaults(cls(), release) for name, cls in known}

@@ -223,7 +223,7 @@ def _decode_args(
 ) -> msgspec.Struct:
     """A plugin's args; they may say of what type they are, and must be right then."""
     cls, data = ARGS.get(plugin_config.name), plugin_config.args
-    if cls is None:
+    if cls is None or plugin_config.name in release.plugins_without_args:
         return RawArgs(data)
     if data is None:
         return with_release_defaults(cls(), release)

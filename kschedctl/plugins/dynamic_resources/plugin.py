@@ -1,13 +1,14 @@
 """DynamicResources: a node must have the devices that the pod's claims ask for.
 
 A claim that is allocated must be usable on the node; the others are allocated on every node as if it were chosen. Nodes
-whose devices look alike are searched once.
+whose devices look alike are searched once. Where a release does not allocate devices, the plugin does nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from datetime import timedelta
+from typing import Final
 
 import msgspec
 import numpy as np
@@ -56,6 +57,9 @@ from kschedctl.plugins.dynamic_resources.scoring import raw_scores
 from kschedctl.plugins.dynamic_resources.state import Extended, State
 from kschedctl.releases.release import Release
 
+#: What PostFilter says where devices are not allocated.
+DISABLED: Final = "plugin disabled"
+
 
 class DynamicResources(
     PreEnqueuePlugin,
@@ -73,9 +77,10 @@ class DynamicResources(
 
     def __init__(self, args: msgspec.Struct | None, handle: Handle) -> None:
         super().__init__(args, handle)
-        if not isinstance(args, DynamicResourcesArgs):
+        self._enabled = handle.release.devices.allocates
+        if self._enabled and not isinstance(args, DynamicResourcesArgs):
             raise TypeError(f"want args to be of type DynamicResourcesArgs, got {type(args).__name__}")
-        waits = args.binding_timeout
+        waits = args.binding_timeout if isinstance(args, DynamicResourcesArgs) else None
         self._binding_timeout = BINDING_TIMEOUT if waits is None else timedelta(microseconds=waits.nanoseconds // 1000)
 
     @classmethod
@@ -100,6 +105,8 @@ class DynamicResources(
 
     def pre_enqueue(self, pod: Pod) -> Status:
         """Keep pods out whose claims are not there yet."""
+        if not self._enabled:
+            return SUCCESS
         try:
             pod_claims(self.handle.cluster, pod, self.handle.release.devices)
         except ClaimProblemError as problem:
@@ -108,6 +115,8 @@ class DynamicResources(
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
         """Look the claims up; skip pods that need no device."""
+        if not self._enabled:
+            return PreFilterResult(SKIP)
         state.write(State())
         cluster, rules = self.handle.cluster, self.handle.release.devices
         try:
@@ -178,6 +187,8 @@ class DynamicResources(
 
     def post_filter(self, state: CycleState, pod: Pod, statuses: NodeStatuses) -> PostFilterResult:
         """Free a claim. Where PreFilter did not come this far, upstream misses its state."""
+        if not self._enabled:
+            return PostFilterResult(Status(Code.UNSCHEDULABLE, (DISABLED,)))
         found = state.read(State)
         if found is None:
             return PostFilterResult(Status(Code.ERROR, ("not found",)))

@@ -1,7 +1,7 @@
 """NodeResourcesFit: a node must have what the pod requests, and room for one more pod.
 
 A resource that the pod requests is insufficient where ``requested > allocatable - used``; where it exceeds what
-the node offers at all, evicting pods does not help (UnschedulableAndUnresolvable).
+the node offers at all, evicting pods does not help (UnschedulableAndUnresolvable), which not every release says.
 """
 
 from __future__ import annotations
@@ -185,6 +185,7 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
                 unresolvable |= insufficient[i] & (amount > allocatable)
         names = tuple(wanted)
         reason, lacking_of = _number(insufficient)
+        unresolvable &= self.handle.release.fit_gives_up
         code = np.where(unresolvable, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.UNSCHEDULABLE).astype(np.int8)
         code[~insufficient.any(axis=0)] = Code.SUCCESS
 

@@ -87,7 +87,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin,
     @cached_property
     def binder(self) -> Binder:
         """The binder over the plugin's cluster."""
-        return Binder(self.handle.cluster)
+        return Binder(self.handle.cluster, self.handle.release.enabled("VolumeAttributesClass"))
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
         """What claims are bound by: volumes, classes, capacity and drivers; claims of the pod; nodes."""

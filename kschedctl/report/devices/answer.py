@@ -125,7 +125,11 @@ def _where(places: Iterable[PlaceData], cluster: Cluster) -> str:
 
 
 def _limits(inventory: Inventory) -> Iterable[NotModelled]:
-    return [NotModelled(what, "no device matches it") for what in inventory.not_modelled]
+    limits = [NotModelled(what, "no device matches it") for what in inventory.not_modelled]
+    if not inventory.rules.allocates:
+        effect = "devices and claims are shown by the rules of the release that it came with"
+        limits.append(NotModelled("the gate DynamicResourceAllocation, which is off by default", effect))
+    return limits
 
 
 def _names(rows: Rows, cluster: Cluster) -> tuple[str, ...]:

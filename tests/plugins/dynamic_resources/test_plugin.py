@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 import pytest
 
 from kschedctl.framework.status import Code, Status
-from kschedctl.releases.release import RELEASES
+from kschedctl.releases.release import LATEST, RELEASES
 from tests.builders import (
     GPU,
     decide,
@@ -41,6 +42,21 @@ def test_a_pod_without_claims_is_left_alone() -> None:
     decision = decide(make_pod(), make_cluster([make_node()]))
     assert PLUGIN in decision.state.skip_filter_plugins
     assert decision.not_modelled == ()
+
+
+def test_where_devices_are_not_allocated_the_plugin_does_nothing_and_says_so_in_the_end() -> None:
+    release = replace(
+        LATEST, devices=replace(LATEST.devices, allocates=False), plugins_without_args=frozenset({PLUGIN})
+    )
+    config = make_args(DynamicResources={"what": "ever"})
+    decision = decide(claiming_pod("missing"), make_cluster([make_node()]), release=release, config=config)
+    assert decision.best == ("node",)
+    assert PLUGIN in decision.state.skip_filter_plugins
+    (limit,) = decision.not_modelled
+    assert limit.feature.startswith("the gate DynamicResourceAllocation, which is off by default in ")
+    full = decide(make_pod(requests={"cpu": "9"}), make_cluster([make_node()]), release=release, config=config)
+    assert full.message.startswith("0/1 nodes are available: 1 Insufficient cpu. plugin disabled, preemption: 0/1 ")
+    assert full.not_modelled == ()
 
 
 @pytest.mark.parametrize(("version", "scored"), [("1.34", None), ("1.35", {"node": 0}), ("1.36", {"node": 0})])

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from kschedctl.framework.operands import Operands, Shortfall
 from kschedctl.framework.status import Code, Status
 from kschedctl.plugins.node_resources.fit import InsufficientResource
-from kschedctl.releases.release import RELEASES
+from kschedctl.releases.release import LATEST, RELEASES
 from tests.builders import (
     GPU,
     decide,
@@ -70,6 +71,13 @@ def lacking(*reasons: str, ever: bool = False) -> Status:
 def test_requests(requests: dict[str, Any], used: dict[str, Any], expected: Status) -> None:
     cluster = make_cluster([make_node(offers={GPU: 2})], [make_pod("running", node="node", requests=used)])
     assert said(decide(make_pod(requests=requests), cluster), PLUGIN) == expected
+
+
+def test_a_release_that_expects_help_from_evicting_pods_wherever_resources_lack() -> None:
+    release = replace(LATEST, fit_gives_up=False)
+    assert said(
+        decide(make_pod(requests={"cpu": "5"}), make_cluster([make_node()]), release=release), PLUGIN
+    ) == lacking(CPU)
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,15 @@ def unresolvable(*texts: str) -> Status:
     return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, texts)
 
 
+UNKNOWN = Status(
+    Code.ERROR,
+    (
+        "unsupported volumeAttributesClassName is set on claim default/data when the feature-gate "
+        "VolumeAttributesClass is disabled",
+    ),
+)
+
+
 @pytest.mark.parametrize(
     ("volumes", "objects", "text"),
     [
@@ -298,3 +307,22 @@ GI = 2**30 * 10**9
 )
 def test_operands(operands: Operands, words: str, data: dict[str, Any]) -> None:
     assert told(operands) == (words, data)
+
+
+@pytest.mark.parametrize(
+    ("claim", "said_of"),
+    [
+        pytest.param({}, {"a": Status(), "b": Status()}, id="no class is named"),
+        pytest.param({"volumeAttributesClassName": "gold"}, {"a": UNKNOWN, "b": UNKNOWN}, id="looking is an error"),
+        pytest.param(
+            {"volumeAttributesClassName": "gold", "annotations": {"volume.kubernetes.io/selected-node": "b"}},
+            {"a": unresolvable(BIND_CONFLICT), "b": Status()},
+            id="on a node that was selected nothing is looked for",
+        ),
+    ],
+)
+def test_without_their_gate_attributes_classes_are_not_known(claim: dict[str, Any], said_of: dict[str, Status]) -> None:
+    release = RELEASES["1.34"].with_features({"VolumeAttributesClass": False})
+    cluster = make_cluster(NODES, (), make_claim(**claim), make_storage_class())
+    decision = decide(make_pod(volumes=mount("data")), cluster, release=release)
+    assert {node: said(decision, PLUGIN, node) for node in ("a", "b")} == said_of

@@ -1,0 +1,29 @@
+"""The table of feature gates gets a column per release."""
+
+from __future__ import annotations
+
+from conformance.feature_gates import TABLE, UNDECIDED, with_column
+
+HAD = """\
+gate  decides  1.9
+Old   yes      on!
+Same  -        off
+"""
+
+
+def test_a_column_stands_in_the_order_of_releases_and_names_what_is_new() -> None:
+    assert with_column(HAD, "1.10", {"Same": "on", "New": "off"}).splitlines() == [
+        "gate  decides  1.9  1.10",
+        "New   ?        .    off",
+        "Old   yes      on!  .",
+        "Same  -        off  on",
+    ]
+
+
+def test_a_column_that_is_there_is_written_anew() -> None:
+    assert with_column(HAD, "1.9", {"Old": "on!", "Same": "off"}) == HAD
+    assert "Old   yes      ." in with_column(HAD, "1.9", {"Same": "off"})
+
+
+def test_of_every_gate_somebody_has_said_whether_it_decides_anything() -> None:
+    assert UNDECIDED not in {line.split()[1] for line in TABLE.read_text().splitlines()}
