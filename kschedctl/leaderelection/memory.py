@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from kschedctl.leaderelection.lock import ConflictError, LockError, LockNotFoundError
@@ -20,15 +19,8 @@ class Versioned:
 
 @dataclass
 class MemoryApi:
-    """Keeps records by the name of their lock; what is asked of it happens at once.
+    """Keeps records by the name of their lock; what is asked of it happens at once."""
 
-    Attributes
-    ----------
-    on_write : callable
-        Is given the name and the new record after every change.
-    """
-
-    on_write: Callable[[str, LeaderElectionRecord], None] = lambda name, record: None
     _objects: dict[str, Versioned] = field(default_factory=dict)
     _version: int = 0
 
@@ -79,7 +71,6 @@ class MemoryApi:
     def _write(self, name: str, record: LeaderElectionRecord) -> Versioned:
         self._version += 1
         written = self._objects[name] = Versioned(record, self._version)
-        self.on_write(name, record)
         return written
 
 

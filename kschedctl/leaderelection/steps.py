@@ -43,6 +43,12 @@ class Actor:
             self._timer.cancel()
             self._go_on(CancelledError())
 
+    def wake(self) -> None:
+        """End its wait early."""
+        if self._steps is not None:
+            self._timer.cancel()
+            self._go_on()
+
     def kill(self) -> None:
         """Let it do nothing any more, as a process that is gone."""
         self._timer.cancel()
