@@ -11,6 +11,7 @@ from kschedctl.cli.batch.command import batch
 from kschedctl.cli.devices.command import devices
 from kschedctl.cli.diff.command import diff
 from kschedctl.cli.explain.command import explain
+from kschedctl.cli.leader.command import app as leader
 from kschedctl.cli.preempt.command import preempt
 from kschedctl.cli.simulate.command import simulate
 from kschedctl.cli.snapshot.command import app as snapshot
@@ -24,6 +25,7 @@ COMMANDS: Final[Mapping[str, Callable[..., None] | typer.Typer]] = {
     "volumes": volumes,
     "devices": devices,
     "simulate": simulate,
+    "leader": leader,
     "diff": diff,
     "batch": batch,
     "verify": verify,

@@ -45,6 +45,22 @@ EXAMPLES: Final[Mapping[str, tuple[Example, ...]]] = {
             "simulate web.yaml db.yaml --fail-zone eu-1a --save after",
         ),
     ),
+    "leader": (
+        Example("Who leads, and when would another take over?", "leader"),
+        Example(
+            "Does a scheduler's configuration fit its Lease?", "leader --snapshot prod.tar.gz --config scheduler.yaml"
+        ),
+    ),
+    "leader simulate": (
+        Example(
+            "What happens when the leader dies, and the next one is cut off?",
+            "leader simulate --crash 20s --partition 40s-70s",
+        ),
+        Example(
+            "Which times have another leader within 10 seconds, with clocks that are 1 % off?",
+            "leader simulate --fail-over 10s --clock-drift 1%",
+        ),
+    ),
     "diff": (
         Example("What changes when some nodes are drained?", "diff -A --drain 'node-*'"),
         Example(

@@ -99,6 +99,25 @@ def bounds(settings: ElectionSettings, conditions: Conditions) -> Bounds:
     )
 
 
+def made_exclusive(settings: ElectionSettings, conditions: Conditions) -> ElectionSettings | None:
+    """The settings with the longest deadline with which two never lead at once; ``None`` where there is none.
+
+    Parameters
+    ----------
+    settings : ElectionSettings
+        The others are kept.
+    conditions : Conditions
+        What candidates live with.
+    """
+    renew = _stepped(min(settings.renew_deadline, settings.lease_duration_seconds))
+    while renew > JITTER_FACTOR * settings.retry_period:
+        found = replace(settings, renew_deadline=renew)
+        if bounds(found, conditions).exclusive:
+            return found
+        renew = _stepped(renew - _STEP)
+    return None
+
+
 def settings_for(fail_over: float, conditions: Conditions, template: ElectionSettings) -> ElectionSettings:
     """The settings with the longest times that have another leader in time, and never two.
 
@@ -121,12 +140,10 @@ def settings_for(fail_over: float, conditions: Conditions, template: ElectionSet
     lease = floor((fail_over - _REQUESTS * conditions.request) * slow / part)
     while lease >= 1:
         retry = _stepped(lease * _RETRY_PART)
-        renew = _stepped(lease - _STEP)
-        while renew > JITTER_FACTOR * retry > 0:
-            found = replace(template, lease_duration=float(lease), renew_deadline=renew, retry_period=retry)
-            if bounds(found, conditions).exclusive:
-                return found
-            renew = _stepped(renew - _STEP)
+        times = replace(template, lease_duration=float(lease), renew_deadline=lease - _STEP, retry_period=retry)
+        found = made_exclusive(times, conditions) if retry > 0 else None
+        if found is not None:
+            return found
         lease -= 1
     problem = f"no settings have another leader within {fail_over:g} s and never two at once"
     raise InputError(problem, hint="allow more time, or less drift of clocks and time for requests")

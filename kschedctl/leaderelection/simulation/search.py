@@ -18,7 +18,7 @@ _LEASES: Final = 3.0
 _MOST_FAULTS: Final = 3
 #: After so many seconds somebody leads; and a moment, in seconds.
 _SETTLED: Final = 10.0
-_JUST: Final = 1e-3
+_JUST: Final = 2e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +76,8 @@ def random_faults(random: Random, scenario: Scenario, settings: ElectionSettings
 
 
 def _random_fault(random: Random, scenario: Scenario, settings: ElectionSettings) -> Fault:
-    at = random.uniform(0, scenario.duration * 0.7)
-    until = at + random.uniform(0, _LEASES * settings.lease_duration)
+    at = _told(random.uniform(0, scenario.duration * 0.7))
+    until = _told(at + random.uniform(0, _LEASES * settings.lease_duration))
     who = random.choice(["leader", "leader", *(str(number) for number in range(1, scenario.candidates + 1))])
     slowest = scenario.longest_request
     match random.randrange(4):
@@ -108,5 +108,10 @@ def _worst(settings: ElectionSettings, scenario: Scenario) -> Scenario:
     if not writes:
         return alone
     latest = max(writes, key=lambda write: write.known_at - write.at)
-    at = latest.known_at + _JUST
-    return replace(alone, faults=(*alone.faults, Partition(at, at + _LEASES * settings.lease_duration)))
+    at = _told(latest.known_at + _JUST)
+    return replace(alone, faults=(*alone.faults, Partition(at, _told(at + _LEASES * settings.lease_duration))))
+
+
+def _told(seconds: float) -> float:
+    """A time as people write it, to the millisecond, so that it can be given again."""
+    return round(seconds, 3)
