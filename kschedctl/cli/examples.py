@@ -51,6 +51,14 @@ EXAMPLES: Final[Mapping[str, tuple[Example, ...]]] = {
             "Does a scheduler's configuration fit its Lease?", "leader --snapshot prod.tar.gz --config scheduler.yaml"
         ),
     ),
+    "leader run": (
+        Example("Run one copy at a time of something:", "leader run --lease shop/report -- ./report --forever"),
+        Example(
+            "The same with another within ten seconds after a crash:",
+            "leader run --lease shop/report --lease-duration 5s --renew-deadline 2s --retry-period 500ms "
+            "--grace-period 1s -- ./report",
+        ),
+    ),
     "leader simulate": (
         Example(
             "What happens when the leader dies, and the next one is cut off?",

@@ -14,6 +14,10 @@ def _say_nothing(_: str) -> None:
     """Do nothing with a text."""
 
 
+def _note_nothing(_: float) -> None:
+    """Do nothing with a time."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Callbacks:
     """What is called when something happens.
@@ -24,6 +28,8 @@ class Callbacks:
         It leads from now on.
     stopped_leading : callable
         It has ended; also where it never led.
+    renewed : callable
+        It has taken or kept the lease; is given when it began to, by its clock.
     new_leader : callable
         Is given the identity of a leader that is not the one before; empty where nobody leads.
     failed : callable
@@ -32,5 +38,6 @@ class Callbacks:
 
     started_leading: Callable[[], None] = _nothing
     stopped_leading: Callable[[], None] = _nothing
+    renewed: Callable[[float], None] = _note_nothing
     new_leader: Callable[[str], None] = _say_nothing
     failed: Callable[[str], None] = _say_nothing

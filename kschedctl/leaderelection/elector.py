@@ -235,6 +235,7 @@ class LeaderElector:
             return False
         self._observe(record)
         self.renewed_at = began
+        self._callbacks.renewed(began)
         return True
 
     def _own_record(self, now: float) -> LeaderElectionRecord:

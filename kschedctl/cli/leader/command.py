@@ -6,6 +6,7 @@ import typer
 
 from kschedctl.cli.command import command
 from kschedctl.cli.help import Command, Group
+from kschedctl.cli.leader.run_command import run
 from kschedctl.cli.leader.simulate import simulate
 from kschedctl.cli.options.cluster import ClusterOptions
 from kschedctl.cli.options.output import OutputOptions
@@ -39,3 +40,5 @@ def leader(*, ctx: typer.Context, cluster: ClusterOptions, output: OutputOptions
 
 
 app.command(cls=Command)(simulate)
+# What follows the command's name is its own.
+app.command(cls=Command, context_settings={"allow_interspersed_args": False})(run)
