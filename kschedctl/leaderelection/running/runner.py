@@ -30,6 +30,7 @@ _MARGIN: Final = 0.5
 _DRIFT: Final = 0.01
 _TICK: Final = 0.25
 _OF_SIGNALS: Final = 128
+_KILLED: Final = "the command is killed: its time is over"
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +210,8 @@ class Runner:
             match message:
                 case CommandEnded():
                     code = child.finish()
+                    if child.killed_by_guard:
+                        self._tell(_KILLED)
                     return Ending(code, lost or child.killed_by_guard)
                 case Signal(number):
                     child.signal(number)
@@ -224,7 +227,7 @@ class Runner:
                 child.signal(signal.SIGTERM)
             if now >= kill_at:
                 kill_at = inf
-                self._tell("the command is killed: its grace period is over")
+                self._tell(_KILLED)
                 child.signal(signal.SIGKILL)
 
     @property

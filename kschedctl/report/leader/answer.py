@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import ceil, floor
 
+from kschedctl.api.wording import counted
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.findings.finding import Finding
 from kschedctl.framework.config.types import LeaderElection
@@ -49,7 +50,7 @@ def overview_answer(
 
 def _summary(own: Election | None, name: str, found: Elections) -> str:
     if own is None:
-        others = f"; {len(found.elections)} others are there" if found.elections else ""
+        others = f"; there are {counted(len(found.elections), 'other election')}" if found.elections else ""
         return f"Who leads the schedulers is not known: there is no Lease {name}{others}."
     if not own.holder:
         return f"{own.ref.name}: nobody leads, the last holder gave the lease up; whoever waits leads at once."
