@@ -9,12 +9,16 @@ import logging
 from typing import Any, Final
 
 from kschedctl.errors import ClusterError
+from kschedctl.live.body import read_body
 from kschedctl.live.connection import cause_of
 from kschedctl.live.context import LiveContext
+from kschedctl.live.limits import Limits
 from kschedctl.live.refusals import refusal
 from kschedctl.live.settings import client_settings
 
 _JSON: Final = "application/json"
+#: Bytes of an answer, which is one object.
+_MAX_ANSWER: Final = 16 * 1024 * 1024
 
 
 class ObjectClient:
@@ -82,6 +86,8 @@ class ObjectClient:
         headers = HTTPHeaderDict({"Accept": _JSON, "Content-Type": _JSON, "User-Agent": "kschedctl"})
         for name, value in self._settings.headers():
             headers.add(name, value)
+        limits = Limits(seconds, _MAX_ANSWER)
+        until = limits.request()
         try:
             response: Any = self._pool.request(
                 method,
@@ -91,10 +97,17 @@ class ObjectClient:
                 timeout=Timeout(total=seconds),
                 retries=False,
                 redirect=False,
+                preload_content=False,
             )
+            try:
+                answer = read_body(response, limits, until, f"{self.host}{path}")
+            except BaseException:
+                # What is left of the answer is not waited for.
+                response.close()
+                raise
         except HTTPError as error:
             raise ClusterError(f"{self.host} cannot be asked within {seconds:.1f} s: {cause_of(error)}") from None
+        response.release_conn()
         if 200 <= response.status < 300:
-            answer: bytes = response.data
             return answer
-        raise refusal(response.status, response.data, self.host, path, self._settings.name)
+        raise refusal(response.status, answer, self.host, path, self._settings.name)

@@ -14,7 +14,7 @@ from kschedctl.cli.options.group import unfolded
 @unfolded
 def run(
     *,
-    command: Annotated[list[str], typer.Argument(metavar="COMMAND", help="The command and its arguments.")],
+    command: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="The command and its arguments.")],
     lease: Annotated[
         str, typer.Option("--lease", metavar="NAMESPACE/NAME", help="The Lease; it is made where there is none.")
     ],

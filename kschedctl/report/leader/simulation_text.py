@@ -21,6 +21,8 @@ _SUGGESTED: Final = {
 
 def simulation_document(answer: LeaderSimulation, questions: Sequence[tuple[str, str]], *, every: bool) -> Document:
     """Lay out a simulated election."""
+    if answer.suggested is not None and answer.suggested_for == "failOver":
+        yield from _suggestion(answer.suggested, answer.suggested_for)
     good = answer.exclusive and answer.bounds.exclusive
     yield Paragraph(answer.summary, Tone.GOOD if good else Tone.MIXED if answer.exclusive else Tone.BAD)
     yield Phrases(tuple(_about(answer)))
@@ -37,10 +39,14 @@ def simulation_document(answer: LeaderSimulation, questions: Sequence[tuple[str,
             f"{found.second.who} from {found.second.start:.2f} s on, for {found.seconds:.2f} s.",
             Tone.BAD,
         )
-    if answer.suggested is not None:
+    if answer.suggested is not None and answer.suggested_for == "exclusive":
         yield GAP
-        yield Paragraph(f"With {_times(answer.suggested)}: {_SUGGESTED[answer.suggested_for]}.", Tone.GOOD)
+        yield from _suggestion(answer.suggested, answer.suggested_for)
     yield from next_questions(questions)
+
+
+def _suggestion(times: TimesData, why: str) -> Document:
+    yield Paragraph(f"With {_times(times)}: {_SUGGESTED[why]}.", Tone.GOOD)
 
 
 def _about(answer: LeaderSimulation) -> Iterator[str]:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import ceil, floor
+from typing import Final
 
 from kschedctl.report.document import GAP, Document, Paragraph, Tone, table
 from kschedctl.report.frame import AnswerView, cautions, header, next_questions
 from kschedctl.report.leader.data import ElectionData, LeaderOverview, ProblemData
 from kschedctl.report.preempt.words import duration
+
+_NARROW: Final = ("election", "leader", "renewed", "next in")
+_WIDE: Final = ("election", "holder", "pod", "node", "since", "renewed", "lease", "changes", "next in")
 
 
 def overview_document(answer: LeaderOverview, view: AnswerView) -> Document:
@@ -17,13 +21,12 @@ def overview_document(answer: LeaderOverview, view: AnswerView) -> Document:
     yield from header(answer, view.now)
     if answer.elections:
         yield GAP
-        wide = ("holder", "since") if view.every else ()
-        headings = ("election", "leader", *wide, "renewed", "lease", "took over", "another leads, if it dies")
-        rows = [_row(one, every=view.every) for one in answer.elections]
+        headings = _WIDE if view.every else _NARROW
+        rows = [_wide_row(one) if view.every else _row(one) for one in answer.elections]
         tones = [Tone.BAD if one.expired or not one.holder else Tone.PLAIN for one in answer.elections]
         yield table(headings, rows, tones=tones, identifiers=(0,))
         yield Paragraph(
-            f"As of the snapshot; standbys are taken to try every {answer.retry_period:g} s, up to 1.2 times later.",
+            f"Next in: if it died with the snapshot, with others that try every {answer.retry_period:g} s.",
             Tone.FAINT,
         )
     for one in answer.elections:
@@ -31,7 +34,7 @@ def overview_document(answer: LeaderOverview, view: AnswerView) -> Document:
             yield GAP
             yield Paragraph(f"Candidates for {one.name}{_coordinated(one)}")
             yield table(
-                ("candidate", "binary", "emulates", "strategy", "there", "would be elected"),
+                ("candidate", "binary", "emulates", "strategy", "seen", "elected"),
                 [
                     (each.name, each.binary_version, each.emulation_version, each.strategy, _ago(each.renewed_ago), yes)
                     for each in one.candidates
@@ -44,34 +47,48 @@ def overview_document(answer: LeaderOverview, view: AnswerView) -> Document:
     yield from next_questions(view.questions)
 
 
-def _row(one: ElectionData, *, every: bool) -> tuple[str, ...]:
-    name = one.name if one.kind == "Lease" else f"{one.name} ({one.kind})"
-    who = one.pod or one.node or one.holder or "nobody"
-    leader = f"{who} on {one.node}" if one.pod and one.node else who
-    wide = (one.holder or "-", _ago(one.acquired_ago)) if every else ()
+def _row(one: ElectionData) -> tuple[str, ...]:
+    return _name(one), _leader(one), _ago(one.renewed_ago), _take_over(one)
+
+
+def _wide_row(one: ElectionData) -> tuple[str, ...]:
     return (
-        name,
-        leader,
-        *wide,
-        _ago(one.renewed_ago) + (", ended" if one.expired and one.holder else ""),
+        _name(one),
+        one.holder or "nobody",
+        one.pod or "-",
+        one.node or "-",
+        _ago(one.acquired_ago),
+        _ago(one.renewed_ago),
         f"{one.lease_duration_seconds} s",
-        "never" if not one.transitions else f"{one.transitions} times" if one.transitions > 1 else "once",
+        str(one.transitions),
         _take_over(one),
     )
+
+
+def _name(one: ElectionData) -> str:
+    return one.name if one.kind == "Lease" else f"{one.name} ({one.kind})"
+
+
+def _leader(one: ElectionData) -> str:
+    """Who leads, as short as it can be told."""
+    if not one.holder:
+        return "nobody"
+    pod, host = one.pod.rpartition("/")[2], one.holder.partition("_")[0]
+    who = pod if pod == host else one.node or host
+    return f"nobody (was {who})" if one.expired else who
 
 
 def _take_over(one: ElectionData) -> str:
     if one.earliest is None or one.latest is None:
         return "-"
-    if not one.earliest:
-        return f"at once, to {ceil(one.latest)} s"
-    return f"after {floor(one.earliest)} to {ceil(one.latest)} s"
+    return f"{floor(one.earliest)}-{ceil(one.latest)} s"
 
 
 def _ago(seconds: float | None) -> str:
     if seconds is None:
         return "-"
-    return f"{duration(max(round(seconds), 0))} ago"
+    # The larger unit is enough.
+    return f"{' '.join(duration(max(round(seconds), 0)).split()[:2])} ago"
 
 
 def _coordinated(one: ElectionData) -> str:
