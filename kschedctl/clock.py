@@ -108,12 +108,17 @@ class RealClock:
     """The machine's clock: counts from the Unix epoch and goes on while the machine sleeps, but never goes back.
 
     What is scheduled happens in the thread that is in `run`; everything else may be called from any thread.
+
+    Attributes
+    ----------
+    id : int
+        The machine's clock that it goes by, as ``time.clock_gettime`` takes it.
     """
 
     def __init__(self) -> None:
         # Where the machine has no such clock, its sleep is not counted.
-        self._clock = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-        self._offset = time.time() - time.clock_gettime(self._clock)
+        self.id: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+        self._offset = time.time() - time.clock_gettime(self.id)
         self._order = 0
         self._timers: list[Timer] = []
         self._changed = Condition()
@@ -121,7 +126,11 @@ class RealClock:
 
     def now(self) -> float:
         """The time, in seconds since the Unix epoch as of when this clock was made."""
-        return time.clock_gettime(self._clock) + self._offset
+        return time.clock_gettime(self.id) + self._offset
+
+    def of_machine(self, at: float) -> float:
+        """A time as the machine's clock tells it."""
+        return at - self._offset
 
     def schedule(self, at: float, callback: Callback) -> Timer:
         """Call back at a time, or as soon as can be where it has passed."""

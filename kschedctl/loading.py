@@ -12,8 +12,10 @@ from kschedctl.errors import ConfigError
 from kschedctl.face import SchedulingCluster
 from kschedctl.findings.location import Location
 from kschedctl.framework.config.load import load_configuration
+from kschedctl.framework.config.types import KubeSchedulerConfiguration
 from kschedctl.plugins.registry import full_registry
 from kschedctl.releases.choice import choose_release
+from kschedctl.releases.release import LATEST
 from kschedctl.snapshot.load import Snapshot, load_snapshot
 from kschedctl.whatif.edit import Edit, PodEdit
 from kschedctl.whatif.editing import edited
@@ -100,6 +102,19 @@ def read_snapshot(
 ) -> Snapshot:
     """Read what ``load`` puts a scheduler over; parameters and errors are those of ``load``."""
     return load_snapshot(paths, stdin=stdin, more=more, max_unpacked=max_unpacked) if paths else _load_live(live, more)
+
+
+def load_settings(config: str | Path) -> KubeSchedulerConfiguration:
+    """Read a scheduler's configuration without a cluster, by the rules of the newest release.
+
+    Raises
+    ------
+    ConfigError
+        Where kube-scheduler would refuse it.
+    """
+    points = full_registry().extension_points(LATEST)
+    data = _read_config(config)
+    return load_configuration(data, release=LATEST, implements=points, where=str(config)).settings
 
 
 def over(

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from kschedctl.api.canonical import Amount, Form, forms
 from kschedctl.api.container_limits import container_limits
+from kschedctl.api.coordination import ConfigMap, Endpoints, Lease, LeaseCandidate
 from kschedctl.api.core import Namespace, Service
 from kschedctl.api.device import ResourceClaim, ResourceClaimTemplate, ResourceSlice
 from kschedctl.api.device_defaults import (
@@ -194,6 +195,10 @@ NAMESPACED: Final = frozenset(
         CSIStorageCapacity,
         ResourceClaim,
         ResourceClaimTemplate,
+        Lease,
+        LeaseCandidate,
+        ConfigMap,
+        Endpoints,
     }
 )
 _DEFAULTS: Final[Mapping[type, Callable[..., ApiObject]]] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from kschedctl.api.classes import PriorityClass, RuntimeClass
+from kschedctl.api.coordination import ConfigMap, Endpoints, Lease, LeaseCandidate
 from kschedctl.api.core import Namespace, Node, Service
 from kschedctl.api.device import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceClaimTemplate, ResourceSlice
 from kschedctl.api.limits import LimitRange, ResourceQuota
@@ -63,7 +64,13 @@ KINDS: Final[dict[tuple[str, str], type[ApiObject]]] = {
     ("resource.k8s.io", "ResourceSlice"): ResourceSlice,
     ("resource.k8s.io", "DeviceClass"): DeviceClass,
     ("resource.k8s.io", "DeviceTaintRule"): DeviceTaintRule,
+    ("coordination.k8s.io", "Lease"): Lease,
+    ("coordination.k8s.io", "LeaseCandidate"): LeaseCandidate,
 }
+#: Kinds that are read of files where they have the record of an election as an annotation. No server is asked.
+LOCK_KINDS: Final[dict[tuple[str, str], type[ApiObject]]] = {("", "ConfigMap"): ConfigMap, ("", "Endpoints"): Endpoints}
+#: Kinds that a captured snapshot may have.
+CAPTURED_KINDS: Final = {**KINDS, **LOCK_KINDS}
 
 
 def kind_type(api_version: str, kind: str) -> type[ApiObject] | None:
@@ -76,5 +83,20 @@ def kind_type(api_version: str, kind: str) -> type[ApiObject] | None:
     kind : str
         Such as ``Pod``.
     """
+    return KINDS.get((_group(api_version), kind))
+
+
+def lock_type(api_version: str, kind: str) -> type[ApiObject] | None:
+    """The type of a kind that may have the record of an election, or ``None`` for any other.
+
+    Parameters
+    ----------
+    api_version, kind : str
+        As for ``kind_type``.
+    """
+    return LOCK_KINDS.get((_group(api_version), kind))
+
+
+def _group(api_version: str) -> str:
     group, slash, _ = api_version.rpartition("/")
-    return KINDS.get((group if slash else "", kind))
+    return group if slash else ""

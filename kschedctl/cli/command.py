@@ -15,20 +15,23 @@ from kschedctl.cli.terminal import open_console
 from kschedctl.report.render.form import Reply
 
 
-def command(answer: Callable[..., Reply]) -> Callable[..., None]:
+def command(answer: Callable[..., Reply | None]) -> Callable[..., None]:
     """Make a command that typer can read of a function.
 
     Parameters
     ----------
     answer : callable
-        Has the options as keyword parameters, alone or in groups, an ``output`` among them, and returns the reply.
+        Has the options as keyword parameters, alone or in groups, an ``output`` among them, and returns the reply;
+        nothing where a command below it is to answer.
     """
     run = unfolded(answer)
 
     def command(**values: object) -> None:
         output = OutputOptions.read(values)
         form, colors = output.form(), output.colors()
-        reply: Reply = run(**values)
+        reply: Reply | None = run(**values)
+        if reply is None:
+            return
         for text in form.render(reply, partial(open_console, colors)):
             write(text)
         outcome = reply.outcome()

@@ -12,6 +12,7 @@ from kschedctl.cli.capacity.command import capacity
 from kschedctl.cli.devices.command import devices
 from kschedctl.cli.diff.command import diff
 from kschedctl.cli.explain.command import explain
+from kschedctl.cli.leader.command import app as leader
 from kschedctl.cli.preempt.command import preempt
 from kschedctl.cli.simulate.command import simulate
 from kschedctl.cli.snapshot.command import app as snapshot
@@ -26,6 +27,7 @@ COMMANDS: Final[Mapping[str, Callable[..., None] | typer.Typer]] = {
     "devices": devices,
     "simulate": simulate,
     "capacity": capacity,
+    "leader": leader,
     "diff": diff,
     "batch": batch,
     "verify": verify,

@@ -48,6 +48,29 @@ EXAMPLES: Final[Mapping[str, tuple[Example, ...]]] = {
     "capacity": (
         Example("How many replicas more could this Deployment have, and what stops the next?", "capacity deploy/web"),
         Example("The same for two sizes, with three nodes more:", "capacity small.yaml large.yaml --apply node.yaml*3"),
+    "leader": (
+        Example("Who leads, and when would another take over?", "leader"),
+        Example(
+            "Does a scheduler's configuration fit its Lease?", "leader --snapshot prod.tar.gz --config scheduler.yaml"
+        ),
+    ),
+    "leader run": (
+        Example("Run one copy at a time of something:", "leader run --lease shop/report -- ./report --forever"),
+        Example(
+            "The same with another within ten seconds after a crash:",
+            "leader run --lease shop/report --lease-duration 5s --renew-deadline 2s --retry-period 500ms "
+            "--grace-period 1s -- ./report",
+        ),
+    ),
+    "leader simulate": (
+        Example(
+            "What happens when the leader dies, and the next one is cut off?",
+            "leader simulate --crash 20s --partition 40s-70s",
+        ),
+        Example(
+            "Which times have another leader within 10 seconds, with clocks that are 1 % off?",
+            "leader simulate --fail-over 10s --clock-drift 1%",
+        ),
     ),
     "diff": (
         Example("What changes when some nodes are drained?", "diff -A --drain 'node-*'"),

@@ -103,7 +103,7 @@ class Connection:
                     if until.passed:
                         raise until.too_late(f"{self.host}{path} has not answered") from None
                     if pause is None or isinstance(error, (SSLError, LocationValueError)):
-                        raise ClusterError(f"{self.host} cannot be reached: {_cause(error)}") from None
+                        raise ClusterError(f"{self.host} cannot be reached: {cause_of(error)}") from None
                     self._wait(pause, path, until)
                     continue
                 if status == 200:
@@ -186,7 +186,7 @@ def _retry_after(headers: Any) -> float:
     return 0.0
 
 
-def _cause(error: BaseException) -> str:
+def cause_of(error: BaseException) -> str:
     """The innermost reason of a failed request, without the object's address in front."""
     reason = getattr(error, "reason", None)
     while isinstance(reason, BaseException):

@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from kschedctl.api.coordination import NODE_LEASES
 from kschedctl.api.meta import ApiObject, Int64
 from kschedctl.errors import ClusterError, InputError
 from kschedctl.findings.location import Location
@@ -16,7 +17,11 @@ from kschedctl.live.refusals import GoneError
 from kschedctl.snapshot.conform import decode
 
 #: kube-scheduler does not watch pods that have finished (``scheduler.NewInformerFactory``).
-_FIELD_SELECTORS: Final = {"Pod": "status.phase!=Succeeded,status.phase!=Failed"}
+_FIELD_SELECTORS: Final = {
+    "Pod": "status.phase!=Succeeded,status.phase!=Failed",
+    # The heartbeats of nodes are no elections.
+    "Lease": f"metadata.namespace!={NODE_LEASES}",
+}
 #: How often a list is begun anew in pages before it is asked for at once, which cannot grow too old.
 _PAGED_TRIES: Final = 3
 #: A server may answer with empty pages where it leaves objects out, but not for ever.

@@ -19,6 +19,10 @@ class NotServedError(ClusterError):
     """The server has nothing of this name."""
 
 
+class ConflictingError(ClusterError):
+    """What was to be changed has changed meanwhile, or what was to be made is there already."""
+
+
 class GoneError(ClusterError):
     """What a list was continued from is too old to be known."""
 
@@ -57,7 +61,7 @@ def refusal(status: int, body: bytes, host: str, path: str, context: str) -> Clu
     if status == 403:
         return ForbiddenError(said or f"{path} is forbidden")
     text = f"{host}{path} answers with status {status}" + (f": {said}" if said else "")
-    return {404: NotServedError, 410: GoneError}.get(status, ClusterError)(text)
+    return {404: NotServedError, 409: ConflictingError, 410: GoneError}.get(status, ClusterError)(text)
 
 
 def _printable(text: str) -> str:

@@ -25,6 +25,8 @@ _EFFECTS: Final = {
     "PriorityClass": "the priority of new pods is not known",
     "RuntimeClass": "overhead, node selector and tolerations of new pods with a runtime class are not known",
     "LimitRange": "new pods do not get the requests and limits that they default to",
+    "Lease": "who leads is not known",
+    "LeaseCandidate": "who would lead next is not known",
     "ResourceQuota": "whether a quota would refuse a new pod is not known",
 }
 _EXPANDED: Final = frozenset({"Deployment", "DaemonSet", "Job", "CronJob", "PodTemplate"})

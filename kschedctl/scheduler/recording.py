@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from kschedctl.api.core import Condition
-from kschedctl.api.kinds import KINDS, kind_type
+from kschedctl.api.kinds import CAPTURED_KINDS, kind_type
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.errors import InputError
@@ -27,7 +27,7 @@ from kschedctl.snapshot.pseudonyms import Pseudonyms
 from kschedctl.snapshot.summary import ReadSummary
 
 _POD_SCHEDULED: Final = "PodScheduled"
-_PLACES: Final = {type_: key for key, type_ in KINDS.items()}
+_PLACES: Final = {type_: key for key, type_ in CAPTURED_KINDS.items()}
 _ID: Final = "recorded"
 
 

@@ -14,10 +14,11 @@ from typing import Any, Final, get_args, get_origin
 import msgspec
 from msgspec.structs import replace
 
-from kschedctl.api import classes, core, limits, meta, pod, storage, volume, workload
+from kschedctl.api import classes, coordination, core, limits, meta, pod, storage, volume, workload
+from kschedctl.api.coordination import LEADER_ANNOTATION, lock_record
 from kschedctl.api.core import Condition, QuantityText, Taint
 from kschedctl.api.device import ResourceSlice
-from kschedctl.api.kinds import KINDS
+from kschedctl.api.kinds import CAPTURED_KINDS
 from kschedctl.api.meta import Labels, LabelSelectorRequirement, OwnerReference
 from kschedctl.api.node_selector import NodeSelectorRequirement
 from kschedctl.api.pod import Pod, Toleration
@@ -60,6 +61,8 @@ CHOICES: Final = frozenset(
         (limits.ScopedResourceSelectorRequirement, "scope_name"),
         (limits.ScopedResourceSelectorRequirement, "operator"),
         (workload.JobSpec, "completion_mode"),
+        (coordination.LeaseSpec, "strategy"),
+        (coordination.LeaseCandidateSpec, "strategy"),
         *DEVICE_CHOICES,
     }
 )
@@ -69,7 +72,7 @@ _REVISION: Final = "deployment.kubernetes.io/revision"
 _OTHER_GROUP: Final = "example.com"
 _VERSIONS: Final = frozenset({"", "v1", "v1beta1", "v1beta2", "v1alpha1", "v2"})
 _VERSION: Final = re.compile(r"v?[0-9]+\.[0-9]+\.[0-9]+")
-_KIND_NAMES: Final = {type_: kind for (_, kind), type_ in KINDS.items()}
+_KIND_NAMES: Final = {type_: kind for (_, kind), type_ in CAPTURED_KINDS.items()}
 #: Kinds that keep their name in references.
 _KINDS: Final = frozenset({"", "VolumeSnapshot", *_KIND_NAMES.values()})
 
@@ -181,13 +184,18 @@ class _Renaming:
             (volume.ImageVolumeSource, "reference"): names.image,
             (storage.CSINodeDriver, "topology_keys"): self._each(names.key),
             (workload.StatefulSetStatus, "update_revision"): names.word,
+            (coordination.LeaseSpec, "holder_identity"): names.holder,
+            (coordination.LeaseSpec, "preferred_holder"): names.holder,
+            (coordination.LeaseCandidateSpec, "lease_name"): names.word,
+            (coordination.LeaseCandidateSpec, "binary_version"): plain_version,
+            (coordination.LeaseCandidateSpec, "emulation_version"): plain_version,
         }
         devices = DeviceRenaming(names)
         self._fields |= devices.fields
         resource = "extended_resource_name"
         self._fields |= {
             (type_, resource): names.resource
-            for type_ in (part for kind in KINDS.values() for part in _all_structs(kind))
+            for type_ in (part for kind in CAPTURED_KINDS.values() for part in _all_structs(kind))
             if resource in type_.__struct_fields__
         }
         self._structs: dict[type[msgspec.Struct], Replacement] = {
@@ -262,9 +270,19 @@ class _Renaming:
             if key == _MIGRATED_PLUGINS
             else value
             if key == _REVISION and parse_int64(value) is not None
+            else self._leader(value)
+            if key == LEADER_ANNOTATION
             else self._names.word(value)
             for key, value in annotations.items()
         }
+
+    def _leader(self, text: str) -> str:
+        """The record of an election in an annotation; what is none gets a pseudonym."""
+        record = lock_record(text)
+        if record is None:
+            return self._names.word(text)
+        holder = self._names.holder(record.holder_identity)
+        return msgspec.json.encode(replace(record, holder_identity=holder)).decode()
 
     def _conditions(self, conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
         return anonymous_conditions(conditions, self._names)

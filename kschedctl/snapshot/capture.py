@@ -15,8 +15,9 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from kschedctl.api.coordination import NODE_LEASES, Lease
 from kschedctl.api.device import AllocatedDeviceStatus
-from kschedctl.api.kinds import KINDS
+from kschedctl.api.kinds import CAPTURED_KINDS
 from kschedctl.api.meta import ApiObject, Labels, ObjectMeta
 from kschedctl.api.pod import Pod, PodSpec
 from kschedctl.api.volume import Volume
@@ -28,7 +29,7 @@ from kschedctl.snapshot.rewriting import Replacement, Rewriter
 
 _FINISHED: Final = frozenset({"Succeeded", "Failed"})
 _NO_SOURCE: Final = Volume()
-_KIND_NAMES: Final = {type_: kind for (_, kind), type_ in KINDS.items()}
+_KIND_NAMES: Final = {type_: kind for (_, kind), type_ in CAPTURED_KINDS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +70,9 @@ def capture(reader: ObjectReader, *, context: str = "") -> Capture:
         As the reader does.
     """
     rewriter = _rewriter()
-    found: dict[type[ApiObject], list[ApiObject]] = {type_: [] for type_ in KINDS.values()}
+    found: dict[type[ApiObject], list[ApiObject]] = {type_: [] for type_ in CAPTURED_KINDS.values()}
     for obj, _ in reader:
-        if not isinstance(obj, Pod) or obj.status.phase not in _FINISHED:
+        if not _is_left_out(obj):
             found[type(obj)].append(rewriter.rewrite(obj))
     summary = reader.summary
     earlier = summary.header
@@ -92,6 +93,12 @@ def capture(reader: ObjectReader, *, context: str = "") -> Capture:
         if _KIND_NAMES[type_] not in summary.not_listed
     }
     return with_counts(Capture(header, objects, summary.scheduler_config is not None, tuple(summary.unread())))
+
+
+def _is_left_out(obj: ApiObject) -> bool:
+    """Whether nothing goes by an object: a pod that has finished, the heartbeats of a node."""
+    finished = isinstance(obj, Pod) and obj.status.phase in _FINISHED
+    return finished or (isinstance(obj, Lease) and obj.namespace == NODE_LEASES)
 
 
 def with_counts(captured: Capture) -> Capture:

@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from kschedctl.api.kind_names import plural
-from kschedctl.api.kinds import KINDS
+from kschedctl.api.kinds import CAPTURED_KINDS
 from kschedctl.api.wording import listed
 from kschedctl.errors import InputError
 from kschedctl.snapshot.capture import Capture
@@ -21,10 +21,10 @@ from kschedctl.snapshot.header import HEADER_FILE
 
 ARCHIVES: Final = (".tar.gz", ".tgz")
 _NOT_WRITTEN: Final = (".tar", ".zip", ".gz", ".json", ".jsonl", ".ndjson", ".yaml", ".yml")
-_PLACES: Final = {type_: key for key, type_ in KINDS.items()}
+_PLACES: Final = {type_: key for key, type_ in CAPTURED_KINDS.items()}
 _FILE_MODE: Final = 0o644
 #: The files that a snapshot may have.
-_NAMES: Final = frozenset({HEADER_FILE, *(f"{plural(kind.lower())}.json" for _, kind in KINDS)})
+_NAMES: Final = frozenset({HEADER_FILE, *(f"{plural(kind.lower())}.json" for _, kind in CAPTURED_KINDS)})
 
 
 def write_capture(captured: Capture, target: str | Path, *, force: bool = False) -> None:

@@ -9,13 +9,15 @@ import msgspec
 from msgspec.structs import replace
 
 from kschedctl.api import classes, core, meta, storage, volume
+from kschedctl.api.coordination import LEADER_ANNOTATION
 from kschedctl.api.core import Condition
-from kschedctl.api.kinds import KINDS
+from kschedctl.api.kinds import CAPTURED_KINDS
 from kschedctl.snapshot.rewriting import structs_in
 
 #: The annotations that are read; all others are left out.
 READ_ANNOTATIONS: Final = frozenset(
     {
+        LEADER_ANNOTATION,
         "deployment.kubernetes.io/revision",
         "pv.kubernetes.io/bind-completed",
         "pv.kubernetes.io/bound-by-controller",
@@ -74,7 +76,7 @@ def kept_fields() -> Iterator[tuple[str, str]]:
     >>> ("Pod", "spec.containers[].image") in fields, ("StorageClass", "parameters") in fields
     (True, False)
     """
-    for (_, kind), type_ in KINDS.items():
+    for (_, kind), type_ in CAPTURED_KINDS.items():
         for path in _paths(type_):
             yield kind, path
 

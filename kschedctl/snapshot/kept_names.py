@@ -27,6 +27,10 @@ KEPT_WORDS: Final = frozenset(
         "system-cluster-critical",
         "system-node-critical",
         "UNSPECIFIED",
+        # The elections of the control plane, and the name that candidates, too, go by.
+        "kube-scheduler",
+        "kube-controller-manager",
+        "cloud-controller-manager",
         # The CSI drivers that took the place of in-tree plugins: scheduling knows them by name.
         "cinder.csi.openstack.org",
         "csi.vsphere.vmware.com",
@@ -196,6 +200,8 @@ _OWN_WORDS: Final = frozenset(
         "NoExecute",
         "Indexed",
         "NonIndexed",
+        "OldestEmulationVersion",
+        "NoCoordination",
         "GuestSwapBehavior",
         "InPlacePodLevelResourcesVerticalScaling",
         "RestartAllContainersOnContainerExits",

@@ -15,7 +15,8 @@ from typing import Any, BinaryIO, Final
 
 import msgspec
 
-from kschedctl.api.kinds import kind_type
+from kschedctl.api.coordination import LEADER_ANNOTATION
+from kschedctl.api.kinds import kind_type, lock_type
 from kschedctl.api.meta import ApiObject
 from kschedctl.errors import InputError
 from kschedctl.findings.finding import Finding, ObjectRef, Severity, Subject, Where
@@ -57,6 +58,7 @@ _VERSION_KIND: Final = "Info"
 _BEGINNING: Final = re.compile(
     rb'\{\s*(?:"apiVersion":\s*"([\w./-]+)",\s*"kind":\s*"(\w+)"|"kind":\s*"(\w+)",\s*"apiVersion":\s*"([\w./-]+)")'
 )
+_LEADER: Final = LEADER_ANNOTATION.encode()
 
 
 class _EnoughError(Exception):
@@ -348,7 +350,10 @@ class Reading:
                 self._note(InputError.together(wrong), where)
             else:
                 self._summary.warnings += [finding.at(where) for finding in wrong]
-        if (type_ := kind_type(api_version, kind)) is None:
+        type_ = kind_type(api_version, kind)
+        if type_ is None and not self._other_kinds_are_errors:
+            type_ = _lock_type(text, api_version, kind)
+        if type_ is None:
             self._other_kind(text, api_version, kind, location)
             return None
         try:
@@ -397,6 +402,12 @@ class Reading:
             where=", ".join(map(str, self._paths)),
             hint=f"files: {', '.join(counts)}" + (f"; kinds left out: {left_out}" if left_out else self._looked_for()),
         )
+
+
+def _lock_type(text: memoryview | msgspec.Raw, api_version: str, kind: str) -> type[ApiObject] | None:
+    """The type of a kind that is read only where it has the record of an election."""
+    type_ = lock_type(api_version, kind)
+    return type_ if type_ is not None and _LEADER in bytes(text) else None
 
 
 def _plain(text: memoryview) -> Any:

@@ -23,6 +23,7 @@ _GCE_ZONE: Final = re.compile(r"([a-z]+-[a-z]+[0-9]+)-([a-z])", re.ASCII)
 _NUMBERED: Final = re.compile(r"(.+)-([0-9]+)")
 _ANY_ADDRESSES: Final = frozenset({"", "0.0.0.0", "::", "127.0.0.1", "::1"})
 _LATEST: Final = "latest"
+_UNIQUE: Final = "_"
 _RESOURCE_PREFIXES: Final = ("requests.", "limits.")
 _CLASS_QUOTA: Final = ".storageclass.storage.k8s.io/"
 _HUGE_PAGES: Final = "hugepages-"
@@ -132,6 +133,11 @@ class Pseudonyms:
     def uid(self, text: str) -> str:
         """The pseudonym of an object's identity."""
         return self._of(text, "uid") if text else text
+
+    def holder(self, identity: str) -> str:
+        """The pseudonym of who holds a lease: a host or a pod, often with something unique behind an underline."""
+        host, underline, unique = identity.partition(_UNIQUE)
+        return f"{self.word(host)}{underline}{self.uid(unique)}"
 
     def known(self, text: str) -> str | None:
         """The pseudonym of a text that was met, else ``None``."""

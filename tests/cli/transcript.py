@@ -12,12 +12,14 @@ A file is a test. ``--rewrite-golden`` writes what is printed now.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sysconfig
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,6 +28,9 @@ SHOP = ROOT / "fixtures" / "shop" / "cluster"
 VOLUMES = ROOT / "fixtures" / "volumes"
 DEVICES = ROOT / "fixtures" / "devices"
 _AGE_SECONDS = 3 * 60 + 5
+_ELECTIONS = "elections.yaml"
+#: A time so many seconds before now.
+_TIME = re.compile(r"@([0-9]+)@")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +74,24 @@ def make_room(folder: Path) -> None:
     shutil.copytree(DEVICES, folder / "devices")
 
 
-def _set_age(folder: Path) -> None:
-    """Everything in a folder was written three minutes ago."""
+def set_age(folder: Path) -> None:
+    """Everything in a folder was written three minutes ago, and Leases were renewed just before."""
+    now = int(time.time())
+    elections = (INPUTS / _ELECTIONS).read_text()
+    (folder / _ELECTIONS).write_text(_TIME.sub(lambda found: _moment(now - int(found[1])), elections))
     then = time.time() - _AGE_SECONDS
     for path in folder.rglob("*"):
         os.utime(path, (then, then))
 
 
+def _moment(seconds: int) -> str:
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
 def run(command: str, folder: Path) -> tuple[str, ...]:
     """What a command prints, as a user with an 80 column terminal would see it in a pipe."""
     # Anew for every command: on a slow machine a transcript takes its time.
-    _set_age(folder)
+    set_age(folder)
     scripts = sysconfig.get_path("scripts")
     environment = {
         "PATH": f"{scripts}:/usr/bin:/bin",

@@ -96,6 +96,35 @@ class ControlPlane:
         """Start kube-scheduler."""
         self._run("kube-scheduler", f"--kubeconfig={self.kubeconfig}", "--secure-port=0", "--leader-elect=false")
 
+    def start_contender(self, name: str, *flags: str, kubeconfig: Path | None = None) -> None:
+        """Start a kube-scheduler that takes part in an election, under a name of its own.
+
+        Parameters
+        ----------
+        name : str
+            What `stop` and `log` call it.
+        *flags : str
+            Those of the election.
+        kubeconfig : Path, optional
+            How it reaches the API server; by default as everybody does.
+        """
+        self._run(
+            "kube-scheduler",
+            f"--kubeconfig={kubeconfig or self.kubeconfig}",
+            "--secure-port=0",
+            "-v=2",
+            *flags,
+            name=name,
+        )
+
+    def log(self, name: str) -> str:
+        """What a process has written so far."""
+        return (self.folder / f"{name}.log").read_text(errors="replace")
+
+    def pid(self, name: str) -> int:
+        """The number of a process."""
+        return self._processes[name].pid
+
     def start_controllers(self) -> None:
         """Start kube-controller-manager, which leaves nodes without a heartbeat alone."""
         self._run(
@@ -149,10 +178,11 @@ class ControlPlane:
         items: list[dict[str, Any]] = json.loads(self.kubectl("get", kind, "-A", "-o", "json", *arguments))["items"]
         return items
 
-    def _run(self, name: str, *arguments: str) -> None:
+    def _run(self, binary: str, *arguments: str, name: str = "") -> None:
+        name = name or binary
         with open(self.folder / f"{name}.log", "wb") as log:
             self._processes[name] = subprocess.Popen(
-                [str(self._binaries / name), *arguments], stdout=log, stderr=log, cwd=self.folder
+                [str(self._binaries / binary), *arguments], stdout=log, stderr=log, cwd=self.folder
             )
 
     def _wait_until_ready(self) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from http.server import BaseHTTPRequestHandler
+import json
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
 from kschedctl.live.reader import LiveReader
-from tests.live.plain_server import discovery, serving
+from tests.cli.in_process import run
+from tests.live.plain_server import discovery, kubeconfig, serving
 
 CONFIDENTIAL = ("Secret", "ConfigMap", "ServiceAccount")
 
@@ -27,6 +30,38 @@ def test_nothing_but_get_is_asked_of_a_server(tmp_path: Path, monkeypatch: pytes
         list(LiveReader(context))
     assert len(asked) > 5
     assert set(methods) == {"GET"}
+
+
+def test_leader_run_writes_its_lease_alone(tmp_path: Path) -> None:
+    asked: list[tuple[str, str]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_any(self) -> None:
+            asked.append((self.command, self.path))
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            known = self.command != "GET" or len(asked) > 1
+            answer = body if body else b'{"metadata": {"name": "report"}, "spec": {}}'
+            self.send_response(200 if known else 404)
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_any  # noqa: N815
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        config = tmp_path / "kubeconfig"
+        config.write_text(json.dumps(kubeconfig(f"http://127.0.0.1:{server.server_address[1]}")))
+        words = ["--lease", "shop/report", "--kubeconfig", str(config), "--", "sh", "-c", "sleep 3; exit 4"]
+        assert run("leader", "run", *words).code == 4
+        server.shutdown()
+    leases = "/apis/coordination.k8s.io/v1/namespaces/shop/leases"
+    assert asked[:2] == [("GET", f"{leases}/report"), ("POST", leases)]
+    assert len(asked) > 3
+    assert set(asked[2:]) == {("PUT", f"{leases}/report"), ("GET", f"{leases}/report")}
 
 
 def test_no_secrets_are_asked_for(tmp_path: Path) -> None:

@@ -1,0 +1,74 @@
+"""What ``leader run`` does once its options are read."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections.abc import Sequence
+from uuid import uuid4
+
+from kschedctl.cli.exit_code import ExitCode
+from kschedctl.cli.leader.election_options import TimeOptions
+from kschedctl.cli.streams import say
+from kschedctl.errors import ClusterError, UnsupportedError
+from kschedctl.leaderelection.lease_lock import LeaseLock, lease_name
+from kschedctl.leaderelection.running.runner import Runner
+from kschedctl.leaderelection.settings import ElectionSettings
+from kschedctl.live.context import LiveContext
+from kschedctl.live.object_client import ObjectClient
+
+
+def run_while_leading(
+    command: Sequence[str],
+    lease: str,
+    identity: str,
+    grace: float,
+    times: TimeOptions,
+    context: str,
+    kubeconfig: str,
+) -> int:
+    """Run a command while a Lease is held.
+
+    Parameters
+    ----------
+    command : sequence of str
+        The command and its arguments.
+    lease : str
+        As NAMESPACE/NAME.
+    identity : str
+        Who we are; empty for the host's name and something unique.
+    grace : float
+        How long the command has between SIGTERM and SIGKILL, in seconds.
+    times : TimeOptions
+        The times of the election.
+    context, kubeconfig : str
+        Which cluster; empty for kubectl's own choice.
+
+    Returns
+    -------
+    int
+        The exit code.
+
+    Raises
+    ------
+    InputError
+        Where something given is wrong.
+    ClusterError
+        Where no cluster is configured, or the Lease was lost.
+    """
+    if os.name != "posix":
+        raise UnsupportedError("a command can be run while leading on Unix alone, where groups of processes are killed")
+    namespace, name = lease_name(lease)
+    settings = times.laid_over(ElectionSettings())
+    runner = Runner(command, settings, grace, lambda text: say(f"kschedctl: {text}"))
+    client = ObjectClient(LiveContext(context=context, kubeconfig=kubeconfig, request_seconds=settings.request_timeout))
+    # Two on one host are two.
+    own = identity or f"{socket.gethostname()}_{uuid4()}"
+    lock = LeaseLock(client, namespace, name, own, runner.clock)
+    say(f"kschedctl: waiting for Lease {lease} as {own}")
+    sys.stderr.flush()
+    ending = runner.run(lock)
+    if ending.lost:
+        raise ClusterError(f"the command was ended, as Lease {lease} was lost")
+    return ending.code or ExitCode.YES

@@ -1,0 +1,112 @@
+"""``kschedctl leader simulate``: its options."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from kschedctl.cli.command import command
+from kschedctl.cli.leader.election_options import ElectionOptions
+from kschedctl.cli.leader.times import faults, part, seconds
+from kschedctl.cli.options.output import OutputOptions
+from kschedctl.cli.options.shared import ConfigOption
+from kschedctl.report.render.form import Reply
+
+_WRONG = "What goes wrong"
+
+
+def _fault(flag: str, metavar: str, text: str) -> typer.models.OptionInfo:
+    found: typer.models.OptionInfo = typer.Option(
+        flag, metavar=metavar, help=text, show_default=False, rich_help_panel=_WRONG
+    )
+    return found
+
+
+@command
+def simulate(
+    *,
+    candidates: Annotated[
+        int, typer.Option("--candidates", metavar="N", min=1, max=50, help="How many there are.")
+    ] = 3,
+    duration: Annotated[
+        str,
+        typer.Option(
+            "--duration",
+            metavar="TIME",
+            help="For how long. Default: 2m, or until three leases after the last fault.",
+            show_default=False,
+        ),
+    ] = "",
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="The same one has everything happen alike.")] = 0,
+    runs: Annotated[
+        int | None,
+        typer.Option(
+            "--runs",
+            metavar="N",
+            min=0,
+            max=100_000,
+            help="How many elections with other faults are searched for two leaders at once. "
+            "Default: 400, and 40 where the times exclude it.",
+            show_default=False,
+        ),
+    ] = None,
+    fail_over: Annotated[
+        str,
+        typer.Option(
+            "--fail-over",
+            metavar="TIME",
+            help="Name times with which another leads so soon after a crash, and never two at once.",
+            show_default=False,
+        ),
+    ] = "",
+    crash: Annotated[
+        list[str] | None,
+        _fault(
+            "--crash",
+            "TIME[-TIME][=WHO]",
+            "Somebody dies, and is started anew at the second time. WHO is leader, a number or all. Default: leader.",
+        ),
+    ] = None,
+    partition: Annotated[
+        list[str] | None,
+        _fault(
+            "--partition", "TIME[-TIME][=WHO]", "Somebody and the API server do not reach each other. Default: leader."
+        ),
+    ] = None,
+    slow_api: Annotated[
+        list[str] | None,
+        _fault("--slow-api", "TIME[@TIME[-TIME]][=WHO]", "Requests take up to so long. Default: all."),
+    ] = None,
+    upgrade: Annotated[
+        list[str] | None,
+        _fault("--upgrade", "TIME", "A Deployment replaces all candidates, one after the other."),
+    ] = None,
+    clock_skew: Annotated[str, _fault("--clock-skew", "TIME", "How far clocks are off at most, such as 2s.")] = "0s",
+    clock_drift: Annotated[
+        str, _fault("--clock-drift", "PART", "How much too fast or slow clocks run at most, such as 5%.")
+    ] = "0%",
+    config: ConfigOption = "",
+    times: ElectionOptions,
+    output: OutputOptions,
+) -> Reply:
+    """Simulate an election with all that goes wrong, and say whether two can ever lead at once.
+
+    Candidates are those of client-go on a virtual clock, and end as kube-scheduler does once they have lost the lease.
+    Where the times exclude two leaders that is said with the numbers; where not, it is looked for an election in which
+    two lead, with the options that show it again.
+
+    The exit code is 1 where two led at once.
+    """
+    given = faults(crash or (), partition or (), slow_api or (), upgrade or (), candidates)
+    skew, drift = seconds(clock_skew, "--clock-skew"), part(clock_drift, "--clock-drift")
+    length = seconds(duration, "--duration") if duration else None
+    wanted = seconds(fail_over, "--fail-over") if fail_over else None
+    if length == 0:
+        raise typer.BadParameter("is no time in which anything happens", param_hint="--duration")
+
+    from kschedctl.cli.leader.simulation import SimulationReply, scenario
+
+    settings = times.settings(config)
+    played = scenario(settings, given, candidates, length, skew, drift, seed)
+    return SimulationReply(settings, played, runs, wanted, times.arguments(config))

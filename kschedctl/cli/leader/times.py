@@ -1,0 +1,120 @@
+"""Times and faults as the options of ``leader simulate`` and ``leader run`` write them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import inf, isfinite
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from kschedctl.leaderelection.simulation.faults import Fault
+
+_FORMS = {
+    "--crash": "20s, 20s-35s or 20s=2",
+    "--partition": "40s-70s, 40s or 40s-70s=2",
+    "--slow-api": "3s, 3s@30s-50s or 3s@30s-50s=leader",
+    "--upgrade": "60s",
+}
+
+
+def seconds(text: str, option: str) -> float:
+    """A time in seconds, as Go writes it; a number alone is seconds.
+
+    Raises
+    ------
+    typer.BadParameter
+        Where it is none, or below zero.
+    """
+    from kschedctl.framework.config.duration import Duration
+
+    try:
+        found = Duration.parse(text if not text.isascii() or not text.isdigit() else f"{text}s").nanoseconds / 1e9
+    except ValueError:
+        found = -1.0
+    if found < 0:
+        raise typer.BadParameter(f'"{text}" is no time such as 15s or 1m30s', param_hint=option)
+    return found
+
+
+def part(text: str, option: str) -> float:
+    """A part of one: ``5%`` or ``0.05``.
+
+    Raises
+    ------
+    typer.BadParameter
+        Where it is none, or not below one half.
+    """
+    try:
+        found = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        found = -1.0
+    if not 0 <= found < 0.5:
+        raise typer.BadParameter(f'"{text}" is no part such as 5% or 0.05, from 0 to below 50%', param_hint=option)
+    return found
+
+
+def faults(
+    crashes: Sequence[str], partitions: Sequence[str], slow: Sequence[str], upgrades: Sequence[str], candidates: int
+) -> tuple[Fault, ...]:
+    """What goes wrong.
+
+    Raises
+    ------
+    typer.BadParameter
+        Where a text is no fault of its option.
+    """
+    from kschedctl.leaderelection.simulation.faults import ALL, LEADER, Crash, Partition, SlowApi, Upgrade
+
+    def who(text: str, option: str, default: str) -> tuple[str, str]:
+        rest, equals, name = text.partition("=")
+        if not equals:
+            return rest, default
+        if name not in (LEADER, ALL) and not (name.isascii() and name.isdigit() and 1 <= int(name) <= candidates):
+            problem = f'"{name}" is no candidate: 1 to {candidates}, {LEADER} or {ALL}'
+            raise typer.BadParameter(problem, param_hint=option)
+        return rest, str(int(name)) if name.isdigit() else name
+
+    found: list[Fault] = []
+    windowed: tuple[tuple[str, Sequence[str], Callable[..., Fault]], ...] = (
+        ("--crash", crashes, Crash),
+        ("--partition", partitions, Partition),
+    )
+    for option, texts, kind in windowed:
+        for text in texts:
+            when, whom = who(text, option, LEADER)
+            found.append(kind(*_window(when, option), whom))
+    for text in slow:
+        rest, whom = who(text, "--slow-api", ALL)
+        how_long, at, when = rest.partition("@")
+        window = _window(when, "--slow-api") if at else (0.0, inf)
+        found.append(SlowApi(seconds(how_long, "--slow-api"), *window, whom))
+    found += [Upgrade(seconds(text, "--upgrade")) for text in upgrades]
+    return tuple(found)
+
+
+def _window(text: str, option: str) -> tuple[float, float]:
+    """From when to when."""
+    begin, dash, end = text.partition("-")
+    found = seconds(begin, option), seconds(end, option) if dash else inf
+    if found[0] >= found[1]:
+        raise typer.BadParameter(f'"{text}" ends before it begins: such as {_FORMS[option]}', param_hint=option)
+    return found
+
+
+def written(fault: Fault) -> tuple[str, str]:
+    """A fault as its option."""
+    from kschedctl.leaderelection.simulation.faults import Crash, SlowApi, Upgrade
+
+    if isinstance(fault, Upgrade):
+        return "--upgrade", _time(fault.at)
+    window = _time(fault.at) + (f"-{_time(fault.until)}" if isfinite(fault.until) else "")
+    if isinstance(fault, SlowApi):
+        when = f"@{window}" if fault.at or isfinite(fault.until) else ""
+        return "--slow-api", f"{_time(fault.seconds)}{when}={fault.who}"
+    return "--crash" if isinstance(fault, Crash) else "--partition", f"{window}={fault.who}"
+
+
+def _time(given: float) -> str:
+    return f"{given:.9f}".rstrip("0").rstrip(".") + "s"

@@ -1,0 +1,1 @@
+"""Who leads: the election on Leases as client-go has it, on any clock, and what Leases tell of elections."""

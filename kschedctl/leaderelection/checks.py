@@ -1,0 +1,156 @@
+"""What is wrong with the elections of a cluster, or with a scheduler's part in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from kschedctl.api.pod import Pod
+from kschedctl.api.wording import counted, listed
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.findings.finding import Finding, ObjectRef, Severity
+from kschedctl.framework.config.types import LeaderElection
+from kschedctl.leaderelection.overview import Election, Elections, host_of
+from kschedctl.leaderelection.settings import ElectionSettings
+
+#: How far a holder's clock may seem to be ahead, in seconds: a running cluster is read for a while.
+_AHEAD: Final = 60.0
+_SCHEDULER: Final = "scheduler"
+_CONTROL_PLANE: Final = "kube-system"
+_COMPONENT: Final = "component"
+_HASH: Final = "pod-template-hash"
+
+
+def settings_of(election: LeaderElection) -> ElectionSettings:
+    """The times in a KubeSchedulerConfiguration; kube-scheduler releases the lease when it ends."""
+    return ElectionSettings(
+        lease_duration=election.lease_duration.nanoseconds / 1e9,
+        renew_deadline=election.renew_deadline.nanoseconds / 1e9,
+        retry_period=election.retry_period.nanoseconds / 1e9,
+    )
+
+
+def check_elections(cluster: Cluster, found: Elections) -> Iterator[Finding]:
+    """What is wrong with elections.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The cluster.
+    found : Elections
+        Its elections.
+    """
+    for election in found.elections:
+        yield from _state(election)
+        yield from _holder(election)
+        if election.ref.kind != "Lease":
+            yield from _old_lock(election, found)
+    yield from _without_lease(cluster, found)
+
+
+def check_config(config: LeaderElection, found: Elections) -> Iterator[Finding]:
+    """What of a scheduler's configuration does not fit the election that it names.
+
+    What kube-scheduler refuses as it reads a configuration is refused where it is loaded.
+    """
+    name = f"{config.resource_namespace}/{config.resource_name}"
+    election = found.find(config.resource_namespace, config.resource_name)
+    if not config.leader_elect:
+        problem = "is false: this scheduler decides whether others lead or not"
+        if election is not None and election.led:
+            yield _of_config("leaderElect", f"{problem}, and {election.holder} leads {name}", Severity.ERROR)
+        else:
+            yield _of_config("leaderElect", problem)
+        return
+    # The file is taken, and the scheduler ends with this when it sets out to elect.
+    refused = next(settings_of(config).problems(), None)
+    if refused is not None:
+        yield _of_config("", f"kube-scheduler ends with: {refused.problem}", Severity.ERROR)
+    if election is None:
+        others = [one.name for one in found.elections if one.ref.name == config.resource_name]
+        hint = f"there is {listed(others)}" if others else ""
+        yield _of_config(
+            "resourceName", f"the cluster has no Lease {name}: no scheduler runs with these names", hint=hint
+        )
+        return
+    wanted = settings_of(config).lease_duration_seconds
+    if election.holder and election.lease_duration != wanted:
+        problem = f"is {wanted} s in whole seconds, and the leader of {name} has {election.lease_duration} s"
+        yield _of_config("leaseDuration", f"{problem}: it runs with another configuration")
+
+
+def _of_config(field: str, problem: str, severity: Severity = Severity.WARNING, hint: str = "") -> Finding:
+    path = f"leaderElection.{field}" if field else "leaderElection"
+    return Finding(problem, path, hint, "--config", rule="LeaderElection", severity=severity)
+
+
+def _about(election: Election, problem: str, severity: Severity, hint: str = "", rule: str = "Lease") -> Finding:
+    return Finding(problem, "", hint, object=election.ref, rule=rule, severity=severity)
+
+
+def _state(election: Election) -> Iterator[Finding]:
+    if not election.holder:
+        # What runs now and then gives its lease up when it ends.
+        severity = Severity.ERROR if election.ref.namespace == _CONTROL_PLANE else Severity.INFO
+        yield _about(election, "nobody leads: the last holder gave it up", severity)
+    elif election.expired:
+        assert election.renewed_ago is not None
+        ended = election.renewed_ago - election.lease_duration
+        problem = f"nobody leads: the lease of {election.holder} ended {ended:.0f} s before the snapshot"
+        yield _about(election, problem, Severity.ERROR, "if nobody takes over, nobody contends for it")
+    elif election.renewed_ago is not None and election.renewed_ago < -_AHEAD:
+        problem = f"renewed {-election.renewed_ago:.0f} s after the snapshot was taken: a clock is wrong"
+        yield _about(election, problem, Severity.WARNING)
+
+
+def _holder(election: Election) -> Iterator[Finding]:
+    if election.holder and not election.pod and not election.node:
+        problem = f"the holder {election.holder} is no pod or node of the snapshot"
+        yield _about(election, problem, Severity.WARNING, "it has gone, or runs elsewhere", rule="Holder")
+
+
+def _old_lock(election: Election, found: Elections) -> Iterator[Finding]:
+    kind = election.ref.kind
+    problem = f"the record is an annotation of {kind}, which candidates of today neither read nor write"
+    lease = found.find(election.ref.namespace, election.ref.name)
+    if lease is None or not lease.led or not election.led:
+        yield _about(election, problem, Severity.WARNING, "its candidates should use a Lease", rule="OldLock")
+    elif lease.holder != election.holder:
+        problem = f"{problem}: here {election.holder} leads, and by the Lease of the same name {lease.holder}"
+        yield _about(election, problem, Severity.ERROR, "end the older candidates", rule="OldLock")
+
+
+def _without_lease(cluster: Cluster, found: Elections) -> Iterator[Finding]:
+    """Schedulers of which no pod holds a lease, and that have none of their name."""
+    holders = {one.pod for one in found.elections} | {host_of(one.holder) for one in found.elections}
+    groups: dict[tuple[str, str], list[Pod]] = {}
+    for index in range(len(cluster.pods)):
+        pod = cluster.pods.pod(index)
+        if _is_scheduler(pod):
+            groups.setdefault((pod.namespace, _group(pod)), []).append(pod)
+    for (namespace, name), pods in groups.items():
+        if found.find(namespace, name) is not None or any({pod.key, pod.name} & holders for pod in pods):
+            continue
+        several = len(pods) > 1
+        whose = f"{name} ({counted(len(pods), 'pod')}: {listed([pod.name for pod in pods])})"
+        problem = f"no pod of {whose} holds a Lease" + ("; without an election all of them decide" if several else "")
+        about = ObjectRef("Pod", pods[0].name, namespace)
+        severity = Severity.WARNING if several else Severity.INFO
+        yield Finding(problem, object=about, rule="NoElection", severity=severity)
+
+
+def _is_scheduler(pod: Pod) -> bool:
+    images = (
+        container.image.partition("@")[0].rpartition("/")[2].partition(":")[0] for container in pod.spec.containers
+    )
+    return _SCHEDULER in pod.metadata.labels.get(_COMPONENT, "") or any(_SCHEDULER in image for image in images)
+
+
+def _group(pod: Pod) -> str:
+    """What pods belong to: their component, or the workload that makes them."""
+    owner = pod.metadata.controller
+    if owner is None or owner.kind == "Node":
+        return pod.metadata.labels.get(_COMPONENT, pod.name)
+    return (
+        owner.name.removesuffix(f"-{pod.metadata.labels.get(_HASH, '')}") if owner.kind == "ReplicaSet" else owner.name
+    )

@@ -1,0 +1,270 @@
+"""A candidate: acquires the lease, renews it while it leads, and gives it up (client-go ``LeaderElector``).
+
+It never compares its clock with that of another. A lease has expired when the candidate itself has not seen it change
+for as long as the record says, by its own clock; so it does not matter what time clocks show, only how fast they run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import floor, inf
+from random import Random
+from typing import Final
+
+from kschedctl.clock import Clock
+from kschedctl.errors import InputError
+from kschedctl.leaderelection.callbacks import Callbacks
+from kschedctl.leaderelection.lock import Lock, LockError, LockNotFoundError
+from kschedctl.leaderelection.record import LeaderElectionRecord, Raw
+from kschedctl.leaderelection.settings import JITTER_FACTOR, ElectionSettings
+from kschedctl.leaderelection.steps import CancelledError, Steps
+
+#: Of a time in periods, what is rounding and not time.
+_ROUNDING: Final = 1e-6
+
+
+class LeaderElector:
+    """One candidate of an election.
+
+    Parameters
+    ----------
+    lock : Lock
+        Where the record is kept.
+    settings : ElectionSettings
+        Its times.
+    clock : Clock
+        Its own clock.
+    random : Random
+        The jitter between its tries.
+    callbacks : Callbacks
+        Whom it tells.
+
+    Attributes
+    ----------
+    renewed_at : float or None
+        When it began the last request that made or kept it the leader: nobody else can have seen that renewal before.
+
+    Raises
+    ------
+    InputError
+        Where client-go would refuse to start, in its words.
+    """
+
+    def __init__(
+        self,
+        lock: Lock,
+        settings: ElectionSettings,
+        clock: Clock,
+        *,
+        random: Random | None = None,
+        callbacks: Callbacks | None = None,
+    ) -> None:
+        settings.check()
+        if not lock.identity:
+            raise InputError("Lock identity is empty")
+        self._lock = lock
+        self._settings = settings
+        self._clock = clock
+        self._random = random or Random()
+        self._callbacks = callbacks or Callbacks()
+        self._observed = LeaderElectionRecord()
+        self._observed_raw: Raw = ()
+        self._observed_at = float("-inf")
+        self._reported = ""
+        self.renewed_at: float | None = None
+
+    @property
+    def leader(self) -> str:
+        """Who led when it last looked; empty where it has seen nobody."""
+        return self._observed.holder_identity
+
+    @property
+    def is_leader(self) -> bool:
+        """Whether it led when it last looked."""
+        return self.leader == self._lock.identity
+
+    def check(self, max_tolerable_expired_lease: float) -> str:
+        """What is wrong with a leader that has neither renewed nor ended; empty where nothing is.
+
+        Parameters
+        ----------
+        max_tolerable_expired_lease : float
+            How long after the end of its lease that is borne, in seconds.
+        """
+        age = self._clock.now() - self._observed_at
+        if self.is_leader and age > self._settings.lease_duration + max_tolerable_expired_lease:
+            return f"failed election to renew leadership on lease {self._lock.describe()}"
+        return ""
+
+    def run(self) -> Steps[None]:
+        """Wait for the lease, lead for as long as it is renewed or until cancelled, and end."""
+        if (yield from self._acquire()):
+            self._callbacks.started_leading()
+            yield from self._renew()
+        self._callbacks.stopped_leading()
+
+    def try_acquire_or_renew(self, deadline: float = inf) -> Steps[bool]:
+        """Take the lease where nobody has it, or keep it; whether it is the candidate's now.
+
+        Parameters
+        ----------
+        deadline : float
+            When the try is given up, by the candidate's clock.
+        """
+        now = self._clock.now()
+        record = self._own_record(now)
+        if self.is_leader and self._is_lease_valid(now):
+            kept = self._kept(record, self._observed)
+            if (yield from self._written(self._lock.update(kept, self._until(deadline)), kept, now)):
+                return True
+        try:
+            old = yield from self._lock.get(self._until(deadline))
+        except LockNotFoundError:
+            return (yield from self._written(self._lock.create(record, self._until(deadline)), record, now))
+        except LockError as error:
+            self._callbacks.failed(f"error retrieving resource lock {self._lock.describe()}: {error}")
+            return False
+        self._observe_read(old)
+        if old.holder_identity and self._is_lease_valid(now) and not self.is_leader:
+            return False
+        if self.is_leader:
+            record = self._kept(record, old)
+        else:
+            record = replace(record, leader_transitions=old.leader_transitions + 1)
+        return (yield from self._written(self._lock.update(record, self._until(deadline)), record, now))
+
+    def try_coordinated_renew(self, deadline: float = inf) -> Steps[bool]:
+        """Keep the lease that the API server's controller has given to the candidate; whether it still is.
+
+        Parameters
+        ----------
+        deadline : float
+            When the try is given up, by the candidate's clock.
+        """
+        now = self._clock.now()
+        try:
+            old = yield from self._lock.get(self._until(deadline))
+        except LockError as error:
+            self._callbacks.failed(f"error retrieving lease lock {self._lock.describe()}: {error}")
+            return False
+        self._observe_read(old)
+        expired = self._observed_at + old.lease_duration_seconds < now
+        # With a preferred holder the term is over: what is not renewed goes to that one.
+        if expired or not self.is_leader or old.preferred_holder:
+            return False
+        record = replace(self._kept(self._own_record(now), old), strategy=old.strategy)
+        return (yield from self._written(self._lock.update(record, self._until(deadline)), record, now))
+
+    def release(self) -> Steps[bool]:
+        """Give the lease up, so that nobody has to wait for its end; whether it is not the candidate's any more."""
+        deadline = self._clock.now() + self._settings.renew_deadline
+        try:
+            old = yield from self._lock.get(self._until(deadline))
+        except LockError as error:
+            self._callbacks.failed(f"error retrieving resource lock {self._lock.describe()}: {error}")
+            return False
+        if not self.is_leader or (self._settings.release_checks_holder and old.holder_identity != self.leader):
+            return True
+        now = self._clock.now()
+        given_up = LeaderElectionRecord(
+            lease_duration_seconds=1,
+            acquire_time=now,
+            renew_time=now,
+            leader_transitions=old.leader_transitions,
+        )
+        try:
+            yield from self._lock.update(given_up, self._until(deadline))
+        except LockError as error:
+            self._callbacks.failed(f"failed to release lease {self._lock.describe()}: {error}")
+            return False
+        self._observe(given_up)
+        return True
+
+    def _acquire(self) -> Steps[bool]:
+        try:
+            while not (yield from self._tried()):
+                self._report_transition()
+                yield self._settings.retry_period * (1 + self._random.random() * JITTER_FACTOR)
+        except CancelledError:
+            return False
+        self._report_transition()
+        self._lock.record_event("became leader")
+        return True
+
+    def _renew(self) -> Steps[None]:
+        try:
+            while (yield from self._renewed_in_time()):
+                self._report_transition()
+                yield self._settings.retry_period
+        except CancelledError:
+            pass
+        self._report_transition()
+        if self._settings.release_on_cancel:
+            yield from self.release()
+        self._lock.record_event("stopped leading")
+
+    def _renewed_in_time(self) -> Steps[bool]:
+        """Try once per retry period until it works or the deadline has come; the periods count from the first try."""
+        started, period = self._clock.now(), self._settings.retry_period
+        deadline = started + self._settings.renew_deadline
+        ticks = 0
+        while not (yield from self._tried(deadline)):
+            now = self._clock.now()
+            # A tick that came during the try is taken up at once, and of several the first.
+            wake = max(started + (ticks + 1) * period, now)
+            if wake >= deadline:
+                yield max(deadline - now, 0.0)
+                return False
+            yield wake - now
+            ticks = floor((self._clock.now() - started) / period + _ROUNDING)
+            if self._clock.now() >= deadline:
+                return False
+        return True
+
+    def _tried(self, deadline: float = inf) -> Steps[bool]:
+        if self._settings.coordinated:
+            return (yield from self.try_coordinated_renew(deadline))
+        return (yield from self.try_acquire_or_renew(deadline))
+
+    def _written(self, request: Steps[None], record: LeaderElectionRecord, began: float) -> Steps[bool]:
+        """Whether a record was written; if so, it is what the candidate knows."""
+        try:
+            yield from request
+        except LockError as error:
+            self._callbacks.failed(f"failed to update lease {self._lock.describe()}: {error}")
+            return False
+        self._observe(record)
+        self.renewed_at = began
+        self._callbacks.renewed(began)
+        return True
+
+    def _own_record(self, now: float) -> LeaderElectionRecord:
+        return LeaderElectionRecord(
+            holder_identity=self._lock.identity,
+            lease_duration_seconds=self._settings.lease_duration_seconds,
+            acquire_time=now,
+            renew_time=now,
+        )
+
+    @staticmethod
+    def _kept(record: LeaderElectionRecord, old: LeaderElectionRecord) -> LeaderElectionRecord:
+        return replace(record, acquire_time=old.acquire_time, leader_transitions=old.leader_transitions)
+
+    def _observe_read(self, record: LeaderElectionRecord) -> None:
+        if self._observed_raw != record.raw():
+            self._observe(record)
+            self._observed_raw = record.raw()
+
+    def _observe(self, record: LeaderElectionRecord) -> None:
+        self._observed, self._observed_at = record, self._clock.now()
+
+    def _is_lease_valid(self, now: float) -> bool:
+        return self._observed_at + self._observed.lease_duration_seconds > now
+
+    def _until(self, deadline: float) -> float:
+        return min(deadline, self._clock.now() + self._settings.request_timeout)
+
+    def _report_transition(self) -> None:
+        if self.leader != self._reported:
+            self._reported = self.leader
+            self._callbacks.new_leader(self.leader)

@@ -1,0 +1,173 @@
+"""The lock of a candidate on a Lease of a real API server (client-go ``LeaseLock``)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import msgspec
+
+from kschedctl.api.coordination import LeaseSpec
+from kschedctl.api.names import subdomain_problems
+from kschedctl.clock import Clock
+from kschedctl.errors import InputError, KschedctlError
+from kschedctl.leaderelection.lock import ConflictError, LockError, LockNotFoundError
+from kschedctl.leaderelection.record import LeaderElectionRecord
+from kschedctl.leaderelection.steps import Steps
+from kschedctl.live.object_client import ObjectClient
+from kschedctl.live.refusals import ConflictingError, NotServedError
+
+_API_VERSION: Final = "coordination.k8s.io/v1"
+
+
+class LeaseLock:
+    """The lock of one candidate; every request waits for its answer.
+
+    Parameters
+    ----------
+    client : ObjectClient
+        The API server.
+    namespace, name : str
+        The Lease.
+    identity : str
+        Who the candidate is.
+    clock : Clock
+        The candidate's clock.
+    recorder : callable
+        Is told what happens to the candidate.
+    """
+
+    def __init__(
+        self,
+        client: ObjectClient,
+        namespace: str,
+        name: str,
+        identity: str,
+        clock: Clock,
+        recorder: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        self._client = client
+        self._namespace = namespace
+        self._name = name
+        self._identity = identity
+        self._clock = clock
+        self._recorder = recorder
+        self._lease: dict[str, Any] | None = None
+
+    @property
+    def identity(self) -> str:
+        """Who the candidate is."""
+        return self._identity
+
+    def describe(self) -> str:
+        """Which Lease it is."""
+        return f"{self._namespace}/{self._name}"
+
+    def record_event(self, text: str) -> None:
+        """Tell what happened to the candidate."""
+        self._recorder(f"{self._identity} {text}")
+
+    def get(self, until: float) -> Steps[LeaderElectionRecord]:
+        """Read the Lease."""
+        yield from ()
+        self._lease = self._ask("GET", f"/{self._name}", None, until)
+        return record_of(self._lease.get("spec") or {})
+
+    def create(self, record: LeaderElectionRecord, until: float) -> Steps[None]:
+        """Make the Lease."""
+        yield from ()
+        metadata = {"name": self._name, "namespace": self._namespace}
+        lease = {"apiVersion": _API_VERSION, "kind": "Lease", "metadata": metadata, "spec": spec_of(record)}
+        self._lease = self._ask("POST", "", lease, until)
+
+    def update(self, record: LeaderElectionRecord, until: float) -> Steps[None]:
+        """Change the Lease as of the version that was last seen."""
+        yield from ()
+        if self._lease is None:
+            raise LockError("lease not initialized, call get or create first")
+        self._lease = self._ask("PUT", f"/{self._name}", {**self._lease, "spec": spec_of(record)}, until)
+
+    def _ask(self, method: str, below: str, obj: dict[str, Any] | None, until: float) -> dict[str, Any]:
+        seconds = until - self._clock.now()
+        if seconds <= 0:
+            raise LockError("context deadline exceeded")
+        path = f"/apis/{_API_VERSION}/namespaces/{self._namespace}/leases{below}"
+        try:
+            answer = json.loads(
+                self._client.request(method, path, None if obj is None else json.dumps(obj).encode(), seconds)
+            )
+        except NotServedError as error:
+            raise (LockNotFoundError if method == "GET" else LockError)(str(error)) from None
+        except ConflictingError as error:
+            raise ConflictError(str(error)) from None
+        except KschedctlError as error:
+            raise LockError(str(error)) from None
+        except ValueError as error:
+            raise LockError(f"{self._client.host} does not answer as an API server does: {error}") from None
+        if not isinstance(answer, dict):
+            raise LockError(f"{self._client.host} does not answer with a Lease")
+        return answer
+
+
+def lease_name(text: str) -> tuple[str, str]:
+    """Namespace and name of a Lease.
+
+    Raises
+    ------
+    InputError
+        Where the text is not ``NAMESPACE/NAME``.
+
+    Examples
+    --------
+    >>> lease_name("shop/report")
+    ('shop', 'report')
+    """
+    namespace, slash, name = text.partition("/")
+    if not slash or subdomain_problems(namespace) or subdomain_problems(name):
+        raise InputError(f'"{text}" is no Lease', path="--lease", hint="NAMESPACE/NAME is expected, in small letters")
+    return namespace, name
+
+
+def record_of(spec: dict[str, Any]) -> LeaderElectionRecord:
+    """The record in the spec of a Lease.
+
+    Raises
+    ------
+    LockError
+        Where it is none.
+    """
+    try:
+        read = msgspec.convert({key: value for key, value in spec.items() if value is not None}, LeaseSpec)
+    except msgspec.ValidationError as error:
+        raise LockError(f"the Lease has no record of an election: {error}") from None
+    return LeaderElectionRecord(
+        holder_identity=read.holder_identity,
+        lease_duration_seconds=read.lease_duration_seconds,
+        acquire_time=read.acquire_time.timestamp() if read.acquire_time is not None else 0.0,
+        renew_time=read.renew_time.timestamp() if read.renew_time is not None else 0.0,
+        leader_transitions=read.lease_transitions,
+        strategy=read.strategy,
+        preferred_holder=read.preferred_holder,
+    )
+
+
+def spec_of(record: LeaderElectionRecord) -> dict[str, Any]:
+    """The spec of a Lease with a record."""
+    spec: dict[str, Any] = {
+        "holderIdentity": record.holder_identity,
+        "leaseDurationSeconds": record.lease_duration_seconds,
+        "acquireTime": _micro_time(record.acquire_time),
+        "renewTime": _micro_time(record.renew_time),
+        "leaseTransitions": record.leader_transitions,
+    }
+    if record.preferred_holder:
+        spec["preferredHolder"] = record.preferred_holder
+    if record.strategy:
+        spec["strategy"] = record.strategy
+    return spec
+
+
+def _micro_time(seconds: float) -> str:
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S.%fZ}"

@@ -1,0 +1,309 @@
+"""The elections of a cluster as its Leases show them: who leads, since when, and when another could."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from kschedctl.api.coordination import (
+    LEADER_ANNOTATION,
+    NODE_LEASES,
+    ConfigMap,
+    Endpoints,
+    Lease,
+    LeaseCandidate,
+    lock_record,
+)
+from kschedctl.api.meta import ApiObject
+from kschedctl.api.selectors import parse_int64
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.findings.finding import ObjectRef
+from kschedctl.leaderelection.bounds import Conditions, bounds
+from kschedctl.leaderelection.settings import ElectionSettings
+
+#: The label of the Leases by which API servers tell that they are there, which are no elections.
+_API_SERVER: Final = "apiserver.kubernetes.io/identity"
+#: Candidates put something unique behind the name of their host, so that no two are taken for one.
+_UNIQUE: Final = "_"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A candidate of a coordinated election.
+
+    Attributes
+    ----------
+    name : str
+        Who it is.
+    binary_version, emulation_version, strategy : str
+        What it offers.
+    renewed_ago : float or None
+        How long before the snapshot it last said that it is there, in seconds.
+    preferred : bool
+        Whether it would be elected now.
+    """
+
+    name: str
+    binary_version: str
+    emulation_version: str
+    strategy: str
+    renewed_ago: float | None
+    preferred: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Election:
+    """An election and its state.
+
+    Attributes
+    ----------
+    ref : ObjectRef
+        Where its record is.
+    holder : str
+        Who leads, as it calls itself; empty where the lease was given up.
+    pod, node : str
+        The pod, as namespace/name, and the node that this means; empty where there is none.
+    lease_duration : int
+        In seconds.
+    acquired_ago, renewed_ago : float or None
+        How long before the snapshot, in seconds; below zero where the holder's clock is ahead of it.
+    transitions : int
+        How often another one took over.
+    expired : bool or None
+        Whether the lease had ended by then; unknown where either time is.
+    earliest, latest : float or None
+        If the holder died with the snapshot, or is dead: when another leads, in seconds after the snapshot.
+    strategy, preferred_holder : str
+        Of coordinated election.
+    candidates : tuple of Candidate
+        Those that have told so.
+    """
+
+    ref: ObjectRef
+    holder: str
+    pod: str
+    node: str
+    lease_duration: int
+    acquired_ago: float | None
+    renewed_ago: float | None
+    transitions: int
+    expired: bool | None
+    earliest: float | None
+    latest: float | None
+    strategy: str = ""
+    preferred_holder: str = ""
+    candidates: tuple[Candidate, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """As namespace/name."""
+        return f"{self.ref.namespace}/{self.ref.name}"
+
+    @property
+    def led(self) -> bool:
+        """Whether somebody led when the snapshot was taken, as far as is known."""
+        return bool(self.holder) and not self.expired
+
+
+@dataclass(frozen=True, slots=True)
+class Elections:
+    """All elections of a cluster.
+
+    Attributes
+    ----------
+    elections : tuple of Election
+        By namespace and name, those of the control plane first.
+    n_heartbeats : int
+        How many Leases are heartbeats of nodes and API servers.
+    """
+
+    elections: tuple[Election, ...]
+    n_heartbeats: int = 0
+
+    def find(self, namespace: str, name: str, kind: str = "Lease") -> Election | None:
+        """The election of a name."""
+        wanted = (kind, namespace, name)
+        return next((one for one in self.elections if (one.ref.kind, one.ref.namespace, one.ref.name) == wanted), None)
+
+
+def elections(cluster: Cluster, settings: ElectionSettings = ElectionSettings()) -> Elections:  # noqa: B008 (frozen)
+    """Find the elections of a cluster.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The cluster.
+    settings : ElectionSettings
+        The retry period of standbys, which no Lease tells.
+    """
+    reader = _Reader(cluster, settings)
+    leases = [lease for lease in cluster.list(Lease) if not _is_heartbeat(lease)]
+    found = [*map(reader.of_lease, leases), *reader.of_annotations()]
+    return Elections(
+        tuple(sorted(found, key=lambda one: (one.ref.namespace != "kube-system", one.name, one.ref.kind))),
+        sum(map(_is_heartbeat, cluster.list(Lease))),
+    )
+
+
+def host_of(identity: str) -> str:
+    """The host or pod that an identity names.
+
+    Examples
+    --------
+    >>> host_of("cp-1_6f1d4c1e-9c3b-4b43-8b5e-0f6f8d3a7d52"), host_of("operator-0")
+    ('cp-1', 'operator-0')
+    """
+    return identity.partition(_UNIQUE)[0]
+
+
+def _is_heartbeat(lease: Lease) -> bool:
+    return lease.namespace == NODE_LEASES or _API_SERVER in lease.metadata.labels
+
+
+class _Reader:
+    def __init__(self, cluster: Cluster, settings: ElectionSettings) -> None:
+        self._cluster = cluster
+        self._settings = settings
+        self._pods: dict[str, list[str]] = {}
+        for index in range(len(cluster.pods)):
+            namespace, _, name = cluster.pods.key(index).partition("/")
+            self._pods.setdefault(name, []).append(namespace)
+        self._nodes = {name.partition(".")[0]: name for name in cluster.nodes.names} | {
+            name: name for name in cluster.nodes.names
+        }
+
+    def of_lease(self, lease: Lease) -> Election:
+        spec = lease.spec
+        found = self._election(
+            lease,
+            spec.holder_identity,
+            spec.lease_duration_seconds,
+            spec.acquire_time,
+            spec.renew_time,
+            spec.lease_transitions,
+        )
+        return replace(
+            found,
+            strategy=spec.strategy,
+            preferred_holder=spec.preferred_holder,
+            candidates=self._candidates(lease),
+        )
+
+    def of_annotations(self) -> Iterator[Election]:
+        kinds: tuple[type[ConfigMap | Endpoints], ...] = (ConfigMap, Endpoints)
+        for kind in kinds:
+            for obj in self._cluster.list(kind):
+                record = lock_record(obj.metadata.annotations.get(LEADER_ANNOTATION, ""))
+                if record is not None:
+                    yield self._election(
+                        obj,
+                        record.holder_identity,
+                        record.lease_duration_seconds,
+                        record.acquire_time,
+                        record.renew_time,
+                        record.leader_transitions,
+                    )
+
+    def _election(
+        self,
+        obj: ApiObject,
+        holder: str,
+        lease_duration: int,
+        acquired: datetime | None,
+        renewed: datetime | None,
+        transitions: int,
+    ) -> Election:
+        age = self._ago(renewed)
+        earliest, latest = self._take_over(holder, lease_duration, age)
+        pod, node = self._holder(obj, holder)
+        return Election(
+            ref=obj.ref,
+            holder=holder,
+            pod=pod,
+            node=node,
+            lease_duration=lease_duration,
+            acquired_ago=self._ago(acquired),
+            renewed_ago=age,
+            transitions=transitions,
+            expired=None if age is None else age >= lease_duration,
+            earliest=earliest,
+            latest=latest,
+        )
+
+    def _ago(self, moment: datetime | None) -> float | None:
+        taken = self._cluster.taken_at
+        return None if moment is None or taken is None else (taken - moment).total_seconds()
+
+    def _take_over(self, holder: str, lease_duration: int, age: float | None) -> tuple[float | None, float | None]:
+        """When another leads, in seconds after the snapshot."""
+        promised = bounds(replace(self._settings, lease_duration=float(lease_duration)), Conditions())
+        if not holder:
+            return 0.0, promised.released
+        if age is None:
+            return None, None
+        # One that is ahead of the snapshot has renewed while that was taken.
+        age = max(age, 0.0)
+        return max(promised.earliest - age, 0.0), max(promised.latest - age, promised.released)
+
+    def _holder(self, obj: ApiObject, holder: str) -> tuple[str, str]:
+        """The pod and the node that a holder means."""
+        host = host_of(holder)
+        for name in (host, holder):
+            if name and name in self._pods:
+                namespaces = self._pods[name]
+                namespace = obj.namespace if obj.namespace in namespaces else namespaces[0]
+                return f"{namespace}/{name}", self._node_of(f"{namespace}/{name}")
+        node = self._nodes.get(host) or self._nodes.get(holder, "")
+        # A static pod is named after its node.
+        static = f"{obj.name}-{node}"
+        return (f"{obj.namespace}/{static}" if obj.namespace in self._pods.get(static, ()) else ""), node
+
+    def _node_of(self, key: str) -> str:
+        namespace, _, name = key.partition("/")
+        index = self._cluster.pods.index[namespace, name]
+        return self._cluster.pods.records[index].node_name
+
+    def _candidates(self, lease: Lease) -> tuple[Candidate, ...]:
+        given = [
+            one
+            for one in self._cluster.list(LeaseCandidate)
+            if one.namespace == lease.namespace and one.spec.lease_name == lease.name
+        ]
+        best = _best(given)
+        return tuple(
+            Candidate(
+                name=one.name,
+                binary_version=one.spec.binary_version,
+                emulation_version=one.spec.emulation_version,
+                strategy=one.spec.strategy,
+                renewed_ago=self._ago(one.spec.renew_time),
+                preferred=one is best,
+            )
+            for one in given
+        )
+
+
+def _best(candidates: Iterable[LeaseCandidate]) -> LeaseCandidate | None:
+    """The one that ``OldestEmulationVersion`` elects: the oldest version, else the oldest candidate."""
+    able = [
+        (emulated, binary, one)
+        for one in candidates
+        if (emulated := _version(one.spec.emulation_version)) and (binary := _version(one.spec.binary_version))
+    ]
+    if not able:
+        return None
+
+    def order(item: tuple[tuple[int, ...], tuple[int, ...], LeaseCandidate]) -> tuple[object, ...]:
+        emulated, binary, one = item
+        created = one.metadata.creation_timestamp
+        return emulated, binary, created.timestamp() if created is not None else 0.0, one.name
+
+    return min(able, key=order)[2]
+
+
+def _version(text: str) -> tuple[int, ...]:
+    """A version as numbers; empty where it is none."""
+    numbers = [parse_int64(part) for part in text.removeprefix("v").partition("-")[0].split(".")]
+    return tuple(number for number in numbers if number is not None) if None not in numbers else ()

@@ -1,0 +1,117 @@
+"""Looking for two leaders at once: many elections, each with other faults, until one shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import inf
+from random import Random
+from typing import Final
+
+from kschedctl.leaderelection.settings import ElectionSettings
+from kschedctl.leaderelection.simulation.faults import LEADER, Crash, Fault, Partition, Scenario, SlowApi
+from kschedctl.leaderelection.simulation.timeline import Term, Timeline
+from kschedctl.leaderelection.simulation.world import simulate
+
+#: How many leases a fault that is tried lasts at most.
+_LEASES: Final = 3.0
+_MOST_FAULTS: Final = 3
+#: After so many seconds somebody leads; and a moment, in seconds.
+_SETTLED: Final = 10.0
+_JUST: Final = 2e-3
+
+
+@dataclass(frozen=True, slots=True)
+class Counterexample:
+    """An election in which two led at once.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        Its faults and seed: simulating it again shows the same.
+    timeline : Timeline
+        What happened.
+    first, second : Term
+        Who led, the one that began sooner first.
+    """
+
+    scenario: Scenario
+    timeline: Timeline
+    first: Term
+    second: Term
+
+    @property
+    def seconds(self) -> float:
+        """How long both led."""
+        return min(self.first.end, self.second.end) - self.second.start
+
+
+def find_counterexample(settings: ElectionSettings, scenario: Scenario, runs: int) -> Counterexample | None:
+    """Look for an election in which two lead at once.
+
+    Parameters
+    ----------
+    settings : ElectionSettings
+        Those of all candidates.
+    scenario : Scenario
+        Where to begin: how far clocks are off, and how slow requests get. Its own faults are tried first.
+    runs : int
+        How many elections are tried.
+
+    Returns
+    -------
+    Counterexample or None
+        The first that is found.
+    """
+    for tried in _scenarios(settings, scenario, runs):
+        timeline = simulate(settings, tried)
+        for first, second in timeline.overlaps():
+            return Counterexample(tried, timeline, first, second)
+    return None
+
+
+def random_faults(random: Random, scenario: Scenario, settings: ElectionSettings) -> tuple[Fault, ...]:
+    """Faults of all kinds that last up to some leases, with requests no slower than the scenario's own."""
+    return tuple(_random_fault(random, scenario, settings) for _ in range(random.randint(1, _MOST_FAULTS)))
+
+
+def _random_fault(random: Random, scenario: Scenario, settings: ElectionSettings) -> Fault:
+    at = _told(random.uniform(0, scenario.duration * 0.7))
+    until = _told(at + random.uniform(0, _LEASES * settings.lease_duration))
+    who = random.choice(["leader", "leader", *(str(number) for number in range(1, scenario.candidates + 1))])
+    slowest = scenario.longest_request
+    match random.randrange(4):
+        case 0:
+            return Crash(at, random.choice((until, inf)), who)
+        case 1 | 2 if slowest > scenario.request:
+            return SlowApi(slowest, random.choice((0.0, at)), until, random.choice((who, "leader", "all")))
+    return Partition(at, until, who)
+
+
+def _scenarios(settings: ElectionSettings, scenario: Scenario, runs: int) -> Iterator[Scenario]:
+    for number in range(runs):
+        seed = scenario.seed + number
+        if number % 4 == 0 and scenario.faults:
+            yield replace(scenario, seed=seed)
+        elif number % 4 == 1:
+            yield _worst(settings, replace(scenario, seed=seed))
+        else:
+            yield replace(scenario, seed=seed, faults=random_faults(Random(seed), scenario, settings))
+
+
+def _worst(settings: ElectionSettings, scenario: Scenario) -> Scenario:
+    """The leader is cut off just after the renewal that it learnt of latest, while nothing is slow for the others."""
+    is_slow = scenario.longest_request > scenario.request
+    slow = (SlowApi(scenario.longest_request, _SETTLED, who=LEADER),) if is_slow else ()
+    alone = replace(scenario, faults=slow)
+    writes = [write for write in simulate(settings, alone).writes if _SETTLED < write.at < scenario.duration / 2]
+    if not writes:
+        return alone
+    latest = max(writes, key=lambda write: write.known_at - write.at)
+    at = _told(latest.known_at + _JUST)
+    return replace(alone, faults=(*alone.faults, Partition(at, _told(at + _LEASES * settings.lease_duration))))
+
+
+def _told(seconds: float) -> float:
+    """A time as people write it, to the millisecond, so that it can be given again."""
+    return round(seconds, 3)

@@ -1,0 +1,204 @@
+"""A simulated election: candidates, an API server, true time, and what goes wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from math import isfinite
+from random import Random
+from typing import Final
+
+from kschedctl.clock import VirtualClock
+from kschedctl.leaderelection.memory import MemoryApi
+from kschedctl.leaderelection.settings import ElectionSettings
+from kschedctl.leaderelection.simulation.faults import ALL, LEADER, Crash, Fault, Partition, Scenario, SlowApi, Upgrade
+from kschedctl.leaderelection.simulation.network import Link, LocalClock
+from kschedctl.leaderelection.simulation.process import Process
+from kschedctl.leaderelection.simulation.timeline import Timeline, What
+
+#: Candidates are started within this time, in seconds.
+_START: Final = 2.0
+#: What clocks of candidates show at the beginning.
+_EPOCH: Final = 1_000_000.0
+
+
+def simulate(settings: ElectionSettings, scenario: Scenario) -> Timeline:
+    """Let an election take place.
+
+    Parameters
+    ----------
+    settings : ElectionSettings
+        Those of all candidates.
+    scenario : Scenario
+        How many there are, and what goes wrong.
+
+    Returns
+    -------
+    Timeline
+        What happened; the same for the same arguments.
+    """
+    return _World(settings, scenario).run()
+
+
+@dataclass
+class _Seat:
+    """The place of a candidate, in which one process follows another.
+
+    Attributes
+    ----------
+    number : int
+        From 1.
+    link : Link
+        Its way to the API server.
+    clock : LocalClock
+        Its clock.
+    process : Process or None
+        The process that runs there, or ran last.
+    n_started : int
+        How many ran there.
+    held_down : int
+        How many faults keep it from being started.
+    """
+
+    number: int
+    link: Link
+    clock: LocalClock
+    process: Process | None = None
+    n_started: int = 0
+    held_down: int = 0
+
+
+class _World:
+    def __init__(self, settings: ElectionSettings, scenario: Scenario) -> None:
+        settings.check()
+        self._settings = settings
+        self._scenario = scenario
+        self._random = Random(scenario.seed)
+        self._clock = VirtualClock()
+        self._timeline = Timeline(scenario.duration)
+        self._api = MemoryApi()
+        self._seats = [self._seat(number) for number in range(1, scenario.candidates + 1)]
+
+    def run(self) -> Timeline:
+        for seat in self._seats:
+            self._at(self._random.uniform(0, _START), partial(self._start, seat))
+        for fault in self._scenario.faults:
+            self._at(fault.at, partial(self._begin, fault))
+        self._clock.run_until(self._scenario.duration)
+        return self._timeline
+
+    def _seat(self, number: int) -> _Seat:
+        skew, drift = self._scenario.clock_skew, self._scenario.clock_drift
+        clock = LocalClock(
+            self._clock,
+            _EPOCH + self._random.uniform(-skew, skew),
+            # The ends of the range are what matters.
+            1 + self._random.choice((-drift, 0.0, drift, self._random.uniform(-drift, drift))),
+        )
+        return _Seat(number, Link(self._scenario.request), clock)
+
+    def _at(self, at: float, happen: Callable[[], None]) -> None:
+        self._clock.schedule(at, happen)
+
+    def _after(self, seconds: float, happen: Callable[[], None]) -> None:
+        self._at(self._clock.now() + seconds, happen)
+
+    def _note(self, seat: _Seat | None, what: What, detail: str = "") -> None:
+        self._timeline.note(self._clock.now(), _name(seat), what, detail)
+
+    def _start(self, seat: _Seat) -> None:
+        if seat.held_down or (seat.process is not None and seat.process.running):
+            return
+        seat.n_started += 1
+        suffix = f"-{seat.n_started}" if seat.n_started > 1 else ""
+        seat.process = Process(
+            f"scheduler-{seat.number}{suffix}",
+            api=self._api,
+            link=seat.link,
+            clock=seat.clock,
+            world=self._clock,
+            settings=self._settings,
+            timeline=self._timeline,
+            random=Random(self._random.getrandbits(64)),
+            on_lost=lambda: self._after(self._scenario.restart_after, partial(self._start, seat)),
+        )
+
+    def _meant(self, who: str) -> list[_Seat]:
+        """The candidates that a fault is of; that of the leader where nobody leads is of the first that runs."""
+        if who == ALL:
+            return list(self._seats)
+        if who != LEADER:
+            return [seat for seat in self._seats if str(seat.number) == who]
+        leading = self._timeline.leading()
+        running = [seat for seat in self._seats if seat.process is not None and seat.process.running]
+        led = [seat for seat in running if seat.process is not None and seat.process.identity in leading]
+        return (led or running)[:1]
+
+    def _begin(self, fault: Fault) -> None:
+        match fault:
+            case Crash():
+                for seat in self._meant(fault.who):
+                    self._crash(seat, fault)
+            case Partition():
+                for seat in self._meant(fault.who):
+                    seat.link.cut()
+                    self._note(seat, What.PARTITIONED)
+                    self._end(fault.until, partial(self._heal, seat))
+            case SlowApi():
+                seats = self._meant(fault.who)
+                for seat in seats:
+                    seat.link.slowness.append(fault)
+                whose = seats[0] if len(seats) == 1 else None
+                self._note(whose, What.SLOWED, f"up to {fault.seconds:g} s")
+                self._end(fault.until, partial(self._quicken, seats, fault))
+            case Upgrade():
+                self._note(None, What.UPGRADED)
+                self._upgrade(list(self._seats), fault)
+
+    def _end(self, at: float, happen: Callable[[], None]) -> None:
+        if isfinite(at):
+            self._at(at, happen)
+
+    def _crash(self, seat: _Seat, fault: Crash) -> None:
+        if seat.process is not None:
+            seat.process.crash()
+        seat.held_down += 1
+
+        def come_back() -> None:
+            seat.held_down -= 1
+            self._start(seat)
+
+        self._end(fault.until, come_back)
+
+    def _heal(self, seat: _Seat) -> None:
+        seat.link.heal()
+        self._note(seat, What.HEALED)
+
+    def _quicken(self, seats: list[_Seat], fault: SlowApi) -> None:
+        for seat in seats:
+            seat.link.slowness.remove(fault)
+        self._note(seats[0] if len(seats) == 1 else None, What.QUICKENED)
+
+    def _upgrade(self, seats: list[_Seat], fault: Upgrade) -> None:
+        """Have a new process take the seat of an old one, which goes on elsewhere until it has ended."""
+        if not seats:
+            return
+        seat, *others = seats
+
+        def swap() -> None:
+            old, seat.process = seat.process, None
+            # The new pod is elsewhere: what cuts the old one off does not cut it off.
+            seat.link = Link(self._scenario.request, slowness=list(seat.link.slowness))
+            self._start(seat)
+            if old is not None:
+                old.terminate()
+            self._upgrade(others, fault)
+
+        self._after(fault.start_up, swap)
+
+
+def _name(seat: _Seat | None) -> str:
+    if seat is None:
+        return ""
+    return seat.process.identity if seat.process is not None else f"scheduler-{seat.number}"

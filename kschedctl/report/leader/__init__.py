@@ -1,0 +1,1 @@
+"""The answers of ``leader``: as data, and as documents."""

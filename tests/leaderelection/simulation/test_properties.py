@@ -1,0 +1,169 @@
+"""Random faults on the virtual clock: never two leaders where the bounds say so, else two; and one in time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from kschedctl.leaderelection.bounds import Conditions, bounds
+from kschedctl.leaderelection.settings import ElectionSettings
+from kschedctl.leaderelection.simulation.faults import Crash, Partition, Scenario, SlowApi, Upgrade
+from kschedctl.leaderelection.simulation.search import find_counterexample, random_faults
+from kschedctl.leaderelection.simulation.timeline import What
+from kschedctl.leaderelection.simulation.world import simulate
+
+#: Those of kube-scheduler, but a leader that loses the lease ends before it is released.
+SAFE = ElectionSettings(release_on_cancel=False)
+KUBE_SCHEDULER = ElectionSettings()
+
+
+@st.composite
+def settings(draw: st.DrawFn) -> ElectionSettings:
+    """Times that client-go takes."""
+    lease = draw(st.integers(2, 60))
+    renew = draw(st.floats(0.2, 0.99)) * lease
+    retry = draw(st.floats(0.05, 0.8)) * renew
+    found = ElectionSettings(
+        lease_duration=float(lease),
+        renew_deadline=renew,
+        retry_period=retry,
+        release_on_cancel=draw(st.booleans()),
+    )
+    assume(not list(found.problems()))
+    return found
+
+
+@st.composite
+def scenarios(draw: st.DrawFn, times: ElectionSettings) -> Scenario:
+    """Candidates with clocks that are off, and anything that goes wrong."""
+    seed = draw(st.integers(0, 2**32))
+    slow = draw(st.sampled_from([0.02, 0.5, times.request_timeout * 0.9]))
+    scenario = Scenario(
+        candidates=draw(st.integers(2, 5)),
+        duration=8 * times.lease_duration,
+        faults=(SlowApi(slow),),
+        clock_skew=draw(st.sampled_from([0.0, 2.0, 1000.0])),
+        clock_drift=draw(st.sampled_from([0.0, 0.001, 0.05, 0.2])),
+        seed=seed,
+    )
+    faults = random_faults(Random(seed), scenario, times)
+    upgrade = (Upgrade(draw(st.floats(0, 0.7)) * scenario.duration),) if draw(st.booleans()) else ()
+    return replace(scenario, faults=(*faults, *upgrade))
+
+
+@given(st.data())
+def test_never_two_leaders_where_the_bounds_say_so(data: st.DataObject) -> None:
+    times = data.draw(settings())
+    scenario = data.draw(scenarios(times))
+    conditions = Conditions(drift=scenario.clock_drift, request=scenario.longest_request)
+    assume(bounds(times, conditions).exclusive)
+    assert list(simulate(times, scenario).overlaps()) == []
+
+
+@given(st.integers(0, 2**32), st.floats(0, 1e6))
+def test_what_clocks_show_does_not_matter(seed: int, skew: float) -> None:
+    """How fast they run does; what they show changes nothing but the times in the record."""
+    scenario = Scenario(seed=seed)
+    scenario = replace(scenario, faults=random_faults(Random(seed), scenario, SAFE))
+    ours, skewed = simulate(SAFE, scenario), simulate(SAFE, replace(scenario, clock_skew=skew))
+    told = [[(event.who, event.what) for event in timeline.events] for timeline in (ours, skewed)]
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize(
+    ("times", "scenario"),
+    [
+        pytest.param(
+            KUBE_SCHEDULER,
+            Scenario(),
+            id="kube-scheduler's own: cut off, it leads until the release has timed out, 17 s after the last renewal",
+        ),
+        pytest.param(SAFE, Scenario(clock_drift=0.2), id="clocks that run 20 % too fast or too slow"),
+        pytest.param(SAFE, Scenario(faults=(SlowApi(4.0),)), id="answers that come 4 s after the renewal"),
+        pytest.param(
+            replace(SAFE, lease_duration=11.0, renew_deadline=10.0),
+            Scenario(),
+            id="a lease that is longer than the deadline, but not than deadline and retry period",
+        ),
+        pytest.param(
+            replace(SAFE, lease_duration=10.9, renew_deadline=9.3, retry_period=1.5),
+            Scenario(),
+            id="a lease of 10.9 s, of which the record has 10",
+        ),
+    ],
+)
+def test_two_leaders_are_found_where_the_bounds_do_not_exclude_them(
+    times: ElectionSettings, scenario: Scenario
+) -> None:
+    promised = bounds(times, Conditions(drift=scenario.clock_drift, request=scenario.longest_request))
+    found = find_counterexample(times, scenario, 400)
+    assert found is not None
+    assert 0 < found.seconds <= promised.overlap
+    # The scenario with its seed is all it takes to see it again.
+    assert (found.first, found.second) in list(simulate(times, found.scenario).overlaps())
+
+
+@pytest.mark.parametrize("drift", [0.0, 0.05])
+def test_none_are_found_where_they_are_excluded(drift: float) -> None:
+    assert find_counterexample(SAFE, Scenario(clock_drift=drift, faults=(Crash(20.0),)), 100) is None
+
+
+@given(st.data())
+def test_another_leads_in_time_after_a_crash(data: st.DataObject) -> None:
+    times = data.draw(settings())
+    drift = data.draw(st.sampled_from([0.0, 0.05, 0.2]))
+    promised = bounds(times, Conditions(drift=drift, request=0.02))
+    crash = 4 * times.lease_duration + data.draw(st.floats(0, 10))
+    scenario = Scenario(
+        candidates=data.draw(st.integers(2, 5)),
+        duration=crash + promised.latest + 1,
+        faults=(Crash(crash),),
+        clock_drift=drift,
+        seed=data.draw(st.integers(0, 2**32)),
+    )
+    timeline = simulate(times, scenario)
+    first, second = timeline.terms()
+    renewed = max(write.at for write in timeline.writes if write.who == first.who)
+    assert first.end == crash
+    assert promised.earliest <= second.start - renewed <= promised.latest
+
+
+def test_one_pause_after_the_lease_is_not_enough() -> None:
+    """A standby sees the last renewal up to a pause after it was written, and its end up to another pause later."""
+    one_pause = KUBE_SCHEDULER.lease_duration + KUBE_SCHEDULER.longest_pause
+    seen = []
+    for seed in range(60):
+        timeline = simulate(KUBE_SCHEDULER, Scenario(candidates=2, faults=(Crash(40.0),), seed=seed))
+        first, second = timeline.terms()
+        seen.append(second.start - max(write.at for write in timeline.writes if write.who == first.who))
+    assert max(seen) > one_pause
+    assert max(seen) <= bounds(KUBE_SCHEDULER, Conditions(request=0.02)).latest
+
+
+@given(st.integers(0, 2**32))
+def test_an_upgrade_hands_the_lease_on_without_waiting_for_its_end(seed: int) -> None:
+    scenario = Scenario(duration=80.0, faults=(Upgrade(20.0),), seed=seed)
+    timeline = simulate(KUBE_SCHEDULER, scenario)
+    promised = bounds(KUBE_SCHEDULER, Conditions(request=scenario.request))
+    assert list(timeline.overlaps()) == []
+    led = timeline.terms()[0].start
+    assert all(end - start <= promised.released for start, end in timeline.gaps() if start >= led)
+    assert sum(event.what is What.ENDED for event in timeline.events) == 3
+
+
+@given(st.integers(0, 2**32))
+def test_a_partition_costs_at_most_what_a_crash_does(seed: int) -> None:
+    timeline = simulate(SAFE, Scenario(faults=(Partition(40.0, 100.0),), seed=seed))
+    first, second, *_ = timeline.terms()
+    renewed = max(write.at for write in timeline.writes if write.who == first.who)
+    assert first.end < second.start <= renewed + bounds(SAFE, Conditions(request=0.02)).latest
+
+
+@given(st.integers(0, 2**32))
+def test_the_same_seed_shows_the_same(seed: int) -> None:
+    scenario = Scenario(seed=seed, clock_skew=2.0, clock_drift=0.05, faults=(Crash(20.0, 35.0), Partition(40.0, 70.0)))
+    assert simulate(SAFE, scenario).events == simulate(SAFE, scenario).events
