@@ -159,7 +159,7 @@ def over(
         from kschedctl.extenders.http_extender import http_extenders
 
         whole = (snapshot.written or WrittenObjects()).beside(written)
-        extenders = http_extenders(configuration, whole, where)
+        extenders = http_extenders(configuration, whole, where=where)
     return SchedulingCluster(
         snapshot, choice, configuration, registry, admission=admission, pod_edits=pod_edits, extenders=extenders
     )

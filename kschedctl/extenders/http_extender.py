@@ -33,6 +33,8 @@ class HTTPExtender(Extender):
         Its address, what it is asked for, and how.
     written : WrittenObjects, optional
         Knows what nodes and pods hold besides what scheduling reads.
+    binds : bool
+        Whether it is really told to bind pods.
     path, where : str
         Where the configuration has it, and the configuration's file, for errors.
 
@@ -46,10 +48,12 @@ class HTTPExtender(Extender):
         self,
         config: ExtenderConfig,
         written: WrittenObjects | None = None,
+        *,
+        binds: bool = False,
         path: str = "extenders",
         where: str = "",
     ) -> None:
-        super().__init__(config)
+        super().__init__(config, binds=binds)
         self._written = written if written is not None else WrittenObjects()
         seconds = (config.http_timeout or _DEFAULT_TIMEOUT).nanoseconds / 1e9
         server_name = config.tls_config.server_name if config.tls_config is not None else ""
@@ -139,7 +143,11 @@ class HTTPExtender(Extender):
 
 
 def http_extenders(
-    configuration: SchedulerConfiguration, written: WrittenObjects | None = None, where: str = ""
+    configuration: SchedulerConfiguration,
+    written: WrittenObjects | None = None,
+    *,
+    binds: bool = False,
+    where: str = "",
 ) -> tuple[HTTPExtender, ...]:
     """The extenders of a configuration in the order in which they are asked.
 
@@ -147,7 +155,7 @@ def http_extenders(
     ----------
     configuration : SchedulerConfiguration
         The configuration.
-    written : WrittenObjects, optional
+    written, binds
         As for ``HTTPExtender``.
     where : str
         The configuration's file, for errors.
@@ -159,6 +167,6 @@ def http_extenders(
     """
     as_written = configuration.settings.extenders
     return tuple(
-        HTTPExtender(config, written, f"extenders[{as_written.index(config)}]", where)
+        HTTPExtender(config, written, binds=binds, path=f"extenders[{as_written.index(config)}]", where=where)
         for config in configuration.extenders
     )

@@ -84,10 +84,13 @@ class Extender(ABC):
     ----------
     config : Extender of the configuration
         How it is asked, and what about.
+    binds : bool
+        Whether it is really told to bind. Where it is not, what it would bind counts as bound.
     """
 
-    def __init__(self, config: types.Extender) -> None:
+    def __init__(self, config: types.Extender, *, binds: bool = False) -> None:
         self.config = config
+        self.binds = binds
 
     @property
     def name(self) -> str:

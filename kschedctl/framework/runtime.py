@@ -15,8 +15,8 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.config.profile import Profile
 from kschedctl.framework.cycle_state import CycleState
-from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered
-from kschedctl.framework.extender import Extender
+from kschedctl.framework.events import EVERYTHING, ActionType, ClusterEventWithHint, EventResource, registered
+from kschedctl.framework.extender import EXTENDER_NAME, Extender
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.interface import (
     FilterPlugin,
@@ -105,8 +105,13 @@ class Framework:
 
     @cached_property
     def queueing_hints(self) -> tuple[tuple[str, ClusterEventWithHint], ...]:
-        """The events that plugins registered that can turn a pod away, each with the plugin's name."""
+        """The events that plugins registered that can turn a pod away, each with the plugin's name.
+
+        A pod that extenders turned away may be tried again after any event.
+        """
         out: list[tuple[str, ClusterEventWithHint]] = []
+        if self.handle.extenders:
+            out.append((EXTENDER_NAME, ClusterEventWithHint(EVERYTHING)))
         for name, plugin in self._plugins.items():
             if not isinstance(plugin, _REJECTING):
                 continue
