@@ -23,6 +23,7 @@ from kschedctl.cluster.pods import Pods
 from kschedctl.errors import InputError, SnapshotError
 from kschedctl.findings.finding import Where
 from kschedctl.framework.config.load import SchedulerConfiguration
+from kschedctl.framework.extender import Extender
 from kschedctl.framework.registry import Registry
 from kschedctl.plugins.registry import full_registry
 from kschedctl.preemption.result import Candidate, PreemptionResult
@@ -70,6 +71,8 @@ class SchedulingCluster:
     pod_edits : sequence of PodEdit
         Changes to try in the pods that are asked about: those of manifests before admission, as if the manifest said
         so, and those of the cluster as they are stored, without another admission.
+    extenders : sequence of Extender
+        The configuration's extenders, where they are asked.
     """
 
     def __init__(
@@ -81,13 +84,16 @@ class SchedulingCluster:
         *,
         admission: bool = True,
         pod_edits: Sequence[PodEdit] = (),
+        extenders: Sequence[Extender] = (),
     ) -> None:
         self.snapshot = snapshot
         self.admission = admission
         self.pod_edits = tuple(pod_edits)
         self.release_choice = release_choice
         self.registry = registry if registry is not None else full_registry()
-        self._scheduler = Scheduler(snapshot.cluster, release_choice.release, configuration, self.registry)
+        self._scheduler = Scheduler(
+            snapshot.cluster, release_choice.release, configuration, self.registry, extenders=extenders
+        )
 
     def __repr__(self) -> str:
         size = f"{counted(len(self.nodes), 'node')}, {counted(len(self.pods), 'pod')}"
@@ -313,7 +319,7 @@ class SchedulingCluster:
         index = self._index(pod)
         if index is not None and self.pods.node_row[index] >= 0:
             others = self.cluster.with_pods(removed=[index])
-            scheduler = Scheduler(others, self.release_choice.release, self.configuration, self.registry)
+            scheduler = scheduler.moved(others)
         return scheduler.explain(pod)
 
     def simulate(
@@ -411,12 +417,12 @@ class SchedulingCluster:
             self.registry,
             admission=self.admission,
             pod_edits=self.pod_edits,
+            extenders=self._scheduler.extenders,
         )
 
     def aftermath(self, decision: Decision, candidate: Candidate) -> Aftermath:
         """What follows when a decision's preemption takes a candidate."""
-        scheduler = Scheduler(decision.cluster, decision.release, self.configuration, self.registry)
-        return aftermath(scheduler, decision, candidate)
+        return aftermath(self._scheduler.moved(decision.cluster), decision, candidate)
 
     def threat(self, pod: str) -> Exposure:
         """Which pending pods would evict a pod of the cluster, given as ``namespace/name``.
@@ -433,8 +439,7 @@ class SchedulingCluster:
         if not self.pod_edits:
             return threat(self._scheduler, self.pods.index[key])
         changed = self.cluster.with_pods(removed=[self.pods.index[key]], added=[self.find(victim)])
-        scheduler = Scheduler(changed, self.release_choice.release, self.configuration, self.registry)
-        return threat(scheduler, changed.pods.index[key])
+        return threat(self._scheduler.moved(changed), changed.pods.index[key])
 
     def verify(self, before: SchedulingCluster | None = None, track: Track = untracked) -> Verification:
         """Compare our answers for all pods with what the real scheduler did, as far as the snapshot holds it.

@@ -13,10 +13,12 @@ from kschedctl.face import SchedulingCluster
 from kschedctl.findings.location import Location
 from kschedctl.framework.config.load import load_configuration
 from kschedctl.framework.config.types import KubeSchedulerConfiguration
+from kschedctl.framework.extender import Extender
 from kschedctl.plugins.registry import full_registry
 from kschedctl.releases.choice import choose_release
 from kschedctl.releases.release import LATEST
 from kschedctl.snapshot.load import Snapshot, load_snapshot
+from kschedctl.snapshot.written import WrittenObjects
 from kschedctl.whatif.edit import Edit, PodEdit
 from kschedctl.whatif.editing import edited
 
@@ -35,6 +37,7 @@ def load(
     edits: Sequence[Edit] = (),
     admission: bool = True,
     max_unpacked: int | None = None,
+    call_extenders: bool = False,
 ) -> SchedulingCluster:
     """Load a cluster from a snapshot, or without one from the cluster of a kubectl context.
 
@@ -62,6 +65,8 @@ def load(
     max_unpacked : int, optional
         The most bytes that are unpacked, or held of what has no known end; by default 4 GiB, and no file may become
         more than 250 times its size.
+    call_extenders : bool
+        Whether the configuration's extenders are asked, over HTTP; else answers say that they were not.
 
     Raises
     ------
@@ -82,7 +87,9 @@ def load(
     >>> decision.best, decision.message
     (('node-8',), '')
     """
-    snapshot = read_snapshot(*paths, stdin=stdin, more=more, live=live, max_unpacked=max_unpacked)
+    snapshot = read_snapshot(
+        *paths, stdin=stdin, more=more, live=live, max_unpacked=max_unpacked, call_extenders=call_extenders
+    )
     return over(
         snapshot,
         kubernetes_version=kubernetes_version,
@@ -90,6 +97,7 @@ def load(
         config=config,
         edits=edits,
         admission=admission,
+        call_extenders=call_extenders,
     )
 
 
@@ -99,9 +107,16 @@ def read_snapshot(
     more: Iterable[tuple[ApiObject, Location]] = (),
     live: LiveContext | None = None,
     max_unpacked: int | None = None,
+    call_extenders: bool = False,
 ) -> Snapshot:
     """Read what ``load`` puts a scheduler over; parameters and errors are those of ``load``."""
-    return load_snapshot(paths, stdin=stdin, more=more, max_unpacked=max_unpacked) if paths else _load_live(live, more)
+    # Extenders are sent whole objects.
+    written = WrittenObjects() if call_extenders else None
+    if paths:
+        snapshot = load_snapshot(paths, stdin=stdin, more=more, max_unpacked=max_unpacked, written=written)
+    else:
+        snapshot = _load_live(live, more, written)
+    return replace(snapshot, written=written)
 
 
 def load_settings(config: str | Path) -> KubeSchedulerConfiguration:
@@ -125,8 +140,13 @@ def over(
     config: str | Path | Mapping[str, Any] | None = None,
     edits: Sequence[Edit] = (),
     admission: bool = True,
+    call_extenders: bool = False,
+    written: WrittenObjects | None = None,
 ) -> SchedulingCluster:
-    """Put a scheduler over what was read; parameters and errors are those of ``load``."""
+    """Put a scheduler over what was read; parameters and errors are those of ``load``.
+
+    What manifests were read from can be given as ``written``.
+    """
     cluster = snapshot.cluster
     kubelets = (node.status.node_info.kubelet_version for node in cluster.nodes.objects)
     choice = choose_release(kubernetes_version, cluster.server_version, kubelets)
@@ -148,15 +168,26 @@ def over(
         made = edited(cluster, edits, release=choice.release)
         pod_edits = made.pod_edits
         snapshot = replace(snapshot, cluster=made.cluster, changes=(*snapshot.changes, *made.changes))
-    return SchedulingCluster(snapshot, choice, configuration, registry, admission=admission, pod_edits=pod_edits)
+    extenders: Sequence[Extender] = ()
+    if call_extenders and configuration is not None:
+        # Most runs ask none.
+        from kschedctl.extenders.http_extender import http_extenders
+
+        whole = (snapshot.written or WrittenObjects()).beside(written)
+        extenders = http_extenders(configuration, whole, where=where)
+    return SchedulingCluster(
+        snapshot, choice, configuration, registry, admission=admission, pod_edits=pod_edits, extenders=extenders
+    )
 
 
-def _load_live(live: LiveContext | None, more: Iterable[tuple[ApiObject, Location]]) -> Snapshot:
+def _load_live(
+    live: LiveContext | None, more: Iterable[tuple[ApiObject, Location]], written: WrittenObjects | None
+) -> Snapshot:
     # Most commands ask no running cluster.
     from kschedctl.live.context import LiveContext
     from kschedctl.live.reader import load_live
 
-    return load_live(live or LiveContext(), more=more)
+    return load_live(live or LiveContext(), more=more, written=written)
 
 
 def _read_config(path: str | Path) -> bytes:

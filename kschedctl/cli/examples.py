@@ -48,6 +48,7 @@ EXAMPLES: Final[Mapping[str, tuple[Example, ...]]] = {
     "capacity": (
         Example("How many replicas more could this Deployment have, and what stops the next?", "capacity deploy/web"),
         Example("The same for two sizes, with three nodes more:", "capacity small.yaml large.yaml --apply node.yaml*3"),
+    ),
     "leader": (
         Example("Who leads, and when would another take over?", "leader"),
         Example(

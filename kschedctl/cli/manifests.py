@@ -20,6 +20,7 @@ from kschedctl.report.explain.data import WorkloadData
 from kschedctl.snapshot.pod_choice import STDIN
 from kschedctl.snapshot.reading import read_manifest
 from kschedctl.snapshot.validation import Validation
+from kschedctl.snapshot.written import WrittenObjects
 from kschedctl.workloads.made import MadePod
 from kschedctl.workloads.pods import WORKLOADS
 
@@ -85,11 +86,14 @@ class Manifests:
         What else that scheduling reads would be in the cluster once they are applied.
     otherwise : tuple of Given
         Those of the others that are asked about.
+    written : WrittenObjects
+        What they were read from.
     """
 
     given: tuple[Given, ...]
     others: tuple[tuple[ApiObject, Location], ...]
     otherwise: tuple[Given, ...]
+    written: WrittenObjects
 
     def beside(self, given: Iterable[Given]) -> Manifests:
         """The same with workloads of the cluster that are asked about as well."""
@@ -173,6 +177,7 @@ def read_manifests(
     left_out: Counter[str] = Counter()
     unread: list[str] = []
     warnings: list[Finding] = []
+    written = WrittenObjects()
     for path, words in sources:
         found = read_manifest(
             path,
@@ -182,6 +187,7 @@ def read_manifests(
             max_unpacked=max_unpacked,
             validation=validation,
             warnings=warnings,
+            written=written,
         )
         own = [Given(in_namespace(obj, namespace), words, at) for obj, at in found if isinstance(obj, WORKLOADS)]
         rest = [(placed(obj, namespace), at) for obj, at in found if not isinstance(obj, WORKLOADS)]
@@ -199,7 +205,7 @@ def read_manifests(
         warn(what)
     if skipped:
         note(f"skipped, as scheduling does not read them: {skipped}")
-    return Manifests(tuple(given), tuple(others.values()), tuple(others_asked))
+    return Manifests(tuple(given), tuple(others.values()), tuple(others_asked), written)
 
 
 def _nothing_to_ask(

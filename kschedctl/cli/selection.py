@@ -131,7 +131,7 @@ class PodSelection:
             validation=self.options.validation,
             max_unpacked=self.cluster.source.max_bytes,
         )
-        cluster = self.cluster.load(manifests.others)
+        cluster = self.cluster.load(manifests.others, manifests.written)
         pods = [name for name in names if not workload_kind(name)]
         if pods or not self.named:
             require_listed(cluster.cluster, "Pod")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kschedctl.api.pod import Pod
-from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.cycle_state import CycleState, NotModelled
+from kschedctl.framework.extender import ExtenderError
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.interface import (
     MAX_PERMIT_SECONDS,
@@ -69,15 +70,41 @@ def run_pre_bind(framework: Framework, state: CycleState, pod: Pod, node_name: s
 
 
 def run_bind(framework: Framework, state: CycleState, pod: Pod, node_name: str) -> Status:
-    """Bind with the first plugin that does not skip, and tell the PostBind plugins."""
+    """Bind with an extender or else with the first plugin that does not skip, and tell the PostBind plugins."""
+    status = _extenders_binding(framework, state, pod, node_name)
+    if status is None:
+        status = _bind(framework, state, pod, node_name)
+    if status.code is Code.SUCCESS:
+        for listener in framework.plugins(ExtensionPoint.POST_BIND, PostBindPlugin):
+            listener.post_bind(state, pod, node_name)
+    return status
+
+
+def _extenders_binding(framework: Framework, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+    """What comes of the extender that binds (upstream ``extendersBinding``); ``None`` where there is none."""
+    for extender in framework.handle.extenders:
+        if not extender.config.bind_verb or not extender.is_interested(pod):
+            continue
+        try:
+            if extender.binds:
+                extender.bind(pod, node_name)
+        except ExtenderError as error:
+            if not extender.config.ignorable:
+                return Status(Code.ERROR, (str(error),))
+            effect = f"telling it to bind failed, which it may: {error}"
+            state.not_modelled.append(NotModelled(f"the extender {extender.name}", effect))
+            continue
+        return Status()
+    return None
+
+
+def _bind(framework: Framework, state: CycleState, pod: Pod, node_name: str) -> Status:
     for plugin in framework.plugins(ExtensionPoint.BIND, BindPlugin):
         status = plugin.bind(state, pod, node_name)
         if status.code is Code.SKIP:
             continue
         if status.code is not Code.SUCCESS:
             return _failed("Bind", plugin, status)
-        for listener in framework.plugins(ExtensionPoint.POST_BIND, PostBindPlugin):
-            listener.post_bind(state, pod, node_name)
         return Status()
     return Status(Code.SKIP)
 

@@ -22,6 +22,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.events import EVERYTHING, ClusterEventWithHint, EventResource
+from kschedctl.framework.extender import Extender
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.status import SUCCESS, Rejections, Status
 from kschedctl.framework.waiting_pods import WaitingPod, WaitingPods
@@ -52,6 +53,8 @@ class Handle:
         The pods that Permit plugins let wait, those of other profiles included.
     preempting : set of str
         The pods, by ``uid_of``, some of whose victims are still to be evicted.
+    extenders : tuple of Extender
+        Those that are asked, in their order; none where extenders are not called.
     """
 
     cluster: Cluster
@@ -60,6 +63,7 @@ class Handle:
     scheduler_names: frozenset[str]
     waiting_pods: WaitingPods = field(default_factory=WaitingPods)
     preempting: set[str] = field(default_factory=set)
+    extenders: tuple[Extender, ...] = ()
 
     @property
     def request_rules(self) -> RequestRules:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
@@ -15,7 +15,8 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.config.profile import Profile
 from kschedctl.framework.cycle_state import CycleState
-from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered
+from kschedctl.framework.events import EVERYTHING, ActionType, ClusterEventWithHint, EventResource, registered
+from kschedctl.framework.extender import EXTENDER_NAME, Extender
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.interface import (
     FilterPlugin,
@@ -76,6 +77,8 @@ class Framework:
         Where pods wait at Permit; one map for all profiles, which lasts longer than a cluster does.
     preempting : set of str, optional
         The pods whose victims are being evicted; likewise.
+    extenders : sequence of Extender
+        Those that are asked; none where extenders are not called.
     """
 
     def __init__(
@@ -87,6 +90,7 @@ class Framework:
         scheduler_names: frozenset[str] | None = None,
         waiting_pods: WaitingPods | None = None,
         preempting: set[str] | None = None,
+        extenders: Sequence[Extender] = (),
     ) -> None:
         self.profile = profile
         self.cluster = cluster
@@ -94,14 +98,20 @@ class Framework:
         names_of_all = scheduler_names or frozenset({profile.scheduler_name})
         waiting = waiting_pods if waiting_pods is not None else WaitingPods()
         going = preempting if preempting is not None else set()
-        self.handle = Handle(cluster, release, self, names_of_all, waiting, going)
+        self.handle = Handle(cluster, release, self, names_of_all, waiting, going, tuple(extenders))
+        self._registry = registry
         names = dict.fromkeys(name for plugins in profile.plugins.values() for name in plugins)
         self._plugins = {name: registry[name](profile.args.get(name), self.handle) for name in names}
 
     @cached_property
     def queueing_hints(self) -> tuple[tuple[str, ClusterEventWithHint], ...]:
-        """The events that plugins registered that can turn a pod away, each with the plugin's name."""
+        """The events that plugins registered that can turn a pod away, each with the plugin's name.
+
+        A pod that extenders turned away may be tried again after any event.
+        """
         out: list[tuple[str, ClusterEventWithHint]] = []
+        if self.handle.extenders:
+            out.append((EXTENDER_NAME, ClusterEventWithHint(EVERYTHING)))
         for name, plugin in self._plugins.items():
             if not isinstance(plugin, _REJECTING):
                 continue
@@ -122,6 +132,20 @@ class Framework:
     def plugin(self, name: str) -> Plugin:
         """The plugin of a name."""
         return self._plugins[name]
+
+    def over(self, cluster: Cluster) -> Framework:
+        """The same over another cluster."""
+        handle = self.handle
+        return Framework(
+            self.profile,
+            self._registry,
+            cluster,
+            self.release,
+            handle.scheduler_names,
+            handle.waiting_pods,
+            handle.preempting,
+            handle.extenders,
+        )
 
     def plugins(self, point: ExtensionPoint, kind: type[P]) -> list[P]:
         """The plugins of an extension point in running order."""

@@ -39,8 +39,17 @@ class Scores:
     total: Int64Array
 
 
-def run_score(framework: Framework, state: CycleState, pod: Pod, rows: Int64Array) -> Scores:
+def run_score(
+    framework: Framework, state: CycleState, pod: Pod, rows: Int64Array, scorers: Framework | None = None
+) -> Scores:
     """Score feasible nodes.
+
+    Parameters
+    ----------
+    rows : ndarray of int64, shape (n_rows,)
+        The nodes.
+    scorers : Framework, optional
+        The same profile over nodes that Score shall see otherwise than PreScore; by default both see the same.
 
     Raises
     ------
@@ -56,7 +65,7 @@ def run_score(framework: Framework, state: CycleState, pod: Pod, rows: Int64Arra
     raw: dict[str, Int64Array] = {}
     normalized: dict[str, Int64Array] = {}
     total = np.zeros(len(rows), dtype=np.int64)
-    for scorer in framework.plugins(ExtensionPoint.SCORE, ScorePlugin):
+    for scorer in (scorers or framework).plugins(ExtensionPoint.SCORE, ScorePlugin):
         if scorer.name in state.skip_score_plugins:
             continue
         try:

@@ -114,6 +114,25 @@ class FilterRun:
         return counts
 
 
+@dataclass(frozen=True, slots=True)
+class Afterthought:
+    """What is said of a node once the filters are through with it, by an extender.
+
+    Attributes
+    ----------
+    status : Status
+        What counts from then on.
+    reasons : tuple of Reason
+        The same with what is behind it.
+    explicit : bool
+        Whether kube-scheduler keeps it: a node that is left out without a word is for it like one not looked at.
+    """
+
+    status: Status
+    reasons: tuple[Reason, ...]
+    explicit: bool = True
+
+
 class NodeStatuses:
     """Why each node was turned away, as kube-scheduler hands it to PostFilter and words it in its event.
 
@@ -125,17 +144,29 @@ class NodeStatuses:
         The filters over the nodes that came into question; ``None`` where PreFilter turned the pod away.
     nominated : FilterRun or None
         The filters over nodes with nominated pods of equal or higher priority, with those pods in place.
+    afterthoughts : mapping of int to Afterthought
+        What extenders say of nodes, by row; it takes the place of what the filters say.
+    elsewhere : tuple of Status
+        What extenders say of nodes that the cluster does not have: kube-scheduler counts it all the same.
     code : ndarray of int8, shape (n_nodes,)
         The code per node of the cluster; 0 where the pod fits.
     """
 
     def __init__(
-        self, n_nodes: int, absent: Status, snapshot: FilterRun | None = None, nominated: FilterRun | None = None
+        self,
+        n_nodes: int,
+        absent: Status,
+        snapshot: FilterRun | None = None,
+        nominated: FilterRun | None = None,
+        afterthoughts: Mapping[int, Afterthought] | None = None,
+        elsewhere: tuple[Status, ...] = (),
     ) -> None:
         self.n_nodes = n_nodes
+        self.absent = absent
         self.snapshot = snapshot
         self.nominated = nominated
-        self._absent = absent
+        self.afterthoughts = afterthoughts or {}
+        self.elsewhere = elsewhere
         self.code = np.full(n_nodes, absent.code, dtype=np.int8)
         self._world = np.full(n_nodes, NONE, dtype=np.int64)
         self._nominated_world = np.full(n_nodes, NONE, dtype=np.int64)
@@ -146,6 +177,8 @@ class NodeStatuses:
             failed = ~nominated.passed
             self.code[nominated.rows[failed]] = nominated.code[failed]
             self._nominated_world[nominated.rows[failed]] = np.flatnonzero(failed)
+        for row, afterthought in self.afterthoughts.items():
+            self.code[row] = afterthought.status.code
 
     def deciding(self, row: int) -> tuple[FilterRun, int] | None:
         """The run that decides over a node and the node's world in it; ``None`` for nodes not looked at."""
@@ -161,17 +194,21 @@ class NodeStatuses:
 
     def status(self, row: int) -> Status:
         """What kube-scheduler says of a node."""
+        if row in self.afterthoughts:
+            return self.afterthoughts[row].status
         found = self.deciding(row)
-        return self._absent if found is None else found[0].status(found[1])
+        return self.absent if found is None else found[0].status(found[1])
 
     def reasons(self, row: int) -> tuple[tuple[str, tuple[Reason, ...]], ...]:
-        """Every filter that turns a node away with its reasons, in the profile's order; the deciding run's first."""
+        """Every filter that turns a node away with its reasons, in the profile's order; what decides comes first."""
         found = self.deciding(row)
         snapshot = self.snapshot_position(row)
         runs = [] if found is None else [found]
         if snapshot is not None and (found is None or snapshot[0] is not found[0]):
             runs.append(snapshot)
         out: dict[str, tuple[Reason, ...]] = {}
+        if row in self.afterthoughts:
+            out[self.afterthoughts[row].status.plugin] = self.afterthoughts[row].reasons
         for run, world in runs:
             for plugin in run.plugins:
                 said = run.rejections[plugin].reasons(world)
@@ -190,7 +227,7 @@ class NodeStatuses:
             What is said.
         """
         number = np.zeros(self.n_nodes, dtype=np.int64)
-        statuses = [self._absent]
+        statuses = [self.absent]
         # Where the pod does not fit beside nominated pods, that is what counts.
         for run in (self.snapshot, self.nominated):
             if run is not None:
@@ -198,6 +235,10 @@ class NodeStatuses:
                 at = ~run.passed if run is self.nominated else slice(None)
                 number[run.rows[at]] = own[at] + len(statuses)
                 statuses += said
+        later: dict[Status, int] = {}
+        for row, afterthought in self.afterthoughts.items():
+            number[row] = len(statuses) + later.setdefault(afterthought.status, len(later))
+        statuses += later
         return number, tuple(statuses)
 
     @property
@@ -208,15 +249,17 @@ class NodeStatuses:
     def reason_counts(self) -> Counter[str]:
         """How many nodes each of the scheduler's texts is said of."""
         counts: Counter[str] = Counter()
-        looked_at = 0
+        kept = [*(each.status for each in self.afterthoughts.values() if each.explicit), *self.elsewhere]
+        counts.update(text for status in kept for text in status.reasons)
+        n_told = len(kept)
         if self.snapshot is not None:
-            decides = np.ones(len(self.snapshot.rows), dtype=np.bool_)
+            decides = ~np.isin(self.snapshot.rows, list(self.afterthoughts))
+            n_told += int(decides.sum())
             if self.nominated is not None:
-                failed = ~self.nominated.passed
-                decides = ~np.isin(self.snapshot.rows, self.nominated.rows[failed])
+                failed = ~self.nominated.passed & ~np.isin(self.nominated.rows, list(self.afterthoughts))
+                decides &= ~np.isin(self.snapshot.rows, self.nominated.rows[failed])
                 counts += self.nominated.reason_counts(failed)
             counts += self.snapshot.reason_counts(decides)
-            looked_at = len(self.snapshot.rows)
-        for text in self._absent.reasons:
-            counts[text] += self.n_nodes - looked_at
+        for text in self.absent.reasons:
+            counts[text] += max(self.n_nodes - n_told, 0)
         return +counts

@@ -15,6 +15,7 @@ from kschedctl.live.connection import Connection
 from kschedctl.live.discovery import Served
 from kschedctl.live.refusals import GoneError
 from kschedctl.snapshot.conform import decode
+from kschedctl.snapshot.written import WrittenObjects
 
 #: kube-scheduler does not watch pods that have finished (``scheduler.NewInformerFactory``).
 _FIELD_SELECTORS: Final = {
@@ -46,7 +47,12 @@ _PAGES: Final = msgspec.json.Decoder(_Page)
 
 
 def list_objects(
-    connection: Connection, served: Served, *, page_size: int, listed: Callable[[int, int], None]
+    connection: Connection,
+    served: Served,
+    *,
+    page_size: int,
+    listed: Callable[[int, int], None],
+    written: WrittenObjects | None = None,
 ) -> Objects:
     """List all objects of a kind.
 
@@ -60,6 +66,8 @@ def list_objects(
         How many are asked for at a time.
     listed : callable
         Is called after every page with the number of objects so far and of those to come.
+    written : WrittenObjects, optional
+        Is given what objects are read from.
 
     Returns
     -------
@@ -76,14 +84,20 @@ def list_objects(
     """
     for _ in range(_PAGED_TRIES):
         try:
-            return _read_pages(connection, served, page_size, listed)
+            return _read_pages(connection, served, page_size, listed, written)
         except GoneError:
             # The server has forgotten the state that the list was begun in; half of one and half of another is no list.
             continue
-    return _read_pages(connection, served, 0, listed)
+    return _read_pages(connection, served, 0, listed, written)
 
 
-def _read_pages(connection: Connection, served: Served, page_size: int, listed: Callable[[int, int], None]) -> Objects:
+def _read_pages(
+    connection: Connection,
+    served: Served,
+    page_size: int,
+    listed: Callable[[int, int], None],
+    written: WrittenObjects | None,
+) -> Objects:
     out: Objects = []
     names: set[tuple[str, str]] = set()
     limit = str(page_size) if page_size else ""
@@ -99,6 +113,8 @@ def _read_pages(connection: Connection, served: Served, page_size: int, listed: 
             except InputError as error:
                 raise ClusterError(str(error.at(place))) from None
             out.append((obj, place))
+            if written is not None:
+                written.keep(obj, item)
             names.add((obj.namespace, obj.name))
         listed(len(out), page.metadata.remaining_item_count or 0)
         n_empty = 0 if page.items else n_empty + 1

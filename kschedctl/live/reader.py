@@ -24,6 +24,7 @@ from kschedctl.live.threads import Threads, result
 from kschedctl.snapshot.conform import build_decoders
 from kschedctl.snapshot.load import Snapshot, build_snapshot
 from kschedctl.snapshot.summary import ReadSummary
+from kschedctl.snapshot.written import WrittenObjects
 
 T = TypeVar("T")
 _NODE: Final = "Node"
@@ -31,7 +32,12 @@ _TICK_SECONDS: Final = 0.5
 _LONGEST_VERSION: Final = 100
 
 
-def load_live(live: LiveContext, *, more: Iterable[tuple[ApiObject, Location]] = ()) -> Snapshot:
+def load_live(
+    live: LiveContext,
+    *,
+    more: Iterable[tuple[ApiObject, Location]] = (),
+    written: WrittenObjects | None = None,
+) -> Snapshot:
     """Read a running cluster.
 
     Parameters
@@ -40,6 +46,8 @@ def load_live(live: LiveContext, *, more: Iterable[tuple[ApiObject, Location]] =
         Which.
     more : iterable of (object, place)
         Objects that are not there and shall be in the cluster.
+    written : WrittenObjects, optional
+        Is given what objects are read from.
 
     Raises
     ------
@@ -48,7 +56,7 @@ def load_live(live: LiveContext, *, more: Iterable[tuple[ApiObject, Location]] =
     ClusterError
         Where the cluster cannot be reached or does not answer, or an object of it is not as its kind must be.
     """
-    reader = LiveReader(live)
+    reader = LiveReader(live, written)
     source = f"context {reader.name}"
     try:
         return build_snapshot(reader, (source,), more=more)
@@ -72,6 +80,8 @@ class LiveReader:
     ----------
     live : LiveContext
         Which cluster, and how it is asked.
+    written : WrittenObjects, optional
+        Is given what objects are read from.
 
     Attributes
     ----------
@@ -92,7 +102,8 @@ class LiveReader:
     that whoever iterates can give up at any time.
     """
 
-    def __init__(self, live: LiveContext) -> None:
+    def __init__(self, live: LiveContext, written: WrittenObjects | None = None) -> None:
+        self._written = written
         self._connection = Connection(live)
         self._page_size = live.page_size
         self.name = self._connection.name
@@ -157,4 +168,6 @@ class LiveReader:
         def listed(so_far: int, to_come: int) -> None:
             self._progress.listed(served.plural, so_far, to_come)
 
-        return lambda: list_objects(self._connection, served, page_size=self._page_size, listed=listed)
+        return lambda: list_objects(
+            self._connection, served, page_size=self._page_size, listed=listed, written=self._written
+        )

@@ -6,12 +6,13 @@ world's entries, makes room.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from kschedctl.api.pod import Pod
-from kschedctl.arrays import Mask, Rows
+from kschedctl.arrays import Int64Array, Mask, Rows
 from kschedctl.cluster.worlds import Numbering, PodsInWorlds
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.runtime import Framework
@@ -41,6 +42,10 @@ class DryRun:
         The rows of the nodes on which nobody need be evicted, which the scheduler takes as an internal error.
     budgets : tuple of Budget
         The budgets that were looked at.
+    counted : ndarray of int64, shape (n_candidates,), optional
+        How many evictions break a budget, where an extender counted.
+    declined : mapping of int to str
+        The candidates that extenders declined, by row with the extender's address; they are candidates no longer.
     """
 
     looked_at: Rows
@@ -50,6 +55,15 @@ class DryRun:
     statuses: NodeStatuses
     needless: Rows
     budgets: tuple[Budget, ...]
+    counted: Int64Array | None = None
+    declined: Mapping[int, str] = field(default_factory=dict)
+
+    @property
+    def violations(self) -> Int64Array:
+        """How many evictions break a budget, by candidate: int64."""
+        if self.counted is not None:
+            return self.counted
+        return np.bincount(self.victims.worlds[self.violating], minlength=self.victims.n_worlds)
 
     def among(self, rows: Rows) -> DryRun:
         """What was found on some of the nodes, ascending."""
@@ -64,6 +78,8 @@ class DryRun:
             self.statuses,
             np.intersect1d(self.needless, rows),
             self.budgets,
+            self.counted[candidates.originals] if self.counted is not None else None,
+            {row: url for row, url in self.declined.items() if row in rows},
         )
 
 

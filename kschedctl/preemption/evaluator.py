@@ -8,17 +8,20 @@ from typing import Final
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.extender import ExtenderError
 from kschedctl.framework.message import fit_error
 from kschedctl.framework.runtime import Framework
 from kschedctl.framework.status import Code, Status
 from kschedctl.framework.verdicts import NodeStatuses
 from kschedctl.preemption.budgets import get_pod_disruption_budgets
+from kschedctl.preemption.call_extenders import call_extenders
 from kschedctl.preemption.dry_run_preemption import DryRun, dry_run_preemption
 from kschedctl.preemption.pod_eligible_to_preempt_others import pod_eligible_to_preempt_others
 from kschedctl.preemption.potential_nodes import potential_nodes
 from kschedctl.preemption.result import NO_VICTIMS, PreemptionResult, dry_run_errors
 from kschedctl.preemption.select_candidate import pick_one_node_for_preemption
 
+NO_CANDIDATE: Final = "no candidate node for preemption"
 NOT_HELPFUL: Final = "Preemption is not helpful for scheduling"
 
 
@@ -49,7 +52,13 @@ def preempt(framework: Framework, state: CycleState, pod: Pod, statuses: NodeSta
     if not run.victims.n_worlds:
         status = _no_candidate(cluster, run)
         return PreemptionResult(cluster, pod, status, run, clears_nomination=status.code is not Code.ERROR)
-    choice = pick_one_node_for_preemption(cluster.pods, run.victims, run.violating)
+    try:
+        run = call_extenders(framework, state, pod, run)
+    except ExtenderError as error:
+        return PreemptionResult(cluster, pod, Status(Code.ERROR, (str(error),)), run)
+    if not run.victims.n_worlds:
+        return PreemptionResult(cluster, pod, Status(Code.UNSCHEDULABLE, (NO_CANDIDATE,)), run)
+    choice = pick_one_node_for_preemption(cluster.pods, run.victims, run.violations)
     return PreemptionResult(cluster, pod, Status(), run, choice)
 
 

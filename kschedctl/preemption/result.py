@@ -11,6 +11,7 @@ import numpy as np
 from kschedctl.api.pod import Pod
 from kschedctl.arrays import Rows
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.framework.extender import EXTENDER_NAME
 from kschedctl.framework.status import Code, Status
 from kschedctl.preemption.budgets import Budget
 from kschedctl.preemption.dry_run_preemption import DryRun
@@ -175,6 +176,7 @@ class PreemptionResult:
             **dict.fromkeys(self._names(self.run.without_victims), NO_VICTIMS),
             **{names[row]: statuses.status(int(row)) for row in _tried(self.run) if statuses.code[row]},
             **{name: Status(Code.ERROR, (_needless(name),)) for name in self._names(self.run.needless)},
+            **{names[row]: _declined(url) for row, url in self.run.declined.items()},
         }
 
     @property
@@ -205,7 +207,7 @@ class PreemptionResult:
         run = shortlisted(self.run, num_candidates, offset)
         if run is self.run:
             return self
-        choice = pick_one_node_for_preemption(self._cluster.pods, run.victims, run.violating)
+        choice = pick_one_node_for_preemption(self._cluster.pods, run.victims, run.violations)
         return PreemptionResult(self._cluster, self._pod, self.status, run, choice)
 
 
@@ -218,6 +220,11 @@ def dry_run_errors(cluster: Cluster, run: DryRun) -> tuple[str, ...]:
 def _tried(run: DryRun) -> Rows:
     """The nodes that the filters were asked about with the victims gone."""
     return np.setdiff1d(run.looked_at, run.without_victims)
+
+
+def _declined(url: str) -> Status:
+    """Our own words: kube-scheduler has none for it."""
+    return Status(Code.UNSCHEDULABLE, (f"the extender {url} declines it",), EXTENDER_NAME)
 
 
 def _needless(node: str) -> str:

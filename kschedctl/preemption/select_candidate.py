@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from kschedctl.arrays import Int64Array, Mask, Worlds
+from kschedctl.arrays import Int64Array, Worlds
 from kschedctl.cluster.pods import Pods
 from kschedctl.cluster.worlds import PodsInWorlds
 
@@ -48,7 +48,7 @@ class Choice:
         return np.flatnonzero(self.lost_at < 0)
 
 
-def pick_one_node_for_preemption(pods: Pods, victims: PodsInWorlds, violating: Mask) -> Choice:
+def pick_one_node_for_preemption(pods: Pods, victims: PodsInWorlds, violations: Int64Array) -> Choice:
     """Compare candidates.
 
     Parameters
@@ -56,9 +56,10 @@ def pick_one_node_for_preemption(pods: Pods, victims: PodsInWorlds, violating: M
     pods : Pods
         The pods of the cluster.
     victims : PodsInWorlds
-        The candidates and their victims, the most important first; every candidate has at least one.
-    violating : ndarray of bool, shape (n_entries,)
-        Whose eviction breaks a disruption budget.
+        The candidates and their victims, the most important first unless an extender says otherwise; every candidate
+        has at least one.
+    violations : ndarray of int64, shape (n_candidates,)
+        How many evictions break a disruption budget.
     """
     n = victims.n_worlds
     priority = pods.priority[victims.pods]
@@ -67,11 +68,14 @@ def pick_one_node_for_preemption(pods: Pods, victims: PodsInWorlds, violating: M
     total = np.zeros(n, dtype=np.int64)
     np.add.at(total, victims.worlds, priority + _SHIFT)
     earliest = np.full(n, 2**63 - 1, dtype=np.int64)
-    important = priority == highest[victims.worlds]
+    # The first victim is taken for the most important one where the priorities of nodes are compared, but not here.
+    truly_highest = highest.copy()
+    np.maximum.at(truly_highest, victims.worlds, priority)
+    important = priority == truly_highest[victims.worlds]
     np.minimum.at(earliest, victims.worlds[important], pods.start_time[victims.pods[important]])
     values = np.array(
         [
-            np.bincount(victims.worlds[violating], minlength=n),
+            violations,
             highest,
             total,
             victims.counts,

@@ -80,7 +80,8 @@ def wording(reasons: Sequence[ReasonData]) -> str:
 
 def _worded(reason: ReasonData) -> str:
     # "node(s) ..." is made for counting nodes and says less than the detail.
-    detailed = reason.detail if reason.text.startswith("node(s)") else f"{reason.text}: {reason.detail}"
+    says_less = not reason.text or reason.text.startswith("node(s)")
+    detailed = reason.detail if says_less else f"{reason.text}: {reason.detail}"
     # One line each: a name that holds a newline does not make another one.
     return printable(detailed if reason.detail else reason.text)
 

@@ -76,12 +76,8 @@ def aftermath(scheduler: Scheduler, decision: Decision, candidate: Candidate) ->
     """
     cluster = scheduler.cluster
     preemptor = replace(decision.pod, spec=replace(decision.pod.spec, node_name=candidate.node))
-    after = Scheduler(
-        cluster.with_pods(removed=[victim.pod for victim in candidate.victims], added=[preemptor]),
-        scheduler.release,
-        scheduler.configuration,
-        scheduler.registry,
-    )
+    gone = [victim.pod for victim in candidate.victims]
+    after = scheduler.moved(cluster.with_pods(removed=gone, added=[preemptor]))
     fates = tuple(_fate(scheduler, after, victim.pod) for victim in candidate.victims)
     return Aftermath(candidate.node, max((fate.grace_seconds for fate in fates), default=0), fates)
 

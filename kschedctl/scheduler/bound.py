@@ -197,7 +197,7 @@ def _really_gone(scheduler: Scheduler, pod: Pod, rows: Rows, gone: list[int], pl
     In an overlay a pod that goes takes along what another has as well: host ports and exclusive claims are sets.
     """
     others = scheduler.cluster.with_pods(removed=gone)
-    without = Scheduler(others, scheduler.release, scheduler.configuration, scheduler.registry)
+    without = scheduler.moved(others)
     framework, state = without.framework(pod.spec.scheduler_name), CycleState()
     framework.run_pre_filter(state, pod)
     said = framework.run_filters(state, pod, others.overlay(rows)).rejections

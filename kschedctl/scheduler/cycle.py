@@ -10,6 +10,7 @@ import numpy as np
 from kschedctl.api.pod import Pod
 from kschedctl.arrays import Int64Array, Rows
 from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.extender import ExtenderError
 from kschedctl.framework.interface import PluginError
 from kschedctl.framework.message import fit_error
 from kschedctl.framework.runtime import Framework, PreFilterOutcome
@@ -17,6 +18,8 @@ from kschedctl.framework.scoring import Scores, run_score
 from kschedctl.framework.status import Code, Status
 from kschedctl.framework.verdicts import NodeStatuses
 from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.find_nodes_that_pass_extenders import ExtenderFilters, Passed
+from kschedctl.scheduler.prioritize_nodes import prioritize_nodes
 
 NO_NODES = "no nodes available to schedule pods"
 _NO_ROWS = np.empty(0, dtype=np.int64)
@@ -55,12 +58,25 @@ def schedule_pod(framework: Framework, pod: Pod) -> Decision:
     own = nodes.row.get(pod.status.nominated_node_name, -1)
     fits_own = own >= 0 and outcome.status.code is Code.SUCCESS and statuses.code[own] == 0
     # The node that the pod is nominated to is taken alone, before the others are looked at.
+    extenders = ExtenderFilters(framework.cluster, framework.handle.extenders, state, pod)
+    fits_own = fits_own and _passes_alone(extenders, own)
     error = "" if fits_own else _filter_error(framework, statuses)
+    passed = Passed(feasible)
+    if not error and not fits_own:
+        try:
+            passed = extenders.passing(feasible)
+        except ExtenderError as failure:
+            error = str(failure)
+        feasible = np.sort(passed.rows)
+    statuses = extenders.statuses(statuses, np.append(feasible, own) if fits_own else feasible)
     if error:
         pass
     elif len(feasible) or fits_own:
         try:
-            scores = run_score(framework, state, pod, feasible)
+            if fits_own:
+                scores = run_score(framework, state, pod, feasible)
+            else:
+                scores = prioritize_nodes(framework, state, pod, passed)
         except PluginError as failure:
             # With a single node in question kube-scheduler does not score at all.
             if not fits_own and len(feasible) > 1:
@@ -89,6 +105,14 @@ def schedule_pod(framework: Framework, pod: Pod) -> Decision:
         message=message,
         post_filter=post_filter,
     )
+
+
+def _passes_alone(extenders: ExtenderFilters, row: int) -> bool:
+    """Whether extenders leave the node that the pod is nominated to; an error only has all nodes looked at."""
+    try:
+        return len(extenders.passing(np.array([row], dtype=np.int64)).rows) > 0
+    except ExtenderError:
+        return False
 
 
 def _rows_in_question(framework: Framework, outcome: PreFilterOutcome) -> Int64Array:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import ManifestError
 from kschedctl.framework.config.load import SchedulerConfiguration, default_configuration
 from kschedctl.framework.cycle_state import NotModelled
+from kschedctl.framework.extender import Extender, is_interested
 from kschedctl.framework.registry import Registry
 from kschedctl.framework.runtime import Framework
 from kschedctl.framework.waiting_pods import WaitingPods
@@ -33,6 +36,8 @@ class Scheduler:
         Where pods wait at Permit; a scheduler over a cluster that moved on takes over those of the one before.
     preempting : set of str, optional
         The pods, by ``uid_of``, whose victims are being evicted; likewise.
+    extenders : sequence of Extender
+        Who is asked besides, in this order: those of the configuration, or none.
     """
 
     def __init__(
@@ -43,6 +48,7 @@ class Scheduler:
         registry: Registry | None = None,
         waiting_pods: WaitingPods | None = None,
         preempting: set[str] | None = None,
+        extenders: Sequence[Extender] = (),
     ) -> None:
         self.cluster = cluster
         self.release = release
@@ -50,11 +56,20 @@ class Scheduler:
         self.configuration = configuration or default_configuration(release, self.registry.extension_points(release))
         self.waiting_pods = waiting_pods if waiting_pods is not None else WaitingPods()
         self.preempting = preempting if preempting is not None else set()
+        self.extenders = tuple(extenders)
         self._frameworks: dict[str, Framework] = {}
 
     def moved(self, cluster: Cluster) -> Scheduler:
         """The same scheduler over a cluster that was derived from its own; pods that wait at Permit go on waiting."""
-        return Scheduler(cluster, self.release, self.configuration, self.registry, self.waiting_pods, self.preempting)
+        return Scheduler(
+            cluster,
+            self.release,
+            self.configuration,
+            self.registry,
+            self.waiting_pods,
+            self.preempting,
+            self.extenders,
+        )
 
     def knows(self, pod: Pod) -> bool:
         """Whether one of the profiles is responsible for a pod."""
@@ -86,6 +101,7 @@ class Scheduler:
                 frozenset(profiles),
                 self.waiting_pods,
                 self.preempting,
+                self.extenders,
             )
             self._frameworks[scheduler_name] = framework
         return framework
@@ -99,9 +115,11 @@ class Scheduler:
             The pod, defaulted.
         """
         decision = schedule_pod(self.framework(pod.spec.scheduler_name), pod)
-        for extender in self.configuration.extenders:
-            effect = "the answer is as if it had no objection and no preference"
-            decision.state.not_modelled.append(NotModelled(f"the extender {extender.url_prefix}", effect))
+        if not self.extenders:
+            for extender in self.configuration.extenders:
+                if is_interested(extender, pod):
+                    effect = "the answer is as if it had no objection and no preference"
+                    decision.state.not_modelled.append(NotModelled(f"the extender {extender.url_prefix}", effect))
         if pod.spec.resource_claims and not self.release.devices.allocates:
             feature = f"the gate DynamicResourceAllocation, which is off by default in {self.release.version}"
             decision.state.not_modelled.append(NotModelled(feature, "the pod's claims for devices play no part"))

@@ -127,7 +127,8 @@ class Simulation:
             self._sign(self.queue.add(pod))
 
     def _sign(self, info: QueuedPodInfo) -> None:
-        if self.scheduler.release.enabled(GATE):
+        # Extenders do not sign pods, so that with some configured no pods are placed together.
+        if self.scheduler.release.enabled(GATE) and not self.scheduler.configuration.extenders:
             info.signature = sign_pod(self.scheduler.framework(info.pod.spec.scheduler_name), info.pod)
 
     def __iter__(self) -> Iterator[Attempt]:
@@ -257,15 +258,20 @@ class Simulation:
 
     def _settle_waiting(self) -> None:
         """Bind the pods that need not wait any longer, and take back those that were turned away."""
-        for pod, status in self.scheduler.waiting_pods.settled():
-            info, decision, node = self._waiting.pop(uid_of(pod))
-            if status.code is Code.SUCCESS:
-                status = self._bind(info, decision, node)
-            else:
-                run_unreserve(decision.framework, decision.state, info.pod, node)
-            if status.code is not Code.SUCCESS:
-                self._note(info.pod, Happening.FAILED, node, self._forget(info, status))
-                self.queue.move_all(ASSIGNED_POD_DELETE, pod, None, partial(_is_other, pod))
+        while settled := self.scheduler.waiting_pods.settled():
+            # What plugins give back for one that was turned away may settle others.
+            for pod, status in settled:
+                self._settle(pod, status)
+
+    def _settle(self, pod: Pod, status: Status) -> None:
+        info, decision, node = self._waiting.pop(uid_of(pod))
+        if status.code is Code.SUCCESS:
+            status = self._bind(info, decision, node)
+        else:
+            run_unreserve(decision.framework, decision.state, info.pod, node)
+        if status.code is not Code.SUCCESS:
+            self._note(info.pod, Happening.FAILED, node, self._forget(info, status))
+            self.queue.move_all(ASSIGNED_POD_DELETE, pod, None, partial(_is_other, pod))
 
     def _forget(self, info: QueuedPodInfo, status: Status) -> str:
         """Take a pod back that was to be bound; why, in the scheduler's words."""

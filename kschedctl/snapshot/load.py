@@ -14,6 +14,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.findings.location import Location
 from kschedctl.snapshot.reading import SnapshotReader
 from kschedctl.snapshot.summary import ReadSummary
+from kschedctl.snapshot.written import WrittenObjects
 
 _NODE: Final = "Node"
 
@@ -44,6 +45,8 @@ class Snapshot:
         Whether nodes were met, or that there are none.
     summary : ReadSummary
         What was met while it was read.
+    written : WrittenObjects, optional
+        What nodes and pods were read from, where it was kept.
     """
 
     cluster: Cluster
@@ -53,6 +56,7 @@ class Snapshot:
     changes: tuple[str, ...] = ()
     nodes_told: bool = True
     summary: ReadSummary = field(default_factory=ReadSummary)
+    written: WrittenObjects | None = None
 
 
 def load_snapshot(
@@ -61,6 +65,7 @@ def load_snapshot(
     stdin: BinaryIO | None = None,
     more: Iterable[tuple[ApiObject, Location]] = (),
     max_unpacked: int | None = None,
+    written: WrittenObjects | None = None,
 ) -> Snapshot:
     """Read a cluster.
 
@@ -74,13 +79,15 @@ def load_snapshot(
         Objects that are not in the files and shall be in the cluster.
     max_unpacked : int, optional
         As for ``SnapshotReader``.
+    written : WrittenObjects, optional
+        As for ``SnapshotReader``.
 
     Raises
     ------
     SnapshotError
         Where something cannot be read; nothing is half-done.
     """
-    reader = SnapshotReader(paths, stdin=stdin, max_unpacked=max_unpacked)
+    reader = SnapshotReader(paths, stdin=stdin, max_unpacked=max_unpacked, written=written)
     return build_snapshot(reader, tuple(map(str, paths)), more=more)
 
 

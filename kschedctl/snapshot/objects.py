@@ -34,6 +34,7 @@ from kschedctl.snapshot.templates import BRACES, unrendered
 from kschedctl.snapshot.unchanged import check_unchanged
 from kschedctl.snapshot.unpacking import Unpacking
 from kschedctl.snapshot.validation import Validation
+from kschedctl.snapshot.written import WrittenObjects
 
 MAX_PROBLEMS: Final = 10
 NO_OBJECTS: Final = "holds no Kubernetes objects"
@@ -86,6 +87,8 @@ class Reading:
         The most bytes that are unpacked, or held of what cannot be read piece by piece.
     validation : Validation
         What becomes of fields that an API server would not take.
+    written : WrittenObjects, optional
+        Is given what objects are read from.
     """
 
     def __init__(
@@ -99,6 +102,7 @@ class Reading:
         may_hold_others_alone: bool = False,
         max_unpacked: int | None = None,
         validation: Validation = Validation.IGNORE,
+        written: WrittenObjects | None = None,
     ) -> None:
         self._paths = paths
         self._stdin = stdin
@@ -109,6 +113,7 @@ class Reading:
         self._unpacking = Unpacking(max_unpacked)
         self._fields = FieldChecks(validation)
         self._findings: list[Finding] = []
+        self._written = written
 
     def objects(self) -> Iterator[tuple[ApiObject, Location]]:
         """Read the objects, each with its place.
@@ -362,6 +367,8 @@ class Reading:
             self._note(error, _described(location, api_version, kind, text))
             return None
         if read.metadata.name and BRACES not in read.metadata.name:
+            if self._written is not None:
+                self._written.keep(read, text)
             return read, location
         where = _described(location, api_version, kind, text)
         if read.metadata.name:

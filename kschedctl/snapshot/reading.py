@@ -17,6 +17,7 @@ from kschedctl.snapshot.objects import Reading
 from kschedctl.snapshot.positions import position_of
 from kschedctl.snapshot.summary import ReadSummary
 from kschedctl.snapshot.validation import Validation
+from kschedctl.snapshot.written import WrittenObjects
 
 
 class SnapshotReader:
@@ -31,6 +32,8 @@ class SnapshotReader:
     max_unpacked : int, optional
         The most bytes that are unpacked, or held of what has no known end; ``kschedctl.snapshot.unpacking`` has the
         default, which also limits how many times its size a file may become.
+    written : WrittenObjects, optional
+        Is given what objects are read from.
 
     Notes
     -----
@@ -40,11 +43,17 @@ class SnapshotReader:
     """
 
     def __init__(
-        self, paths: Sequence[str | Path], *, stdin: BinaryIO | None = None, max_unpacked: int | None = None
+        self,
+        paths: Sequence[str | Path],
+        *,
+        stdin: BinaryIO | None = None,
+        max_unpacked: int | None = None,
+        written: WrittenObjects | None = None,
     ) -> None:
         self._paths = paths
         self._stdin = stdin
         self._max_unpacked = max_unpacked
+        self._written = written
         self.summary = ReadSummary()
 
     def __iter__(self) -> Iterator[tuple[ApiObject, Location]]:
@@ -55,6 +64,7 @@ class SnapshotReader:
             SnapshotError,
             other_kinds_are_errors=False,
             max_unpacked=self._max_unpacked,
+            written=self._written,
         ).objects()
 
 
@@ -67,6 +77,7 @@ def read_manifest(
     max_unpacked: int | None = None,
     validation: Validation = Validation.STRICT,
     warnings: list[Finding] | None = None,
+    written: WrittenObjects | None = None,
 ) -> list[tuple[ApiObject, Location]]:
     """The objects of a manifest.
 
@@ -86,6 +97,8 @@ def read_manifest(
         What becomes of fields that an API server does not know, or that are given twice.
     warnings : list of Finding, optional
         Is added to: such fields where they are not refused.
+    written : WrittenObjects, optional
+        As for ``SnapshotReader``.
 
     Returns
     -------
@@ -109,6 +122,7 @@ def read_manifest(
         may_hold_others_alone=counted,
         max_unpacked=max_unpacked,
         validation=validation,
+        written=written,
     )
     try:
         found = list(reading.objects())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.config.profile import Profile
 from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.extender import Extender
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.interface import (
     FilterPlugin,
@@ -97,6 +98,7 @@ def make_framework(
     *plugins: type[Plugin],
     weights: Mapping[str, int] | None = None,
     waiting_pods: WaitingPods | None = None,
+    extenders: Sequence[Extender] = (),
 ) -> Framework:
     """A framework of some plugins, at all points that they extend, in this order."""
     points: dict[ExtensionPoint, tuple[str, ...]] = {}
@@ -106,4 +108,4 @@ def make_framework(
     weighted = {plugin.name: 1 for plugin in plugins} | dict(weights or {})
     profile = Profile("default-scheduler", points, weighted, {}, None)
     registry = {plugin.name: plugin for plugin in plugins}
-    return Framework(profile, registry, cluster, LATEST, waiting_pods=waiting_pods)
+    return Framework(profile, registry, cluster, LATEST, waiting_pods=waiting_pods, extenders=extenders)

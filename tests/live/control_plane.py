@@ -11,7 +11,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -92,9 +92,15 @@ class ControlPlane:
             path.write_text(json.dumps(_kubeconfig(user, f"https://{LOOPBACK}:{secure}")))
         self._wait_until_ready()
 
-    def start_scheduler(self) -> None:
-        """Start kube-scheduler."""
-        self._run("kube-scheduler", f"--kubeconfig={self.kubeconfig}", "--secure-port=0", "--leader-elect=false")
+    def start_scheduler(self, config: Mapping[str, Any] | None = None) -> None:
+        """Start kube-scheduler, with a KubeSchedulerConfiguration or without one."""
+        if config is None:
+            self._run("kube-scheduler", f"--kubeconfig={self.kubeconfig}", "--secure-port=0", "--leader-elect=false")
+            return
+        path = self.folder / "scheduler.json"
+        connection = {"clientConnection": {"kubeconfig": str(self.kubeconfig)}}
+        path.write_text(json.dumps({**config, **connection, "leaderElection": {"leaderElect": False}}))
+        self._run("kube-scheduler", f"--config={path}", "--secure-port=0")
 
     def start_contender(self, name: str, *flags: str, kubeconfig: Path | None = None) -> None:
         """Start a kube-scheduler that takes part in an election, under a name of its own.

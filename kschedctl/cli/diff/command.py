@@ -8,7 +8,7 @@ import typer
 
 from kschedctl.cli.command import command
 from kschedctl.cli.diff.options import AgainstOptions, ExitOn
-from kschedctl.cli.options.cluster import ClusterOptions
+from kschedctl.cli.options.cluster import DecidingOptions
 from kschedctl.cli.options.output import OutputOptions
 from kschedctl.cli.options.pods import PodOptions
 from kschedctl.cli.options.whatif import WhatIfOptions
@@ -22,7 +22,7 @@ def diff(
     all_pods: Annotated[
         bool, typer.Option("--all-pods", help="Running pods too, each as if it were scheduled anew.")
     ] = False,
-    cluster: ClusterOptions,
+    cluster: DecidingOptions,
     against: AgainstOptions,
     what_ifs: WhatIfOptions,
     exit_on: Annotated[

@@ -90,10 +90,10 @@ class DiffReply(Reply):
             validation=which.options.validation,
             max_unpacked=before.source.max_bytes,
         )
-        snapshot = before.source.read()
-        other = snapshot if same else after.source.read()
-        old = before.needing_nodes(before.over(snapshot, manifests.others))
-        new = after.needing_nodes(after.over(other, manifests.others))
+        snapshot = before.read()
+        other = snapshot if same else after.read()
+        old = before.needing_nodes(before.over(snapshot, manifests.others, manifests.written))
+        new = after.needing_nodes(after.over(other, manifests.others, manifests.written))
         workloads = [named for named in names if workload_kind(named)]
         of_old, of_new = _workloads((old, new), workloads, which.scope)
         return _side(before, old, manifests.beside(of_old)), _side(after, new, manifests.beside(of_new))

@@ -8,7 +8,7 @@ import typer
 
 from kschedctl.cli import completion
 from kschedctl.cli.command import command
-from kschedctl.cli.options.cluster import ClusterOptions
+from kschedctl.cli.options.cluster import DecidingOptions
 from kschedctl.cli.options.output import OutputOptions
 from kschedctl.cli.options.pods import PodOptions
 from kschedctl.cli.options.shared import SeedOption
@@ -20,7 +20,7 @@ from kschedctl.report.render.form import Reply
 def explain(
     *,
     which: PodOptions,
-    cluster: ClusterOptions,
+    cluster: DecidingOptions,
     what_ifs: WhatIfOptions,
     node: Annotated[
         list[str] | None,

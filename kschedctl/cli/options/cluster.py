@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
 import typer
 
 from kschedctl.cli.options.group import OptionGroup
 from kschedctl.cli.options.shared import (
+    CallExtendersOption,
     ConfigOption,
     GatesOption,
     MaxUnpackedOption,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from kschedctl.findings.location import Location
     from kschedctl.live.context import LiveContext
     from kschedctl.snapshot.load import Snapshot
+    from kschedctl.snapshot.written import WrittenObjects
 
 SNAPSHOT_VARIABLE: Final = "KSCHEDCTL_SNAPSHOT"
 STDIN: Final = "-"
@@ -140,6 +142,18 @@ class ClusterOptions(SourceOptions):
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecidingOptions(ClusterOptions):
+    """The same for commands that decide where pods go."""
+
+    call_extenders: CallExtendersOption = False
+
+    def chosen(self, what_ifs: WhatIfOptions = NO_WHAT_IFS, *, admission: bool = True) -> ChosenCluster:
+        """The cluster that is meant; parameters and errors are those of ``ClusterOptions.chosen``."""
+        chosen = ClusterOptions.chosen(self, what_ifs, admission=admission)
+        return replace(chosen, call_extenders=self.call_extenders)
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """Files, or a running cluster.
@@ -170,8 +184,13 @@ class Source:
         """How much is unpacked at most, in bytes; nothing for the default."""
         return max_bytes(self.max_unpacked)
 
-    def read(self) -> Snapshot:
+    def read(self, *, call_extenders: bool = False) -> Snapshot:
         """Read the cluster.
+
+        Parameters
+        ----------
+        call_extenders : bool
+            Whether extenders are going to be asked, who are sent whole objects.
 
         Raises
         ------
@@ -189,6 +208,7 @@ class Source:
                 stdin=stdin() if STDIN in self.paths else None,
                 live=None if self.paths else self.live(),
                 max_unpacked=self.max_bytes,
+                call_extenders=call_extenders,
             )
 
     def live(self) -> LiveContext:
@@ -242,6 +262,8 @@ class ChosenCluster:
         What is changed in the cluster.
     admission : bool
         Whether new pods go through admission.
+    call_extenders : bool
+        Whether the configuration's extenders are asked.
     """
 
     source: Source
@@ -250,23 +272,48 @@ class ChosenCluster:
     feature_gates: Mapping[str, bool]
     what_ifs: WhatIfOptions = NO_WHAT_IFS
     admission: bool = True
+    call_extenders: bool = False
 
     @property
     def inputs(self) -> tuple[str, ...]:
         """Everything that is read for the cluster."""
         return (*self.source.paths, *self.what_ifs.sources)
 
-    def load(self, manifests: Sequence[tuple[ApiObject, Location]] = ()) -> SchedulingCluster:
+    def load(
+        self, manifests: Sequence[tuple[ApiObject, Location]] = (), written: WrittenObjects | None = None
+    ) -> SchedulingCluster:
         """Load the cluster, with the objects of manifests that are about to be applied laid over it.
+
+        Parameters
+        ----------
+        manifests : sequence of (object, place)
+            The objects.
+        written : WrittenObjects, optional
+            What the manifests were read from.
 
         Raises
         ------
         KschedctlError
             As ``kschedctl.load``.
         """
-        return self.over(self.source.read(), manifests)
+        return self.over(self.read(), manifests, written)
 
-    def over(self, snapshot: Snapshot, manifests: Sequence[tuple[ApiObject, Location]] = ()) -> SchedulingCluster:
+    def read(self) -> Snapshot:
+        """Read what ``over`` puts a scheduler over.
+
+        Raises
+        ------
+        KschedctlError
+            As ``kschedctl.load``.
+        """
+        return self.source.read(call_extenders=self.call_extenders)
+
+    def over(
+        self,
+        snapshot: Snapshot,
+        manifests: Sequence[tuple[ApiObject, Location]] = (),
+        written: WrittenObjects | None = None,
+    ) -> SchedulingCluster:
         """Put a scheduler over what was read, with the changes, those of manifests first."""
         from kschedctl.loading import over
         from kschedctl.whatif.edits import Apply
@@ -279,6 +326,8 @@ class ChosenCluster:
             config=self.config or None,
             edits=(*applied, *self.what_ifs.edits()),
             admission=self.admission,
+            call_extenders=self.call_extenders,
+            written=written,
         )
 
     def needing_nodes(self, cluster: SchedulingCluster) -> SchedulingCluster:
@@ -307,6 +356,8 @@ class ChosenCluster:
         yield from self.what_ifs.arguments()
         if not self.admission:
             yield "--no-admission"
+        if self.call_extenders:
+            yield "--call-extenders"
 
     def rules(self, prefix: str = "--", version: str = "kubernetes-version") -> Iterator[str]:
         """The options that say whose rules apply.

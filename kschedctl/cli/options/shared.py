@@ -139,6 +139,13 @@ MaxUnpackedOption = Annotated[
         callback=size,
     ),
 ]
+CallExtendersOption = Annotated[
+    bool,
+    typer.Option(
+        "--call-extenders",
+        help="Ask the configuration's extenders over HTTP, as kube-scheduler does: filter, prioritize and preempt.",
+    ),
+]
 SeedOption = Annotated[
     int | None,
     typer.Option("--seed", metavar="N", help="Pick one of the nodes that chance decides among.", show_default=False),

@@ -8,7 +8,7 @@ import typer
 
 from kschedctl.cli import completion
 from kschedctl.cli.command import command
-from kschedctl.cli.options.cluster import ClusterOptions
+from kschedctl.cli.options.cluster import DecidingOptions
 from kschedctl.cli.options.output import OutputOptions
 from kschedctl.cli.options.pods import PodOptions
 from kschedctl.cli.options.shared import SeedOption
@@ -30,7 +30,7 @@ def preempt(
             show_default=False,
         ),
     ] = "",
-    cluster: ClusterOptions,
+    cluster: DecidingOptions,
     what_ifs: WhatIfOptions,
     min_candidate_nodes: Annotated[
         int | None,

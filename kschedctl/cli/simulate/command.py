@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kschedctl.cli.command import command
-from kschedctl.cli.options.cluster import ClusterOptions
+from kschedctl.cli.options.cluster import DecidingOptions
 from kschedctl.cli.options.manifests import ManifestOptions
 from kschedctl.cli.options.output import OutputOptions
 from kschedctl.cli.options.whatif import WhatIfOptions
@@ -18,7 +18,7 @@ from kschedctl.report.render.form import Reply
 def simulate(
     *,
     which: ManifestOptions,
-    cluster: ClusterOptions,
+    cluster: DecidingOptions,
     what_ifs: WhatIfOptions,
     seed: Annotated[
         int | None,

@@ -85,7 +85,7 @@ class SimulateReply(Reply):
             max_unpacked=chosen.source.max_bytes,
         )
         given = [(each.obj, each.place) for each in manifests.given if each.place is not None]
-        cluster = chosen.needing_nodes(chosen.load((*manifests.others, *given)))
+        cluster = chosen.needing_nodes(chosen.load((*manifests.others, *given), manifests.written))
         require_listed(cluster.cluster, "Pod")
         return cluster
 

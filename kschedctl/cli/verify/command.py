@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kschedctl.cli.command import command
-from kschedctl.cli.options.cluster import ClusterOptions
+from kschedctl.cli.options.cluster import DecidingOptions
 from kschedctl.cli.options.output import OutputOptions
 from kschedctl.cli.options.whatif import ClusterWhatIfOptions
 from kschedctl.report.render.form import Reply
@@ -35,7 +35,7 @@ def verify(
         ),
     ] = "",
     force: Annotated[bool, typer.Option("--force", help="With --record: replace a file that is there.")] = False,
-    cluster: ClusterOptions,
+    cluster: DecidingOptions,
     what_ifs: ClusterWhatIfOptions,
     output: OutputOptions,
 ) -> Reply:

@@ -69,6 +69,6 @@ class VerifyReply(Reply):
     @cached_property
     def _clusters(self) -> tuple[SchedulingCluster, SchedulingCluster | None]:
         """The cluster, and what it was before the what-ifs where there are any."""
-        chosen, snapshot = self._chosen, self._chosen.source.read()
+        chosen, snapshot = self._chosen, self._chosen.read()
         before = replace(chosen, what_ifs=NO_WHAT_IFS).over(snapshot) if chosen.what_ifs.given else None
         return chosen.over(snapshot), before

@@ -9,6 +9,7 @@ import msgspec
 
 from kschedctl.api.pod import Pod
 from kschedctl.arrays import Int64Array
+from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.config.args import PodTopologySpreadArgs
 from kschedctl.framework.cycle_state import CycleState
@@ -45,6 +46,9 @@ class _FilterState:
 class _ScoreState:
     scores: SpreadScores
     rows: Int64Array
+    cluster: Cluster
+    constraints: tuple[Constraint, ...]
+    require_all: bool
 
 
 class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
@@ -104,13 +108,22 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         if not constraints:
             return SKIP
         require_all = bool(pod.spec.topology_spread_constraints) or not self._system_defaulted
-        scores = spread_scores(self.handle.cluster, constraints, pod, rows, require_all=require_all)
-        state.write(_ScoreState(scores, rows))
+        cluster = self.handle.cluster
+        scores = spread_scores(cluster, constraints, pod, rows, require_all=require_all)
+        state.write(_ScoreState(scores, rows, cluster, constraints, require_all))
         return SUCCESS
 
     def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
         """The raw scores: many matching pods give much."""
-        return self._prepared(state).scores.scores[rows]
+        prepared = self._prepared(state)
+        own = self.handle.cluster
+        if own is prepared.cluster:
+            return prepared.scores.scores[rows]
+        # Scoring may see nodes otherwise than its preparation, which counts by all domains that are no single node.
+        scores = spread_scores(
+            prepared.cluster, prepared.constraints, pod, prepared.rows, require_all=prepared.require_all, by_host=own
+        )
+        return scores.scores[rows]
 
     def normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array) -> Int64Array:
         """Few matching pods give 100."""

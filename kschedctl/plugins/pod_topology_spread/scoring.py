@@ -42,7 +42,13 @@ class SpreadScores:
 
 
 def spread_scores(
-    cluster: Cluster, constraints: tuple[Constraint, ...], pod: Pod, rows: Int64Array, *, require_all: bool
+    cluster: Cluster,
+    constraints: tuple[Constraint, ...],
+    pod: Pod,
+    rows: Int64Array,
+    *,
+    require_all: bool,
+    by_host: Cluster | None = None,
 ) -> SpreadScores:
     """Score feasible nodes by soft constraints.
 
@@ -56,18 +62,19 @@ def spread_scores(
         The feasible nodes.
     require_all : bool
         Whether nodes that lack the label of any constraint are ignored; not so for the system's defaults.
+    by_host : Cluster, optional
+        The pods that count where the domain is a single node, where they are not those of the cluster.
     """
     nodes = cluster.nodes
     labelled = nodes_with_all_keys(cluster, constraints) if require_all else np.ones(len(nodes), dtype=np.bool_)
     candidates = rows[labelled[rows]]
     total = np.zeros(len(nodes))
     for constraint in constraints:
-        counted, _ = selected_classes(cluster, constraint, pod.metadata.namespace)
-        per_node = cluster.pods.sum_per_node(counted)
+        per_node = _matching(cluster, constraint, pod)
         column = nodes.labels[constraint.topology_key]
         if constraint.topology_key == HOSTNAME:
             size = len(candidates)
-            matching = per_node
+            matching = per_node if by_host is None else _matching(by_host, constraint, pod)
         else:
             # Nodes without the label make a domain of their own, where they are not ignored.
             codes = column.codes
@@ -80,6 +87,12 @@ def spread_scores(
         total += np.where(column.present, matching * weight + float(constraint.max_skew - 1), 0.0)
     total[~labelled] = 0.0
     return SpreadScores(round_half_away(total), ~labelled)
+
+
+def _matching(cluster: Cluster, constraint: Constraint, pod: Pod) -> Int64Array:
+    """How many pods a constraint counts, by node."""
+    counted, _ = selected_classes(cluster, constraint, pod.metadata.namespace)
+    return cluster.pods.sum_per_node(counted)
 
 
 def normalize(scores: Int64Array, ignored: Mask) -> Int64Array:

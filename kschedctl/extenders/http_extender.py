@@ -1,0 +1,172 @@
+"""An extender of the configuration over HTTP (upstream ``HTTPExtender``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from kschedctl.api.core import Node
+from kschedctl.api.meta import ApiObject
+from kschedctl.api.pod import Pod
+from kschedctl.extenders.answers import SentBackNode, binding_error, filter_answer, preemption_answer, priorities
+from kschedctl.extenders.tls import tls_context
+from kschedctl.extenders.transport import Response, Transport
+from kschedctl.framework.config.duration import Duration
+from kschedctl.framework.config.load import SchedulerConfiguration
+from kschedctl.framework.config.types import Extender as ExtenderConfig
+from kschedctl.framework.extender import Extender, ExtenderError, ExtenderFilterResult, MetaVictims, Victims
+from kschedctl.snapshot.written import WrittenObjects
+from kschedctl.workloads.template import uid_of
+
+_OK: Final = 200
+_DEFAULT_TIMEOUT: Final = Duration.seconds(5)
+
+
+class HTTPExtender(Extender):
+    """An extender that is asked over HTTP.
+
+    Parameters
+    ----------
+    config : Extender of the configuration
+        Its address, what it is asked for, and how.
+    written : WrittenObjects, optional
+        Knows what nodes and pods hold besides what scheduling reads.
+    binds : bool
+        Whether it is really told to bind pods.
+    path, where : str
+        Where the configuration has it, and the configuration's file, for errors.
+
+    Raises
+    ------
+    ConfigError
+        Where a certificate or key cannot be read. Nothing is asked yet.
+    """
+
+    def __init__(
+        self,
+        config: ExtenderConfig,
+        written: WrittenObjects | None = None,
+        *,
+        binds: bool = False,
+        path: str = "extenders",
+        where: str = "",
+    ) -> None:
+        super().__init__(config, binds=binds)
+        self._written = written if written is not None else WrittenObjects()
+        seconds = (config.http_timeout or _DEFAULT_TIMEOUT).nanoseconds / 1e9
+        server_name = config.tls_config.server_name if config.tls_config is not None else ""
+        self._transport = Transport(seconds, tls_context(config, path, where), server_name)
+
+    def filter(self, pod: Pod, nodes: Sequence[Node]) -> ExtenderFilterResult:
+        """Turn nodes away."""
+        answer = filter_answer(self._send(self.config.filter_verb, self._about(pod, nodes)))
+        if answer.error:
+            raise ExtenderError(answer.error)
+        failed = answer.failed, answer.failed_and_unresolvable
+        if self.config.node_cache_capable and answer.node_names is not None:
+            known = {node.name for node in nodes}
+            unknown = next((name for name in answer.node_names if name not in known), None)
+            if unknown is not None:
+                claim = f'claims a filtered node "{unknown}" which is not found in the input node list'
+                raise ExtenderError(f'extender "{self.name}" {claim}')
+            return ExtenderFilterResult(answer.node_names, {}, *failed)
+        # Without either, none is left.
+        left = {node.name: node for node in answer.nodes or ()}
+        return ExtenderFilterResult(tuple(left), left, *failed)
+
+    def prioritize(self, pod: Pod, nodes: Sequence[Node]) -> Sequence[tuple[str, int]]:
+        """Rate nodes."""
+        return priorities(self._send(self.config.prioritize_verb, self._about(pod, nodes)))
+
+    def process_preemption(self, pod: Pod, victims: Mapping[str, Victims]) -> Mapping[str, MetaVictims]:
+        """Turn candidates away, or change their victims."""
+        cached = self.config.node_cache_capable
+        by_node = {
+            name: {
+                "Pods": [{"UID": uid_of(each)} if cached else self._json(each) for each in found.pods],
+                "NumPDBViolations": found.num_pdb_violations,
+            }
+            for name, found in victims.items()
+        }
+        about = {
+            "Pod": self._json(pod),
+            "NodeNameToVictims": None if cached else by_node,
+            "NodeNameToMetaVictims": by_node if cached else None,
+        }
+        return preemption_answer(self._send(self.config.preempt_verb, about))
+
+    def bind(self, pod: Pod, node_name: str) -> None:
+        """Bind a pod."""
+        metadata = pod.metadata
+        about = {
+            "PodName": metadata.name,
+            "PodNamespace": metadata.namespace,
+            "PodUID": uid_of(pod),
+            "Node": node_name,
+        }
+        error = binding_error(self._send(self.config.bind_verb, about))
+        if error:
+            raise ExtenderError(error)
+
+    def _about(self, pod: Pod, nodes: Sequence[Node]) -> dict[str, Any]:
+        """What is sent to ``filter`` and ``prioritize``."""
+        if self.config.node_cache_capable:
+            return {"Pod": self._json(pod), "Nodes": None, "NodeNames": [node.name for node in nodes]}
+        items = [self._json(node) for node in nodes]
+        return {"Pod": self._json(pod), "Nodes": {"metadata": {}, "items": items}, "NodeNames": None}
+
+    def _json(self, obj: ApiObject) -> dict[str, Any]:
+        if isinstance(obj, SentBackNode):
+            sent: dict[str, Any] = msgspec.json.decode(obj.text)
+            return sent
+        whole = self._written.of(obj)
+        if isinstance(obj, Pod):
+            # Pods are told apart by it.
+            whole.setdefault("metadata", {}).setdefault("uid", uid_of(obj))
+        return whole
+
+    def _send(self, verb: str, about: dict[str, Any]) -> Response:
+        """Ask for something.
+
+        Raises
+        ------
+        ExtenderError
+            Where there is no answer, or one that is none.
+        """
+        url = f"{self.config.url_prefix.rstrip('/')}/{verb}"
+        response = self._transport.post(url, msgspec.json.encode(about))
+        if response.status != _OK:
+            raise ExtenderError(f"failed {verb} with extender at URL {url}, code {response.status}")
+        return response
+
+
+def http_extenders(
+    configuration: SchedulerConfiguration,
+    written: WrittenObjects | None = None,
+    *,
+    binds: bool = False,
+    where: str = "",
+) -> tuple[HTTPExtender, ...]:
+    """The extenders of a configuration in the order in which they are asked.
+
+    Parameters
+    ----------
+    configuration : SchedulerConfiguration
+        The configuration.
+    written, binds
+        As for ``HTTPExtender``.
+    where : str
+        The configuration's file, for errors.
+
+    Raises
+    ------
+    ConfigError
+        Where the certificate or key of one cannot be read.
+    """
+    as_written = configuration.settings.extenders
+    return tuple(
+        HTTPExtender(config, written, binds=binds, path=f"extenders[{as_written.index(config)}]", where=where)
+        for config in configuration.extenders
+    )

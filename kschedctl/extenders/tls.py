@@ -1,0 +1,85 @@
+"""How an extender's server is known and how we are known to it: ``tlsConfig`` and ``enableHTTPS``."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from kschedctl.errors import ConfigError
+from kschedctl.framework.config.types import Extender, ExtenderTLSConfig
+
+
+def tls_context(config: Extender, path: str, where: str = "") -> ssl.SSLContext:
+    """What connections to an extender are encrypted with.
+
+    Parameters
+    ----------
+    config : Extender
+        The extender's configuration.
+    path, where : str
+        Where it stands, and the configuration's file, for errors.
+
+    Raises
+    ------
+    ConfigError
+        Where a certificate or key cannot be read.
+
+    Notes
+    -----
+    As for kube-scheduler, ``enableHTTPS`` does not choose the protocol, which the address does: it says that without
+    a certificate authority any server is trusted.
+    """
+    tls = config.tls_config or ExtenderTLSConfig()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.hostname_checks_common_name = False
+    has_authority = bool(tls.ca_data or tls.ca_file)
+    if tls.insecure or (config.enable_https and not has_authority):
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    path = f"{path}.tlsConfig"
+    try:
+        if has_authority:
+            authority = _bytes(tls.ca_data, tls.ca_file, f"{path}.caFile")
+            name = "caData" if tls.ca_data else "caFile"
+            _load(lambda: context.load_verify_locations(cadata=authority.decode("ascii")), f"{path}.{name}")
+        else:
+            context.load_default_certs()
+        if (tls.cert_data or tls.cert_file) and (tls.key_data or tls.key_file):
+            certificate = _bytes(tls.cert_data, tls.cert_file, f"{path}.certFile")
+            key = _bytes(tls.key_data, tls.key_file, f"{path}.keyFile")
+            _load(lambda: _load_chain(context, certificate, key), path)
+    except ConfigError as error:
+        raise ConfigError.together(error.findings).at(where) from None
+    return context
+
+
+def _bytes(data: bytes, file: str, path: str) -> bytes:
+    if data:
+        return data
+    try:
+        return Path(file).read_bytes()
+    except OSError as error:
+        hint = "certificates of an extender that is called are read here, not on the scheduler's machine"
+        raise ConfigError(f"{file} cannot be read: {error.strerror or error}", path=path, hint=hint) from None
+
+
+def _load_chain(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
+    # Certificates are only read from files. The folder is for its owner alone.
+    with TemporaryDirectory() as folder:
+        files = Path(folder, "certificate"), Path(folder, "key")
+        for file, content in zip(files, (certificate, key), strict=True):
+            file.write_bytes(content)
+        # Nobody is asked for the password of a key.
+        context.load_cert_chain(*files, password="")
+
+
+def _load(load: Callable[[], None], path: str) -> None:
+    try:
+        load()
+    except (OSError, ValueError) as error:
+        # ssl.SSLError is an OSError.
+        problem = getattr(error, "reason", None) or getattr(error, "strerror", None) or str(error)
+        raise ConfigError(f"holds no certificate or key that can be read: {problem}", path=path) from None

@@ -1,0 +1,143 @@
+"""Extenders as filters (upstream ``findNodesThatPassExtenders``): one after the other, over the nodes that are left."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kschedctl.api.core import Node
+from kschedctl.api.pod import Pod
+from kschedctl.arrays import Rows
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.framework.cycle_state import CycleState, NotModelled
+from kschedctl.framework.extender import EXTENDER_NAME, Extender, ExtenderError, ExtenderFilterResult, SaidByExtender
+from kschedctl.framework.status import Code, Reason, Status
+from kschedctl.framework.verdicts import Afterthought, NodeStatuses
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """The nodes that extenders leave.
+
+    Attributes
+    ----------
+    rows : ndarray of int64
+        The nodes, in the last extender's order.
+    objects : mapping of int to Node
+        By row those that an extender sent back as objects.
+    """
+
+    rows: Rows
+    objects: Mapping[int, Node] = field(default_factory=dict)
+
+
+class ExtenderFilters:
+    """The extenders that filter, over the nodes of one scheduling cycle. They may be asked twice in it.
+
+    Parameters
+    ----------
+    extenders : sequence of Extender
+        Those of the configuration, in their order.
+    state : CycleState
+        Is told of those whose failure does not matter.
+    """
+
+    def __init__(self, cluster: Cluster, extenders: Sequence[Extender], state: CycleState, pod: Pod) -> None:
+        self._cluster = cluster
+        self._extenders = [each for each in extenders if each.config.filter_verb and each.is_interested(pod)]
+        self._state = state
+        self._pod = pod
+        self._said: dict[int, Afterthought] = {}
+        self._elsewhere: dict[str, Status] = {}
+
+    def passing(self, rows: Rows) -> Passed:
+        """The nodes that all extenders leave.
+
+        Parameters
+        ----------
+        rows : ndarray of int64
+            Those that passed the filters.
+
+        Raises
+        ------
+        ExtenderError
+            Where one of them fails that must not be ignored.
+        """
+        passed = Passed(rows)
+        for extender in self._extenders:
+            if not len(passed.rows):
+                break
+            try:
+                result = extender.filter(self._pod, [self._node(passed, row) for row in passed.rows.tolist()])
+            except ExtenderError as error:
+                if not extender.config.ignorable:
+                    raise
+                self._state.not_modelled.append(ignored(extender, f"asking it failed, which it may: {error}"))
+                continue
+            passed = self._after(extender, passed, result)
+        return passed
+
+    def statuses(self, statuses: NodeStatuses, passed: Rows) -> NodeStatuses:
+        """What is said of all nodes, extenders included.
+
+        Parameters
+        ----------
+        statuses : NodeStatuses
+            What the filters say.
+        passed : ndarray of int64
+            The nodes that the pod fits on in the end.
+        """
+        fits = set(passed.tolist())
+        said = {row: afterthought for row, afterthought in self._said.items() if row not in fits}
+        for row, afterthought in said.items():
+            if not afterthought.explicit:
+                status = Status(statuses.absent.code, statuses.absent.reasons, EXTENDER_NAME)
+                said[row] = Afterthought(status, afterthought.reasons, explicit=False)
+        if not said and not self._elsewhere:
+            return statuses
+        elsewhere = tuple(self._elsewhere.values())
+        return NodeStatuses(statuses.n_nodes, statuses.absent, statuses.snapshot, statuses.nominated, said, elsewhere)
+
+    def _node(self, passed: Passed, row: int) -> Node:
+        return passed.objects.get(row) or self._cluster.nodes.objects[row]
+
+    def _after(self, extender: Extender, before: Passed, result: ExtenderFilterResult) -> Passed:
+        row_of = self._cluster.nodes.row
+        for code, failed in (
+            (Code.UNSCHEDULABLE, result.failed),
+            (Code.UNSCHEDULABLE_AND_UNRESOLVABLE, result.failed_and_unresolvable),
+        ):
+            for name, message in failed.items():
+                status = Status(code, (message,), EXTENDER_NAME)
+                if name in row_of:
+                    self._said[row_of[name]] = Afterthought(status, (_reason(extender, message),))
+                else:
+                    self._elsewhere[name] = status
+        unknown = [name for name in result.nodes if name not in row_of]
+        if unknown:
+            effect = f"it sends back nodes that the cluster does not have, which are left out: {', '.join(unknown[:3])}"
+            self._state.not_modelled.append(NotModelled(f"the extender {extender.name}", effect))
+        relabelled = [
+            name
+            for name, node in result.objects.items()
+            if name in row_of and node.metadata.labels != self._cluster.nodes.objects[row_of[name]].metadata.labels
+        ]
+        if relabelled:
+            effect = f"it sends back nodes with other labels, by which they are not scored: {', '.join(relabelled[:3])}"
+            self._state.not_modelled.append(NotModelled(f"the extender {extender.name}", effect))
+        left = [row_of[name] for name in dict.fromkeys(result.nodes) if name in row_of]
+        for row in set(before.rows.tolist()) - set(left):
+            self._said.setdefault(row, Afterthought(Status(), (_reason(extender, ""),), explicit=False))
+        objects = {**before.objects, **{row_of[name]: node for name, node in result.objects.items() if name in row_of}}
+        return Passed(np.array(left, dtype=np.int64), {row: objects[row] for row in left if row in objects})
+
+
+def ignored(extender: Extender, effect: str) -> NotModelled:
+    """That an extender has no part in the answer, and what that means for it."""
+    return NotModelled(f"the extender {extender.name}", effect)
+
+
+def _reason(extender: Extender, message: str) -> Reason:
+    return Reason(message, SaidByExtender(extender.name, message))

@@ -1,0 +1,112 @@
+"""The scores of the nodes that are left, those of extenders included (upstream ``prioritizeNodes``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import numpy as np
+from msgspec import structs
+
+from kschedctl.api.core import Node
+from kschedctl.api.pod import Pod
+from kschedctl.arrays import Int64Array
+from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.extender import MAX_EXTENDER_PRIORITY, Extender, ExtenderError
+from kschedctl.framework.interface import MAX_NODE_SCORE
+from kschedctl.framework.runtime import Framework
+from kschedctl.framework.scoring import Scores, run_score
+from kschedctl.scheduler.find_nodes_that_pass_extenders import Passed, ignored
+
+
+def prioritize_nodes(framework: Framework, state: CycleState, pod: Pod, passed: Passed) -> Scores:
+    """Score nodes.
+
+    Parameters
+    ----------
+    passed : Passed
+        The nodes that filters and extenders leave.
+
+    Raises
+    ------
+    PluginError
+        Where a plugin ends the cycle with an error.
+    """
+    scores = run_score(framework, state, pod, np.sort(passed.rows), as_sent_back(framework, passed.objects))
+    extenders = [each for each in framework.handle.extenders if each.config.prioritize_verb and each.is_interested(pod)]
+    # With a single node in question kube-scheduler does not score at all.
+    if not extenders or len(passed.rows) < 2:
+        return scores
+    objects = framework.cluster.nodes.objects
+    nodes = [passed.objects.get(row) or objects[row] for row in passed.rows.tolist()]
+    return _with_extenders(framework, state, pod, scores, extenders, nodes)
+
+
+def _with_extenders(
+    framework: Framework,
+    state: CycleState,
+    pod: Pod,
+    scores: Scores,
+    extenders: Sequence[Extender],
+    nodes: Sequence[Node],
+) -> Scores:
+    """Add what extenders give to what plugins give; one that fails gives nothing."""
+    with ThreadPoolExecutor(len(extenders)) as threads:
+        asked = [threads.submit(extender.prioritize, pod, nodes) for extender in extenders]
+    raw, normalized, weights = dict(scores.raw), dict(scores.normalized), dict(scores.weights)
+    total = scores.total.copy()
+    scale = np.int64(MAX_NODE_SCORE // MAX_EXTENDER_PRIORITY)
+    position = {framework.cluster.nodes.names[row]: i for i, row in enumerate(scores.rows.tolist())}
+    for extender, answer in zip(extenders, asked, strict=True):
+        try:
+            given = _given(answer.result(), position)
+        except ExtenderError as error:
+            state.not_modelled.append(ignored(extender, f"asking it for scores failed, so it gives none: {error}"))
+            continue
+        # Two extenders may be of one address.
+        name = _unused(extender.name, raw)
+        raw[name], normalized[name], weights[name] = given, given * scale, extender.config.weight
+        total += normalized[name] * np.int64(extender.config.weight)
+    return replace(scores, raw=raw, normalized=normalized, weights=weights, total=total)
+
+
+def as_sent_back(framework: Framework, objects: Mapping[int, Node]) -> Framework | None:
+    """The profile over nodes as an extender sent them back: kube-scheduler knows neither pods nor images of these.
+
+    Parameters
+    ----------
+    objects : mapping of int to Node
+        What was sent back, by row.
+
+    Returns
+    -------
+    Framework or None
+        ``None`` where nothing was.
+    """
+    if not objects:
+        return None
+    cluster = framework.cluster
+    nodes = list(cluster.nodes.objects)
+    for row, node in objects.items():
+        nodes[row] = structs.replace(node, status=structs.replace(node.status, images=()))
+    gone = np.flatnonzero(np.isin(cluster.pods.node_row, list(objects)))
+    return framework.over(cluster.with_pods(removed=gone.tolist()).with_nodes(nodes))
+
+
+def _given(answer: Sequence[tuple[str, int]], position: Mapping[str, int]) -> Int64Array:
+    """What an extender gives the nodes; nothing to those that it does not name, and all to one that it names twice."""
+    given = [0] * len(position)
+    for host, score in answer:
+        if host in position:
+            given[position[host]] += score
+    # As in Go, what overflows comes round.
+    return np.array([(each + 2**63) % 2**64 - 2**63 for each in given], dtype=np.int64)
+
+
+def _unused(name: str, taken: Mapping[str, object]) -> str:
+    number = 2
+    own = name
+    while own in taken:
+        own, number = f"{name} ({number})", number + 1
+    return own

@@ -1,0 +1,128 @@
+"""Objects as they were written: what scheduling reads of them, and everything else that they hold, for extenders."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from kschedctl.api.core import Node
+from kschedctl.api.meta import ApiObject
+from kschedctl.api.pod import Pod
+from kschedctl.cluster.interning import PodInterner
+from kschedctl.snapshot.conform import decode
+
+_KEPT: Final = (Node, Pod)
+#: kube-scheduler drops it from the pods that it keeps.
+_MANAGED_FIELDS: Final = "managedFields"
+_NAME: Final = "name"
+
+
+class WrittenObjects:
+    """The texts of nodes and pods, kept while a snapshot or a manifest is read."""
+
+    def __init__(self) -> None:
+        self._texts: dict[tuple[type, str, str], bytes] = {}
+
+    def keep(self, obj: ApiObject, text: msgspec.Raw | memoryview | bytes) -> None:
+        """Keep what an object was read from; of one name the last."""
+        if isinstance(obj, _KEPT):
+            self._texts[type(obj), obj.namespace, obj.name] = bytes(text)
+
+    def beside(self, other: WrittenObjects | None) -> WrittenObjects:
+        """These and others; of one name the others'."""
+        both = WrittenObjects()
+        both._texts = {**self._texts, **(other._texts if other is not None else {})}
+        return both
+
+    def of(self, obj: ApiObject) -> dict[str, Any]:
+        """An object as JSON: what was written, with what was changed since, and with defaults.
+
+        Parameters
+        ----------
+        obj : ApiObject
+            A node or a pod, perhaps changed since.
+        """
+        # A manifest may leave the namespace to whoever applies it.
+        keys = ((type(obj), namespace, obj.name) for namespace in (obj.namespace, ""))
+        text = next((self._texts[key] for key in keys if key in self._texts), None)
+        if text is None:
+            return completed(obj, None, {})
+        written: Any = msgspec.json.decode(text)
+        whole = completed(obj, _as_kept(decode(text, type(obj))), written)
+        for field in ("kind", "apiVersion"):
+            # As Go's types write themselves.
+            whole.pop(field, None)
+        if isinstance(obj, Pod):
+            whole.get("metadata", {}).pop(_MANAGED_FIELDS, None)
+        return whole
+
+
+def _as_kept(obj: ApiObject) -> ApiObject:
+    """An object as a cluster keeps it, which leaves out what scheduling does not read and has defaults."""
+    if not isinstance(obj, Pod):
+        return obj
+    record = PodInterner().record(obj)
+    spec = replace(record.spec, node_name=record.node_name)
+    return Pod(metadata=record.metadata, spec=spec, status=record.status)
+
+
+def completed(now: msgspec.Struct, before: msgspec.Struct | None, written: Any) -> dict[str, Any]:
+    """A struct as JSON: what was written, where it is still so, and what it is now elsewhere.
+
+    Parameters
+    ----------
+    now : Struct
+        What it is.
+    before : Struct, optional
+        What was read of it; where both are the same, what was written stands.
+    written : JSON value
+        What it was read from; anything but an object adds nothing.
+
+    Examples
+    --------
+    >>> from kschedctl.api.pod import Container
+    >>> before, now = Container(name="c", image="old"), Container(name="c", image="new")
+    >>> completed(now, before, {"name": "c", "image": "old", "tty": True})
+    {'name': 'c', 'image': 'new', 'tty': True}
+    """
+    out: dict[str, Any] = dict(written) if isinstance(written, dict) else {}
+    plain: dict[str, Any] = msgspec.to_builtins(now)
+    for field in msgspec.structs.fields(now):
+        name, value = field.encode_name, getattr(now, field.name)
+        was = getattr(before, field.name) if type(before) is type(now) else None
+        same = before is not None and was == value
+        if isinstance(value, msgspec.Struct) and name in plain:
+            out[name] = completed(value, was, out.get(name))
+        elif isinstance(value, tuple) and value and isinstance(value[0], msgspec.Struct):
+            out[name] = _items(value, was or (), out.get(name), keep_others=same)
+        elif name not in plain:
+            if not same:
+                out.pop(name, None)
+        elif not same or name not in out:
+            out[name] = plain[name]
+    return out
+
+
+def _items(
+    now: Sequence[msgspec.Struct], before: Sequence[msgspec.Struct], written: Any, *, keep_others: bool
+) -> list[dict[str, Any]]:
+    """The items of a list, each completed from the one of its name, or without names from that at its place."""
+    items = [item for item in written if isinstance(item, dict)] if isinstance(written, list) else []
+    texts = {_key(i, item.get(_NAME)): item for i, item in enumerate(items)}
+    were = {_key(i, getattr(each, _NAME, "")): each for i, each in enumerate(before)}
+    found = {
+        key: completed(each, were.get(key), texts.get(key))
+        for i, each in enumerate(now)
+        for key in (_key(i, getattr(each, _NAME, "")),)
+    }
+    if not keep_others:
+        return list(found.values())
+    # In the order of the text, with what is not read here.
+    return list({**texts, **found}.values())
+
+
+def _key(index: int, name: object) -> object:
+    return name if isinstance(name, str) and name else index
