@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -88,6 +89,15 @@ class Inventory:
         self._columns: dict[Hashable, Int64Array] = {}
         self._selectors: dict[str, Selector] = {}
         self._answers_to: dict[str, tuple[Int64Array, list[str]]] = {}
+
+    def with_claims_of(self, cluster: Cluster) -> Inventory:
+        """The same devices in a cluster that differs in claims and pods alone; what is known of them is kept."""
+        out = copy(self)
+        out.cluster = cluster
+        for name in ("usage", "in_use", "shares", "reckons_capacity", "view_form"):
+            out.__dict__.pop(name, None)
+        out._columns = {key: column for key, column in self._columns.items() if key != "shares"}
+        return out
 
     @cached_property
     def usage(self) -> Usage:

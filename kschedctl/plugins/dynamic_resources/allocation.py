@@ -2,9 +2,50 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+from msgspec.structs import replace
+
+from kschedctl.api.device import ResourceClaim, ResourceClaimConsumerReference
+from kschedctl.api.pod import Pod
+from kschedctl.cluster.cluster import Cluster
 from kschedctl.devices.allocation import ClaimAllocation, new_allocations, stored_allocation
+from kschedctl.devices.extended import CLAIM_NAME
+from kschedctl.devices.inventory import Inventory
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.plugins.dynamic_resources.state import State
+
+
+def with_allocated_claims(cluster: Cluster, pod: Pod, cycle: CycleState, row: int) -> Cluster:
+    """The cluster once the claims of a pod have the devices that they get on a node, and are reserved for the pod.
+
+    Parameters
+    ----------
+    pod : Pod
+        The pod that was decided for.
+    cycle : CycleState
+        What the plugins kept.
+    row : int
+        The node, one that the pod fits on.
+    """
+    claims = {(claim.namespace, claim.name): claim for claim in cluster.list(ResourceClaim)}
+    before = dict(claims)
+    uid = pod.metadata.uid or pod.key
+    for found in allocations_on(cycle, row):
+        status = found.claim.status
+        if any(user.name == pod.name and user.uid == uid for user in status.reserved_for):
+            continue
+        user = ResourceClaimConsumerReference(resource="pods", name=pod.name, uid=uid)
+        status = replace(status, allocation=found.result, reserved_for=(*status.reserved_for, user))
+        name = found.claim.name if found.claim.name != CLAIM_NAME else f"{pod.name}-extended-resources"
+        metadata = replace(found.claim.metadata, name=name)
+        claims[found.claim.namespace, name] = replace(found.claim, metadata=metadata, status=status)
+    if claims == before:
+        return cluster
+    moved = cluster.with_objects(ResourceClaim, claims.values())
+    for rules, inventory in cluster.kept(Inventory):
+        moved.derived(Inventory, rules, partial(inventory.with_claims_of, moved))
+    return moved
 
 
 def allocations_on(cycle: CycleState, row: int) -> tuple[ClaimAllocation, ...]:
