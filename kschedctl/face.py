@@ -21,6 +21,7 @@ from kschedctl.api.workload import DaemonSet
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.pods import Pods
+from kschedctl.devices.extended import without_extended_claim
 from kschedctl.errors import InputError, SnapshotError
 from kschedctl.findings.finding import Where
 from kschedctl.framework.config.load import SchedulerConfiguration
@@ -310,7 +311,7 @@ class SchedulingCluster:
         scheduler = self._scheduler
         index = self._index(pod)
         if index is not None and self.pods.node_row[index] >= 0:
-            others = self.cluster.with_pods(removed=[index])
+            others = without_extended_claim(self.cluster, pod).with_pods(removed=[index])
             scheduler = Scheduler(others, self.release_choice.release, self.configuration, self.registry)
         return scheduler.explain(pod)
 

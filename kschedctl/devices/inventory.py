@@ -7,10 +7,10 @@ matches, an attribute's value, their taints) is a column of codes, made when it 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import msgspec
 import numpy as np
@@ -325,3 +325,11 @@ class Inventory:
     def device_class(self, name: str) -> DeviceClass | None:
         """A DeviceClass by its name."""
         return self.cluster.get(DeviceClass, name)
+
+
+def with_claims(cluster: Cluster, claims: Iterable[ResourceClaim]) -> Cluster:
+    """A cluster with other claims; what is known of its devices is kept."""
+    out = cluster.with_objects(ResourceClaim, claims)
+    for rules, inventory in cluster.kept(Inventory):
+        out.derived(Inventory, rules, partial(inventory.with_claims_of, out))
+    return out

@@ -13,6 +13,7 @@ from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.devices.inventory import with_claims
 from kschedctl.workloads.claims import with_own_claims
 from kschedctl.workloads.made import MadePod
 
@@ -103,7 +104,7 @@ def _without_claims(cluster: Cluster, removed: Sequence[int]) -> tuple[Cluster, 
             kept.append(after)
     if len(kept) == len(claims) and all(after is claim for after, claim in zip(kept, claims, strict=True)):
         return cluster, ()
-    return cluster.with_objects(ResourceClaim, kept), tuple(freed)
+    return with_claims(cluster, kept), tuple(freed)
 
 
 def _after(claim: ResourceClaim, leaving: _Leaving) -> ResourceClaim | None:

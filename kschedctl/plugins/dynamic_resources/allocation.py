@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from msgspec.structs import replace
 
 from kschedctl.api.device import ResourceClaim, ResourceClaimConsumerReference
@@ -11,7 +9,7 @@ from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.devices.allocation import ClaimAllocation, new_allocations, stored_allocation
 from kschedctl.devices.extended import CLAIM_NAME
-from kschedctl.devices.inventory import Inventory
+from kschedctl.devices.inventory import with_claims
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.plugins.dynamic_resources.state import State
 
@@ -40,12 +38,7 @@ def with_allocated_claims(cluster: Cluster, pod: Pod, cycle: CycleState, row: in
         name = found.claim.name if found.claim.name != CLAIM_NAME else f"{pod.name}-extended-resources"
         metadata = replace(found.claim.metadata, name=name)
         claims[found.claim.namespace, name] = replace(found.claim, metadata=metadata, status=status)
-    if claims == before:
-        return cluster
-    moved = cluster.with_objects(ResourceClaim, claims.values())
-    for rules, inventory in cluster.kept(Inventory):
-        moved.derived(Inventory, rules, partial(inventory.with_claims_of, moved))
-    return moved
+    return with_claims(cluster, claims.values()) if claims != before else cluster
 
 
 def allocations_on(cycle: CycleState, row: int) -> tuple[ClaimAllocation, ...]:
