@@ -11,6 +11,7 @@ from msgspec import structs
 
 from kschedctl.admission.chain import Admitted, admit
 from kschedctl.api.defaults import DEFAULT_NAMESPACE
+from kschedctl.api.device import ResourceClaim
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.selectors import SelectorError
@@ -20,11 +21,13 @@ from kschedctl.api.workload import DaemonSet
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.pods import Pods
+from kschedctl.devices.extended import without_extended_claim
 from kschedctl.errors import InputError, SnapshotError
 from kschedctl.findings.finding import Where
 from kschedctl.framework.config.load import SchedulerConfiguration
 from kschedctl.framework.extender import Extender
 from kschedctl.framework.registry import Registry
+from kschedctl.plugins.dynamic_resources.allocation import with_allocated_claims
 from kschedctl.plugins.registry import full_registry
 from kschedctl.preemption.result import Candidate, PreemptionResult
 from kschedctl.releases.choice import ReleaseChoice
@@ -318,7 +321,7 @@ class SchedulingCluster:
         scheduler = self._scheduler
         index = self._index(pod)
         if index is not None and self.pods.node_row[index] >= 0:
-            others = self.cluster.with_pods(removed=[index])
+            others = without_extended_claim(self.cluster, pod).with_pods(removed=[index])
             scheduler = scheduler.moved(others)
         return scheduler.explain(pod)
 
@@ -398,16 +401,40 @@ class SchedulingCluster:
         objects = [obj for one in made for obj in one.objects]
         return self._over(self.cluster.with_added(objects)) if objects else self
 
-    def with_bound(self, pod: Pod, node: str) -> SchedulingCluster:
-        """The cluster once a pod runs on a node. What else comes of it, such as volumes that are made, is not in it.
+    def with_replica(self, pod: Pod, name: str) -> tuple[SchedulingCluster, Pod]:
+        """Another one of a workload's pods that differ in their names alone, and the cluster with its claims.
 
         Parameters
         ----------
         pod : Pod
-            A pod that went through admission; it may be in the cluster and wait.
+            The first of them, whose claims are in the cluster.
+        name : str
+            The name of the other one.
         """
+        if name == pod.name:
+            return self, pod
+        stored = (
+            self.cluster.get(ResourceClaim, status.resource_claim_name, pod.namespace or DEFAULT_NAMESPACE)
+            for status in pod.status.resource_claim_statuses
+        )
+        objects = tuple(claim for claim in stored if claim is not None)
+        made = renamed(MadePod(pod, objects=objects), name, self.cluster)
+        return self.with_made([made]), made.pod
+
+    def with_bound(self, decision: Decision, node: str) -> SchedulingCluster:
+        """The cluster once a pod runs on a node that it fits on, with the devices of its claims.
+
+        What else comes of it, such as volumes that are made, is not in it.
+
+        Parameters
+        ----------
+        decision : Decision
+            What was decided in this cluster for a pod, which may be in it and wait.
+        """
+        pod = decision.pod
+        cluster = with_allocated_claims(self.cluster, pod, decision.state, self.nodes.row[node])
         bound = structs.replace(pod, spec=structs.replace(pod.spec, node_name=node))
-        return self._over(self.cluster.with_pods(added=[bound]))
+        return self._over(cluster.with_pods(added=[bound]))
 
     def _over(self, cluster: Cluster) -> SchedulingCluster:
         return SchedulingCluster(

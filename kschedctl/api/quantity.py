@@ -103,6 +103,23 @@ def _parse(text: str) -> int:
     return -nanos if sign == "-" else nanos
 
 
+def quantity_text(nanos: int) -> str:
+    """A quantity as text, in the largest binary unit without a rest.
+
+    Examples
+    --------
+    >>> quantity_text(10 * 2**30 * NANO), quantity_text(1500 * NANO), quantity_text(NANO // 2)
+    ('10Gi', '1500', '500m')
+    """
+    whole, rest = divmod(nanos, NANO)
+    if rest:
+        return f"{nanos // _MILLI}m" if nanos % _MILLI == 0 else f"{nanos}n"
+    for suffix, power in reversed(_BINARY_SUFFIXES.items()):
+        if whole and whole % (1 << power) == 0:
+            return f"{whole >> power}{suffix}"
+    return str(whole)
+
+
 def value(nanos: int) -> int:
     """Whole units as an int64, rounded away from zero (Quantity.Value)."""
     return _scaled(nanos, NANO)

@@ -48,6 +48,13 @@ def claims(ctx: typer.Context, incomplete: str) -> list[str]:
     return _in_scope(ctx, incomplete, kinds.get(given, ("PersistentVolumeClaim", "Pod")), prefixes)
 
 
+def device_subjects(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The claims for devices in scope, and the device classes as ``class/NAME``."""
+    objects = list(_objects(ctx))
+    claims = _in_scope(ctx, incomplete, ("ResourceClaim",), prefixes=("claim/",), objects=objects)
+    return claims + _beginning(incomplete, (f"class/{each.name}" for each in objects if each.kind == "DeviceClass"))
+
+
 def namespaces(ctx: typer.Context, incomplete: str) -> list[str]:
     """The namespaces, also those that only objects are known of."""
     found = (each.name if each.kind == "Namespace" else each.namespace for each in _objects(ctx))
@@ -86,10 +93,17 @@ def releases(incomplete: str) -> list[str]:
     return _beginning(incomplete, RELEASES)
 
 
-def _in_scope(ctx: typer.Context, incomplete: str, kinds: tuple[str, ...], prefixes: tuple[str, ...]) -> list[str]:
+def _in_scope(
+    ctx: typer.Context,
+    incomplete: str,
+    kinds: tuple[str, ...],
+    prefixes: tuple[str, ...],
+    objects: Iterable[Named] | None = None,
+) -> list[str]:
     prefix = next((each for each in prefixes if incomplete.startswith(each)), "")
     own = "" if ctx.params.get("all_namespaces") else ctx.params.get("namespace") or ""
-    found = [each for each in _objects(ctx) if each.kind in kinds and own in ("", each.namespace)]
+    there = _objects(ctx) if objects is None else objects
+    found = [each for each in there if each.kind in kinds and own in ("", each.namespace)]
     bare = bool(own or prefix)
     return _beginning(incomplete, (prefix + (each.name if bare else f"{each.namespace}/{each.name}") for each in found))
 

@@ -147,6 +147,11 @@ class Cluster:
             found = self._derived[kind, rules] = make()
         return found
 
+    def kept(self, kind: type[V]) -> tuple[tuple[Hashable, V], ...]:
+        """What ``derived`` has made of a kind so far, with the rules of each."""
+        found = ((rules, made) for (of, rules), made in self._derived.items() if of is kind)
+        return tuple((rules, made) for rules, made in found if isinstance(made, kind))
+
     def with_pods(self, *, removed: Iterable[int] = (), added: Iterable[Pod] = ()) -> Cluster:
         """The cluster with some pods gone and others there.
 
@@ -192,7 +197,7 @@ class Cluster:
     def _with(
         self, *, nodes: Nodes | None = None, pods: Pods | None = None, objects: ObjectMap | None = None
     ) -> Cluster:
-        return Cluster(
+        cluster = Cluster(
             nodes if nodes is not None else self.nodes,
             pods if pods is not None else self.pods,
             objects if objects is not None else self._objects,
@@ -202,6 +207,9 @@ class Cluster:
             unread=self.unread,
             not_listed=self.not_listed,
         )
+        if nodes is None and pods is None:
+            cluster._resources, cluster._before = self._resources, self._before
+        return cluster
 
     @cached_property
     def _interner(self) -> PodInterner:

@@ -8,12 +8,14 @@ import msgspec
 from msgspec.structs import replace
 
 from kschedctl.api.device import ALL, DeviceConstraint, ResourceClaim
+from kschedctl.api.wording import listed
 from kschedctl.devices.capacity import CapacityError
 from kschedctl.devices.errors import AllocationError
 from kschedctl.devices.inventory import Inventory
 from kschedctl.devices.requests import Alternative, ClaimPlan
 from kschedctl.devices.search import Search, TooManyStepsError
 from kschedctl.devices.site import Site
+from kschedctl.devices.turned_away import TurnedAway, turned_away
 from kschedctl.framework.operands import Operands, Shortfall
 
 
@@ -62,10 +64,14 @@ class RequestSupply(msgspec.Struct, frozen=True, rename="camel"):
         How many of these are not in use.
     tainted : int
         How many of the free ones have a taint that is not tolerated.
+    taints : tuple of str
+        The distinct taints that keep it away from these, ``key=value:effect``.
     exhausted : int
         How many of the other free ones have too little capacity left.
     holders : tuple of DeviceHolder
         The claims that hold matching devices.
+    turned_away : tuple of TurnedAway
+        The selectors that turn devices away, in the order in which they are asked.
     """
 
     claim: str
@@ -79,6 +85,8 @@ class RequestSupply(msgspec.Struct, frozen=True, rename="camel"):
     tainted: int
     exhausted: int
     holders: tuple[DeviceHolder, ...] = ()
+    turned_away: tuple[TurnedAway, ...] = ()
+    taints: tuple[str, ...] = ()
 
     @property
     def usable(self) -> int:
@@ -100,7 +108,7 @@ class RequestSupply(msgspec.Struct, frozen=True, rename="camel"):
         wanted = self.wanted or "all"
         steps = [f"{self.here} here", f"{self.of_class} of the class", f"{self.matching} match", f"{self.free} free"]
         if self.tainted:
-            steps.append(f"{self.tainted} tainted")
+            steps.append(f"{self.tainted} tainted with {listed(self.taints)}")
         if self.exhausted:
             steps.append(f"{self.exhausted} without the capacity")
         held = f"; held: {', '.join(map(str, self.holders))}" if self.holders else ""
@@ -138,6 +146,11 @@ class NotAllocated(Operands, frozen=True):
             said = [f"not together: {'; '.join(said)}"] if said else ["nothing is asked for that the node has"]
         yield from said
         yield from (f"pool {pool}" for pool in self.pools)
+
+    def selectors(self) -> Iterator[str]:
+        """Which selectors turn devices away, a sentence each."""
+        for request in self.requests:
+            yield from map(TurnedAway.words, request.turned_away)
 
     def shortfall(self) -> Shortfall | None:
         """The largest lack of devices."""
@@ -192,6 +205,8 @@ def _supply(asked: Alternative, site: Site) -> RequestSupply:
         tainted=len(tainted),
         exhausted=len(exhausted),
         holders=tuple(_holders(inventory, site, matching)),
+        turned_away=tuple(turned_away(asked, site, usable)),
+        taints=tuple(dict.fromkeys(str(site.taint_for(asked, device)) for device in tainted)),
     )
 
 

@@ -29,7 +29,7 @@ from kschedctl.api.resources import is_extended_resource
 from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.node_selection import nodes_matching
-from kschedctl.devices.inventory import Inventory
+from kschedctl.devices.inventory import Inventory, with_claims
 
 CLASS_PREFIX: Final = "deviceclass.resource.kubernetes.io/"
 CLAIM_ANNOTATION: Final = "resource.kubernetes.io/extended-resource-claim"
@@ -63,12 +63,25 @@ def _by_age(device_class: DeviceClass) -> tuple[datetime, list[int]]:
 def leftover_claim(cluster: Cluster, pod: Pod) -> ResourceClaim | None:
     """The claim that an earlier attempt to schedule the pod has written."""
     for claim in cluster.list(ResourceClaim):
-        if claim.metadata.annotations.get(CLAIM_ANNOTATION) != "true":
+        if not is_extended_claim(claim):
             continue
         for owner in claim.metadata.owner_references:
             if owner.name == pod.name and owner.controller and owner.uid == pod.metadata.uid:
                 return claim
     return None
+
+
+def is_extended_claim(claim: ResourceClaim) -> bool:
+    """Whether the scheduler has made a claim for the extended resources of a pod."""
+    return claim.metadata.annotations.get(CLAIM_ANNOTATION) == "true"
+
+
+def without_extended_claim(cluster: Cluster, pod: Pod) -> Cluster:
+    """The cluster without the claim for a running pod's extended resources, as if the pod came anew."""
+    own = leftover_claim(cluster, pod)
+    if own is None:
+        return cluster
+    return with_claims(cluster, [claim for claim in cluster.list(ResourceClaim) if claim is not own])
 
 
 def new_claim(pod: Pod, resources: Sequence[str], classes: Mapping[str, DeviceClass]) -> ResourceClaim:

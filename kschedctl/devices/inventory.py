@@ -6,9 +6,11 @@ matches, an attribute's value, their taints) is a column of codes, made when it 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import msgspec
 import numpy as np
@@ -26,7 +28,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.devices.constraints import lookup_attribute
 from kschedctl.devices.counters import available_counters
 from kschedctl.devices.pools import PoolView, gather_pools
-from kschedctl.devices.selectors import Selector, attribute_value
+from kschedctl.devices.selectors import Selector, attribute_value, is_readable
 from kschedctl.devices.taints import with_taint_rules
 from kschedctl.devices.usage import DeviceID, Usage, gather_usage
 from kschedctl.releases.device_rules import DeviceRules
@@ -83,9 +85,19 @@ class Inventory:
         self.ids = [DeviceID(one.spec.driver, one.spec.pool.name, d.name) for one in slices for d in one.spec.devices]
         counts = np.cumsum([0, *(len(one.spec.devices) for one in slices)])
         self._first = {one.name: int(start) for one, start in zip(slices, counts[:-1], strict=True)}
+        self._starts: list[int] = counts[1:].tolist()
         self._columns: dict[Hashable, Int64Array] = {}
         self._selectors: dict[str, Selector] = {}
         self._answers_to: dict[str, tuple[Int64Array, list[str]]] = {}
+
+    def with_claims_of(self, cluster: Cluster) -> Inventory:
+        """The same devices in a cluster that differs in claims and pods alone; what is known of them is kept."""
+        out = copy(self)
+        out.cluster = cluster
+        for name in ("usage", "in_use", "shares", "reckons_capacity", "view_form"):
+            out.__dict__.pop(name, None)
+        out._columns = {key: column for key, column in self._columns.items() if key != "shares"}
+        return out
 
     @cached_property
     def usage(self) -> Usage:
@@ -112,6 +124,10 @@ class Inventory:
                 mask[[starts[number] + device for number, device in view.elsewhere]] = True
             out.append(mask)
         return out
+
+    def slice_of(self, number: int) -> ResourceSlice:
+        """The slice that a device stands in."""
+        return self.slices[bisect_right(self._starts, number)]
 
     def other_devices(self, view: PoolView) -> list[int]:
         """The devices in a pool's slices for other nodes."""
@@ -262,21 +278,23 @@ class Inventory:
         errors: list[str] = []
         for i, selector in enumerate(selectors):
             expression = "" if selector.cel is None else selector.cel.expression
-            answers, found = self._answers(expression)
+            answers, found = self.answers(expression)
             texts = [f"{of}: selector #{i}\0{text}" for text in found]
             answers = np.where(answers > 1, answers + len(errors), answers)
             errors += texts
             verdict = np.where(verdict == 1, answers, verdict)
         return verdict, errors
 
-    def _answers(self, expression: str) -> tuple[Int64Array, list[str]]:
+    def answers(self, expression: str) -> tuple[Int64Array, list[str]]:
         """An expression's answer per device: 0 no, 1 yes, from 2 on the number of its error."""
         known = self._answers_to.get(expression)
         if known is not None:
             return known
         texts: dict[str, int] = {}
         selector = self.selector(expression)
-        looks = selector.looks(self.drivers, self.devices)
+        looks: Sequence[Hashable] = selector.looks(self.drivers, self.devices)
+        if self.unreadable:
+            looks = [("unreadable", number) if number in self.unreadable else look for number, look in enumerate(looks)]
         first: dict[Hashable, int] = {}
         for number, look in enumerate(looks):
             first.setdefault(look, number)
@@ -288,6 +306,30 @@ class Inventory:
         known = self._answers_to[expression] = numbers, list(texts)
         return known
 
+    @cached_property
+    def unreadable(self) -> frozenset[int]:
+        """Devices with an attribute that has no value to read, or may have none: each is asked by itself.
+
+        Whatever a selector looks at, such an attribute ends it in an error.
+        """
+        return frozenset(
+            number
+            for number, device in enumerate(self.devices)
+            if any(
+                one.string_value is None and one.int_value is None and one.bool_value is None
+                for one in device.attributes.values()
+            )
+            and any(not is_readable(one) for one in device.attributes.values())
+        )
+
     def device_class(self, name: str) -> DeviceClass | None:
         """A DeviceClass by its name."""
         return self.cluster.get(DeviceClass, name)
+
+
+def with_claims(cluster: Cluster, claims: Iterable[ResourceClaim]) -> Cluster:
+    """A cluster with other claims; what is known of its devices is kept."""
+    out = cluster.with_objects(ResourceClaim, claims)
+    for rules, inventory in cluster.kept(Inventory):
+        out.derived(Inventory, rules, partial(inventory.with_claims_of, out))
+    return out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,30 +17,11 @@ from kschedctl.api.device import (
 )
 from kschedctl.api.meta import ObjectMeta
 from kschedctl.arrays import Int64Array, Mask, Rows
+from kschedctl.devices.allocation import ClaimAllocation, new_allocations, stored_allocation
 from kschedctl.devices.allocator import Allocations, Outcome, allocate
 from kschedctl.devices.claims import available_on
 from kschedctl.devices.explain import NotAllocated, RequestSupply, explain_allocation
 from kschedctl.devices.inventory import Inventory
-from kschedctl.devices.usage import DeviceID
-
-
-@dataclass(frozen=True, slots=True)
-class GivenDevice:
-    """A device that a request gets.
-
-    Attributes
-    ----------
-    claim : str
-        ``namespace/name``.
-    request : str
-        ``request``, or ``request/alternative``.
-    id : DeviceID
-        The device.
-    """
-
-    claim: str
-    request: str
-    id: DeviceID
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +32,8 @@ class Place:
     ----------
     rows : ndarray of int64, shape (n_rows,)
         The nodes, ascending.
-    devices : tuple of GivenDevice
-        What the claims get on the first of them; empty where they cannot be allocated.
+    allocations : tuple of ClaimAllocation
+        What the claims have, or get on the first of them; empty where they cannot be allocated.
     refusal : str
         Why they cannot, in the scheduler's words; empty where they can.
     reason : NotAllocated or None
@@ -60,7 +41,7 @@ class Place:
     """
 
     rows: Rows
-    devices: tuple[GivenDevice, ...] = ()
+    allocations: tuple[ClaimAllocation, ...] = ()
     refusal: str = ""
     reason: NotAllocated | None = None
 
@@ -68,27 +49,6 @@ class Place:
     def usable(self) -> bool:
         """Whether the claims can be allocated there."""
         return not self.refusal
-
-
-def given_devices(allocations: Allocations, position: int) -> tuple[GivenDevice, ...]:
-    """The devices that claims get on a node: what the scheduler would write if it chose the node.
-
-    Parameters
-    ----------
-    allocations : Allocations
-        What claims get on some nodes.
-    position : int
-        The node's place among these.
-    """
-    solution = allocations.outcomes[int(allocations.outcome_of[position])].solution
-    if solution is None:
-        return ()
-    site = allocations.site(int(allocations.rows[position]))
-    return tuple(
-        GivenDevice(plan.claim.key, one.request, site.device_id(one.device))
-        for plan, devices in zip(allocations.plans, solution, strict=True)
-        for one in devices
-    )
 
 
 def places_of(claim: ResourceClaim, inventory: Inventory) -> list[Place]:
@@ -110,11 +70,24 @@ def places_of(claim: ResourceClaim, inventory: Inventory) -> list[Place]:
         return _of_allocated(claim, available_on(inventory.cluster, claim, inventory.rules))
     rows = np.arange(len(inventory.cluster.nodes), dtype=np.int64)
     found = allocate([claim], inventory, rows)
+    return together(
+        _place(found, np.flatnonzero(found.outcome_of == number), outcome)
+        for number, outcome in enumerate(found.outcomes)
+    )
+
+
+def together(places: Iterable[Place]) -> list[Place]:
+    """Places of which the same is told as one, with what is found on the first node of all.
+
+    Returns
+    -------
+    list of Place
+        Those where the claims can be used first, then those with the most nodes.
+    """
     members: dict[Hashable, list[Place]] = {}
-    for number, outcome in enumerate(found.outcomes):
-        place = _place(found, np.flatnonzero(found.outcome_of == number), outcome)
+    for place in places:
         members.setdefault(_told(place), []).append(place)
-    merged = [_one(places) for places in members.values()]
+    merged = [_one(alike) for alike in members.values()]
     return sorted(merged, key=lambda place: (not place.usable, -len(place.rows), int(place.rows[0])))
 
 
@@ -127,18 +100,19 @@ def claim_of_class(name: str) -> ResourceClaim:
 
 
 def _of_allocated(claim: ResourceClaim, available: Mask) -> list[Place]:
-    allocation = claim.status.allocation
-    results = () if allocation is None else allocation.devices.results
-    devices = tuple(GivenDevice(claim.key, r.request, DeviceID(r.driver, r.pool, r.device)) for r in results)
+    stored = stored_allocation(claim)
     here, elsewhere = np.flatnonzero(available), np.flatnonzero(~available)
-    places = [Place(here, devices), Place(elsewhere, refusal="its devices are for other nodes")]
+    places = [
+        Place(here, () if stored is None else (stored,)),
+        Place(elsewhere, refusal="its devices are for other nodes"),
+    ]
     return [place for place in places if len(place.rows)]
 
 
 def _place(found: Allocations, positions: Int64Array, outcome: Outcome) -> Place:
     rows, first = found.rows[positions], int(positions[0])
     if outcome.solution is not None:
-        return Place(rows, given_devices(found, first))
+        return Place(rows, new_allocations(found, first))
     if outcome.failed:
         return Place(rows, refusal=found.error(int(rows[0])))
     return Place(rows, refusal=outcome.refusal, reason=explain_allocation(found.plans, found.site(int(rows[0]))))
@@ -153,5 +127,5 @@ def _one(places: Sequence[Place]) -> Place:
 def _told(place: Place) -> Hashable:
     """What is told of a place: places of which the same is told are one."""
     if place.usable:
-        return tuple(given.request for given in place.devices)
+        return tuple(result.request for one in place.allocations for result in one.result.devices.results)
     return place.refusal, () if place.reason is None else tuple(place.reason.sentences(RequestSupply.short))

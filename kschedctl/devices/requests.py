@@ -11,6 +11,7 @@ import numpy as np
 from kschedctl.api.device import (
     CapacityRequirements,
     DeviceRequest,
+    DeviceSelector,
     DeviceSubRequest,
     DeviceToleration,
     ExactDeviceRequest,
@@ -39,6 +40,8 @@ class Alternative:
         The alternative's; empty where the request has none.
     device_class : str
         The class that is asked for.
+    selectors : tuple of DeviceSelector
+        Its own selectors, besides those of the class.
     mode : str
         ``ExactCount`` or ``All``.
     count : int
@@ -63,6 +66,7 @@ class Alternative:
     request: str
     alternative: str
     device_class: str
+    selectors: tuple[DeviceSelector, ...]
     mode: str
     count: int
     admin_access: bool
@@ -166,6 +170,7 @@ def _alternative(
         request=name,
         alternative=sub,
         device_class=class_name,
+        selectors=asked.selectors,
         mode=asked.allocation_mode,
         count=asked.count,
         admin_access=isinstance(asked, ExactDeviceRequest) and bool(asked.admin_access),

@@ -16,6 +16,7 @@ from kschedctl.devices.cel.environment import (
     NotModelledError,
     check,
 )
+from kschedctl.devices.cel.functions import shown
 from kschedctl.devices.cel.program import UnknownFunctionError, compile_program
 from kschedctl.devices.cel.syntax import (
     Call,
@@ -86,6 +87,27 @@ class Selector:
         except CelError as error:
             return f"CEL runtime error: {error}"
 
+    def values(self, driver: str, device: Device) -> dict[str, str | None]:
+        """What the selector looks at in a device, for people; ``None`` for an attribute or capacity that it lacks.
+
+        What it looks at as a whole (all attributes) is not told.
+        """
+        out: dict[str, str | None] = {}
+        for path in self._paths:
+            match path:
+                case ("device.attributes", domain, name):
+                    attribute = _found(driver, device.attributes, domain, name)
+                    found = None if attribute is None else attribute_value(attribute)
+                    out[_shown_name(driver, domain, name)] = None if found is None else shown(found)
+                case ("device.capacity", domain, name):
+                    capacity = _found(driver, device.capacity, domain, name)
+                    out[_shown_name(driver, domain, name)] = None if capacity is None else str(capacity.value)
+                case ("device.driver",):
+                    out["driver"] = driver
+                case ("device.allowMultipleAllocations",):
+                    out["allowMultipleAllocations"] = shown(self._sees and bool(device.allow_multiple_allocations))
+        return out
+
     def _variables(self, driver: str, device: Device) -> dict[str, Any]:
         return {
             DRIVER: driver,
@@ -132,6 +154,15 @@ def _attribute(name: str, attribute: DeviceAttribute) -> Any:
     return value
 
 
+def is_readable(attribute: DeviceAttribute) -> bool:
+    """Whether an attribute has a value that selectors can see."""
+    try:
+        _attribute("", attribute)
+    except CelError:
+        return False
+    return True
+
+
 def attribute_value(attribute: DeviceAttribute) -> int | bool | str | None:
     """The value that an attribute has; a version as text, ``None`` where it has none."""
     for value in (attribute.int_value, attribute.bool_value, attribute.string_value, attribute.version_value):
@@ -170,6 +201,11 @@ def _found(driver: str, values: Mapping[str, Any], domain: str, name: str) -> An
     return values.get(name) if found is None and domain == driver else found
 
 
+def _shown_name(driver: str, domain: str, name: str) -> str:
+    """The name of an attribute or capacity as its slice has it."""
+    return name if domain == driver else f"{domain}/{name}"
+
+
 def _hashable(attribute: DeviceAttribute | None) -> Hashable:
     if attribute is None:
         return None
@@ -194,7 +230,7 @@ def _path(node: Node) -> tuple[str, ...] | None:
         case Select(operand, field, _):
             path = _path(operand)
             return (*path, field) if path is not None and len(path) < 3 else None
-        case Call("_[_]", (operand, Constant(str(key))), _):
+        case Call("_[_]" | "_[?_]" | "_?._", (operand, Constant(str(key))), _):
             path = _path(operand)
             return (*path, key) if path is not None and len(path) < 3 else None
         case Call("@in", (Constant(str(key)), container), _):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kschedctl.api.device import Device
+from kschedctl.api.device import Device, DeviceTaint, ResourceSlice
 from kschedctl.arrays import Int64Array
 from kschedctl.devices.capacity import consumption, fits
 from kschedctl.devices.counters import available_counters, counters_of
@@ -90,6 +90,15 @@ class Site:
         """The same devices, with nothing taken of them."""
         return Site(self.inventory, self._row, self._kinds)
 
+    @property
+    def node(self) -> str:
+        """The node's name."""
+        return self.inventory.cluster.nodes.names[self._row]
+
+    def slice(self, number: int) -> ResourceSlice:
+        """The slice that a device stands in."""
+        return self.inventory.slice_of(self.numbers[number])
+
     def device(self, number: int) -> Device:
         """A device by its number at the site."""
         return self.inventory.devices[self.numbers[number]]
@@ -110,7 +119,11 @@ class Site:
 
     def is_tainted_for(self, asked: Alternative, number: int) -> bool:
         """Whether a taint keeps a request away from a device."""
-        return untolerated(self.device(number).taints, asked.tolerations) is not None
+        return self.taint_for(asked, number) is not None
+
+    def taint_for(self, asked: Alternative, number: int) -> DeviceTaint | None:
+        """The taint that keeps a request away from a device."""
+        return untolerated(self.device(number).taints, asked.tolerations)
 
 
 @dataclass(slots=True)

@@ -9,9 +9,13 @@ from msgspec.structs import replace
 
 from kschedctl.api.meta import OwnerReference
 from kschedctl.api.pod import PodSpec
+from kschedctl.plugins.dynamic_resources.allocation import with_allocated_claims
 from kschedctl.preemption.result import Candidate
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.whatif.pods import move_pods
+from kschedctl.workloads.claims import with_own_claims
+from kschedctl.workloads.made import MadePod
 from kschedctl.workloads.replacement import fresh_pod
 
 #: What an API server writes into a pod that does not say.
@@ -76,8 +80,12 @@ def aftermath(scheduler: Scheduler, decision: Decision, candidate: Candidate) ->
     """
     cluster = scheduler.cluster
     preemptor = replace(decision.pod, spec=replace(decision.pod.spec, node_name=candidate.node))
-    gone = [victim.pod for victim in candidate.victims]
-    after = scheduler.moved(cluster.with_pods(removed=gone, added=[preemptor]))
+    row = cluster.nodes.row[candidate.node]
+    moved = move_pods(
+        with_allocated_claims(cluster, decision.pod, decision.state, row),
+        removed=[victim.pod for victim in candidate.victims],
+    )
+    after = scheduler.moved(moved.cluster.with_pods(added=[preemptor]))
     fates = tuple(_fate(scheduler, after, victim.pod) for victim in candidate.victims)
     return Aftermath(candidate.node, max((fate.grace_seconds for fate in fates), default=0), fates)
 
@@ -92,10 +100,16 @@ def _fate(scheduler: Scheduler, after: Scheduler, index: int) -> VictimFate:
     pods = scheduler.cluster.pods
     owner = pods.owner(index)
     pod = pods.pod(index)
+    replacement = None
+    if owner is not None and scheduler.knows(pod):
+        made = with_own_claims(MadePod(fresh_pod(pod)), after.cluster)
+        if made.objects:
+            after = scheduler.moved(after.cluster.with_added(made.objects))
+        replacement = after.explain(made.pod)
     return VictimFate(
         index,
         grace_seconds(pods.records[index].spec),
         owner,
         owner is not None and owner.kind == "DaemonSet",
-        after.explain(fresh_pod(pod)) if owner is not None and scheduler.knows(pod) else None,
+        replacement,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kschedctl.api.pod import Pod, PodAffinityTerm, PodSpec, pod_affinity_terms
 from kschedctl.api.volume import Volume
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.devices.extended import backing_classes, can_be_backed
 
 
 def bears_on(kind: str, cluster: Cluster, pod: Pod, *, is_new: bool, preempts: bool) -> bool:
@@ -35,8 +36,10 @@ def bears_on(kind: str, cluster: Cluster, pod: Pod, *, is_new: bool, preempts: b
         case "CSINode" | "VolumeAttachment":
             # A volume of which nothing but the name is read is not attached.
             return any(volume != Volume(name=volume.name) for volume in spec.volumes)
-        case "ResourceClaim" | "ResourceSlice" | "DeviceClass":
-            return bool(spec.resource_claims)
+        case "ResourceClaim" | "ResourceSlice" | "DeviceClass" | "DeviceTaintRule":
+            return bool(spec.resource_claims) or _backed(cluster, pod)
+        case "ResourceClaimTemplate":
+            return is_new and any(claim.resource_claim_template_name for claim in spec.resource_claims)
         case "PodDisruptionBudget":
             return preempts
         case "PriorityClass":
@@ -47,6 +50,13 @@ def bears_on(kind: str, cluster: Cluster, pod: Pod, *, is_new: bool, preempts: b
             return is_new
     # The others are only read where a command names one.
     return False
+
+
+def _backed(cluster: Cluster, pod: Pod) -> bool:
+    """Whether a DeviceClass stands for an extended resource of a pod; where these are not known, whether one may."""
+    containers = (*pod.spec.init_containers, *pod.spec.containers)
+    names = {name for container in containers for name in container.resources.requests if can_be_backed(name)}
+    return bool(names) and ("DeviceClass" in cluster.not_listed or not names.isdisjoint(backing_classes(cluster)))
 
 
 def names_namespaces(spec: PodSpec) -> bool:

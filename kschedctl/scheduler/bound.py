@@ -6,7 +6,7 @@ a pod is on, in which one of them is gone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,10 +14,12 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
+from kschedctl.api.device import ResourceClaim
 from kschedctl.api.node_selector import NodeSelector, NodeSelectorTerm
 from kschedctl.api.pod import Pod, PodSpec
 from kschedctl.api.selectors import SelectorError, parse_node_term
 from kschedctl.arrays import Rows
+from kschedctl.devices.extended import is_extended_claim, without_extended_claim
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import PluginError
 from kschedctl.framework.status import Code, Rejections, Status
@@ -109,8 +111,12 @@ def check_bound_pods(scheduler: Scheduler, track: Track = untracked) -> BoundPod
         else:
             others.append(index)
     misplaced: list[Misplaced] = []
-    for group in track(list(_grouped(scheduler, asked)), "comparing running pods"):
-        misplaced += _misplaced(scheduler, group)
+    with_extended = _with_extended_claims(scheduler)
+    for group in track(list(_grouped(scheduler, asked, with_extended)), "comparing running pods"):
+        own = scheduler
+        if group.pod.metadata.uid in with_extended:
+            own = scheduler.moved(without_extended_claim(scheduler.cluster, group.pod))
+        misplaced += _misplaced(own, group)
     lost = [i for i, record in enumerate(pods.records) if record.node_name and pods.node_row[i] < 0]
     return BoundPods(
         len(asked) - len(misplaced),
@@ -121,7 +127,13 @@ def check_bound_pods(scheduler: Scheduler, track: Track = untracked) -> BoundPod
     )
 
 
-def _grouped(scheduler: Scheduler, indices: list[int]) -> Iterator[_Alike]:
+def _with_extended_claims(scheduler: Scheduler) -> set[str]:
+    """The pods that have a claim for their extended resources, by uid."""
+    claims = filter(is_extended_claim, scheduler.cluster.list(ResourceClaim))
+    return {owner.uid for claim in claims if (owner := claim.metadata.controller) is not None}
+
+
+def _grouped(scheduler: Scheduler, indices: list[int], apart: Container[str]) -> Iterator[_Alike]:
     pods = scheduler.cluster.pods
     names = scheduler.cluster.nodes.names
     # Specs are shared between pods, so that they can be told by their identity.
@@ -137,10 +149,12 @@ def _grouped(scheduler: Scheduler, indices: list[int]) -> Iterator[_Alike]:
             found = known[key] = spec, _encode(spec)
         spec, meaning = found
         class_id = int(pods.class_id[index])
-        group_key = class_id, meaning, index if _named_after_pod(spec) else -1
+        group_key = class_id, meaning, index if _named_after_pod(spec) or record.metadata.uid in apart else -1
         group = groups.get(group_key)
         if group is None:
-            pod = Pod(metadata=record.metadata, spec=spec, status=pods.classes[class_id].pod.status)
+            own = record.status.resource_claim_statuses
+            status = replace(pods.classes[class_id].pod.status, resource_claim_statuses=own)
+            pod = Pod(metadata=record.metadata, spec=spec, status=status)
             group = groups[group_key] = _Alike(pod, {})
         group.by_row.setdefault(row, []).append(index)
     yield from groups.values()

@@ -9,6 +9,7 @@ from typing import Final
 from kschedctl.admission.priority import priority_class
 from kschedctl.api.classes import RuntimeClass
 from kschedctl.api.core import Namespace
+from kschedctl.api.device import DeviceClass, ResourceClaim, ResourceSlice
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.storage import StorageClass
@@ -21,6 +22,8 @@ from kschedctl.scheduler.bearing import bears_on, names_namespaces, others_name_
 
 #: What the answer for a claim depends on.
 CLAIM_KINDS: Final = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSIDriver", "CSIStorageCapacity")
+#: What the answer for a claim for devices depends on.
+DEVICE_KINDS: Final = ("ResourceSlice", "ResourceClaim", "DeviceClass", "DeviceTaintRule")
 _CONTROLLERS: dict[str, type[ApiObject]] = {
     "ReplicaSet": ReplicaSet,
     "StatefulSet": StatefulSet,
@@ -70,7 +73,13 @@ def find_missing(cluster: Cluster, pod: Pod, *, preempts: bool = True) -> tuple[
     """
     is_new = (pod.metadata.namespace, pod.metadata.name) not in cluster.pods.index
     kinds = [kind for kind in cluster.not_listed if bears_on(kind, cluster, pod, is_new=is_new, preempts=preempts)]
-    found = (*_counted(cluster), *_classes(cluster, pod), *_claims(cluster, pod), *_groups(cluster, pod))
+    found = (
+        *_counted(cluster),
+        *_classes(cluster, pod),
+        *_claims(cluster, pod),
+        *_device_claims(cluster, pod),
+        *_groups(cluster, pod),
+    )
     return (*not_read(cluster), *not_listed(cluster, kinds), *_listed(cluster, found))
 
 
@@ -161,6 +170,45 @@ def _claims(cluster: Cluster, pod: Pod) -> Iterator[Missing]:
         return
     claims = (cluster.get(PersistentVolumeClaim, name, pod.metadata.namespace) for name in names)
     yield from _volumes(cluster, [claim for claim in claims if claim is not None])
+
+
+def _device_claims(cluster: Cluster, pod: Pod) -> Iterator[Missing]:
+    entries = pod.spec.resource_claims
+    if not entries:
+        return
+    names = [entry.resource_claim_name for entry in entries if entry.resource_claim_name]
+    if names and not _has(cluster, ResourceClaim):
+        yield _missing(
+            "ResourceClaim",
+            f"the pod uses ResourceClaim {', '.join(names)} and the snapshot has no claims for devices",
+            "they count as not found",
+        )
+        return
+    made = {status.resource_claim_name for status in pod.status.resource_claim_statuses}
+    claims = [cluster.get(ResourceClaim, name, pod.metadata.namespace) for name in (*names, *made)]
+    yield from _devices(cluster, [claim for claim in claims if claim is not None])
+
+
+def missing_for_devices(cluster: Cluster, claims: Sequence[ResourceClaim]) -> tuple[Missing, ...]:
+    """Everything that is missing for the answer for some claims for devices.
+
+    Parameters
+    ----------
+    claims : sequence of ResourceClaim
+        Claims of the cluster.
+    """
+    return (*not_listed(cluster, DEVICE_KINDS), *_listed(cluster, _devices(cluster, claims)))
+
+
+def _devices(cluster: Cluster, claims: Sequence[ResourceClaim]) -> Iterator[Missing]:
+    waiting = [claim.name for claim in claims if claim.status.allocation is None]
+    if not waiting:
+        return
+    needed_for = f"ResourceClaim {', '.join(waiting)} is not allocated and the snapshot has no"
+    if not _has(cluster, ResourceSlice):
+        yield _missing("ResourceSlice", f"{needed_for} resource slices", "no node counts as having devices")
+    if not _has(cluster, DeviceClass):
+        yield _missing("DeviceClass", f"{needed_for} device classes", "its classes count as not existing")
 
 
 def missing_for_claims(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]) -> tuple[Missing, ...]:

@@ -9,6 +9,7 @@ from typing import Final
 from kschedctl.api.wording import counted
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.pods import Pods
+from kschedctl.whatif.pods import Moved, move_pods
 from kschedctl.workloads.replacement import NODE_BOUND, fresh_pod
 
 _STATEFUL_SET: Final = "StatefulSet"
@@ -22,12 +23,18 @@ class Evicted:
     ----------
     n_pending, n_gone, n_staying : int
         How many of the pods wait for a node again, are gone for good, and stay where they are.
+    n_slices : int
+        How many ResourceSlices went with the nodes.
+    freed : tuple of str
+        The claims for devices that gave these back, ``namespace/name``.
     """
 
     cluster: Cluster
     n_pending: int = 0
     n_gone: int = 0
     n_staying: int = 0
+    n_slices: int = 0
+    freed: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         said = (
@@ -36,7 +43,10 @@ class Evicted:
             (self.n_staying, "stays", "stay"),
         )
         parts = [f"{counted(n, 'pod')} {one if n == 1 else several}" for n, one, several in said if n]
-        return ", ".join(parts) or "no pod is on it"
+        parts = parts or ["no pod is on it"]
+        if self.n_slices:
+            parts.append(f"{counted(self.n_slices, 'ResourceSlice')} {'is' if self.n_slices == 1 else 'are'} gone")
+        return ", ".join(parts)
 
 
 def evict(cluster: Cluster, indices: Iterable[int], *, node_bound_stay: bool) -> Evicted:
@@ -60,9 +70,8 @@ def evict(cluster: Cluster, indices: Iterable[int], *, node_bound_stay: bool) ->
         removed.append(index)
         if owner is not None and not node_bound and not _replaced_already(pods, index, owner.kind):
             made_anew.append(fresh_pod(pods.pod(index)))
-    if removed:
-        cluster = cluster.with_pods(removed=removed, added=made_anew)
-    return Evicted(cluster, len(made_anew), len(removed) - len(made_anew), n_staying)
+    moved = move_pods(cluster, removed=removed, added=made_anew) if removed else Moved(cluster)
+    return Evicted(moved.cluster, len(made_anew), len(removed) - len(made_anew), n_staying, freed=moved.freed)
 
 
 def _replaced_already(pods: Pods, index: int, owner_kind: str) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace as with_field
 from typing import Final
 
 from msgspec.structs import replace
 
 from kschedctl.api.core import Node, Taint
+from kschedctl.api.device import ResourceSlice
 from kschedctl.api.storage import CSINode
 from kschedctl.api.tolerations import NO_SCHEDULE
 from kschedctl.cluster.cluster import Cluster
@@ -33,7 +35,7 @@ def _cordoned(node: Node) -> Node:
 
 
 def without_nodes(cluster: Cluster, rows: Collection[int]) -> Evicted:
-    """Take nodes away, with what belongs to them.
+    """Take nodes away, with what belongs to them: pods, CSINodes and the slices of their devices.
 
     Parameters
     ----------
@@ -45,4 +47,8 @@ def without_nodes(cluster: Cluster, rows: Collection[int]) -> Evicted:
     evicted = evict(cluster, pods, node_bound_stay=False)
     cluster = evicted.cluster.with_nodes(node for node in cluster.nodes.objects if node.name not in names)
     cluster = cluster.with_objects(CSINode, [csi for csi in cluster.list(CSINode) if csi.name not in names])
-    return Evicted(cluster, evicted.n_pending, evicted.n_gone)
+    slices = list(cluster.list(ResourceSlice))
+    kept = [one for one in slices if one.spec.node_name not in names]
+    if len(kept) < len(slices):
+        cluster = cluster.with_objects(ResourceSlice, kept)
+    return with_field(evicted, cluster=cluster, n_slices=len(slices) - len(kept))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kschedctl.cli import completion
-from tests.cli.transcript import SHOP, VOLUMES
+from tests.cli.transcript import DEVICES, SHOP, VOLUMES
 
 SCRIPTS = sysconfig.get_path("scripts")
 
@@ -90,6 +90,20 @@ def test_claims_of_the_snapshot_that_an_option_names(offered: Asked) -> None:
     conflict = str(VOLUMES / "conflict")
     assert offered(["volumes", "--snapshot", conflict, "shop/fig"], snapshot=str(SHOP)) == ["shop/figures"]
     assert offered(["volumes", "--snapshot", conflict, "-n", "shop", "pvc/"]) == ["pvc/figures"]
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        pytest.param(["ml/tr"], ["ml/train", "ml/train-four"], id="claims with their namespace"),
+        pytest.param(["-n", "ml", "tu"], ["tune"], id="claims of a namespace"),
+        pytest.param(["-n", "ml", "claim/tu"], ["claim/tune"], id="claims with their kind"),
+        pytest.param(["class/gpu-"], ["class/gpu-large"], id="classes"),
+        pytest.param(["-n", "other", "c"], ["class/gpu", "class/gpu-large"], id="classes have no namespace"),
+    ],
+)
+def test_claims_for_devices_and_classes(offered: Asked, words: list[str], names: list[str]) -> None:
+    assert offered(["devices", *words], snapshot=str(DEVICES / "cluster")) == names
 
 
 @pytest.mark.parametrize("snapshot", ["/nowhere", "-", __file__])

@@ -144,7 +144,9 @@ def make_claim(
     constraints = [{"matchAttribute": match}] if match else []
     constraints += [{"distinctAttribute": distinct}] if distinct else []
     spec = {"devices": {"requests": list(requests or [request()]), "constraints": constraints}}
-    status: dict[str, Any] = {"reservedFor": [{"name": pod, "uid": f"uid-default-{pod}"} for pod in reserved]}
+    status: dict[str, Any] = {
+        "reservedFor": [{"resource": "pods", "name": pod, "uid": f"uid-default-{pod}"} for pod in reserved]
+    }
     held = [device.split("/") for device in holds]
     if held or allocation is not None:
         results = [{"request": "r", "driver": DRIVER, "pool": p, "device": d, **(result or {})} for p, d in held]

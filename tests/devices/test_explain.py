@@ -65,7 +65,8 @@ def _reason(claims: Sequence[Any], objects: Sequence[ApiObject]) -> Any:
         pytest.param(
             make_claim("c"),
             [make_slice("s", make_device(taints=ILL))],
-            "claim default/c, request r wants 1 gpu, 0 usable (1 here, 1 of the class, 1 match, 1 free, 1 tainted)",
+            "claim default/c, request r wants 1 gpu, 0 usable (1 here, 1 of the class, 1 match, 1 free,"
+            " 1 tainted with ill:NoSchedule)",
             1,
             id="tainted",
         ),

@@ -22,7 +22,9 @@ def shown(claim: Any, *objects: ApiObject) -> list[str]:
     lines = []
     for place in places_of(claim, Inventory(cluster, DEVICES_1_36)):
         nodes = "".join(NODES[row] for row in place.rows)
-        given = " ".join(f"{one.request}={one.id.pool}/{one.id.device}" for one in place.devices)
+        given = " ".join(
+            f"{r.request}={r.pool}/{r.device}" for one in place.allocations for r in one.result.devices.results
+        )
         supply = place.reason.requests[0] if place.reason is not None else None
         counts = f" ({supply.here} here, {supply.matching} match, {supply.free} free)" if supply is not None else ""
         lines.append(f"{nodes}: {given or place.refusal}{counts}")

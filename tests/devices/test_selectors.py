@@ -17,6 +17,8 @@ UUIDS = [msgspec.convert(make_device(f"gpu-{i}", "40Gi", uuid=f"GPU-{i}", model=
         pytest.param("device.driver == 'x'", 1, id="the driver"),
         pytest.param(f"device.attributes['{DRIVER}'].model == 'a'", 2, id="an attribute by its name"),
         pytest.param(f"device.attributes['{DRIVER}']['model'] == 'a'", 2, id="an attribute by its index"),
+        pytest.param(f"device.attributes['{DRIVER}'].?model.orValue('') == 'a'", 2, id="an optional attribute"),
+        pytest.param(f"device.attributes[?'{DRIVER}'].?model.hasValue()", 2, id="an optional attribute of a domain"),
         pytest.param(f"'model' in device.attributes['{DRIVER}']", 2, id="whether it is there"),
         pytest.param(f"device.attributes['{DRIVER}'].uuid == 'a'", 4, id="one that is different everywhere"),
         pytest.param(f"device.attributes['{DRIVER}'].exists(k, k == 'model')", 4, id="all attributes"),

@@ -28,11 +28,31 @@ OBJECTS: dict[str, list[dict[str, Any]]] = {
     "pods": [
         named("waits", spec={**SPEC, **STORED}),
         named("claims", spec={**SPEC, **STORED, "volumes": VOLUMES}),
+        named("devices", spec={**SPEC, **STORED, "resourceClaims": [{"name": "gpu", "resourceClaimName": "gpu"}]}),
+        named(
+            "extended",
+            spec={**STORED, "containers": [{"name": "c", "resources": {"requests": {"example.com/gpu": "1"}}}]},
+        ),
         named("large", spec={**STORED, "containers": [{"name": "c", "resources": {"requests": {"cpu": "64"}}}]}),
     ],
     "persistentvolumeclaims": [named("data", spec={"volumeName": "pv"}, status={"phase": "Bound"})],
     "persistentvolumes": [{"metadata": {"name": "pv"}, "spec": {"claimRef": {"name": "data", "namespace": "default"}}}],
     "namespaces": [{"metadata": {"name": "default"}}],
+    "resourceclaims": [
+        named("gpu", spec={"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu"}}]}})
+    ],
+    "deviceclasses": [{"metadata": {"name": "gpu"}, "spec": {"extendedResourceName": "example.com/gpu"}}],
+    "resourceslices": [
+        {
+            "metadata": {"name": "n-gpus"},
+            "spec": {
+                "driver": "gpu.example.com",
+                "nodeName": "n",
+                "pool": {"name": "n", "resourceSliceCount": 1},
+                "devices": [{"name": "gpu-0"}],
+            },
+        }
+    ],
     "services": [],
     "limitranges": [],
 }
@@ -45,6 +65,11 @@ KINDS = {
     "services": "Service",
     "limitranges": "LimitRange",
 }
+DEVICE_KINDS = {
+    "resourceclaims": "ResourceClaim",
+    "deviceclasses": "DeviceClass",
+    "resourceslices": "ResourceSlice",
+}
 
 
 def answer(*forbidden: str) -> Any:
@@ -56,8 +81,9 @@ def answer(*forbidden: str) -> Any:
             return 200, discovery([("", [("v1", list(KINDS.items()))])])
         if path == "/apis":
             budgets = ("policy", [("v1", [("poddisruptionbudgets", "PodDisruptionBudget")])])
+            devices = ("resource.k8s.io", [("v1", list(DEVICE_KINDS.items()))])
             jobs = ("batch", [("v1", [("jobs", "Job")])])
-            return 200, discovery([budgets, jobs])
+            return 200, discovery([budgets, devices, jobs])
         if plural in forbidden:
             return 403, {"message": f"{plural} is forbidden"}
         return (200, {"items": OBJECTS[plural]}) if plural in OBJECTS else (0, None)
@@ -93,6 +119,9 @@ PODS = "pods may not be listed by this user"
         ("pods", "volumes pod/waits"),
         ("persistentvolumeclaims", "volumes"),
         ("persistentvolumeclaims", "volumes data"),
+        ("resourceslices", "devices"),
+        ("resourceclaims", "devices claim/gpu"),
+        ("deviceclasses", "devices class/gpu"),
     ],
 )
 def test_question_about_what_may_not_be_listed(tmp_path: Path, forbidden: str, command: str) -> None:
@@ -115,6 +144,15 @@ def test_question_about_what_may_not_be_listed(tmp_path: Path, forbidden: str, c
         ("persistentvolumes", "explain default/waits", 0, 0),
         ("persistentvolumes", "verify", 0, 3),
         ("persistentvolumes", "volumes data", 1, 3),
+        ("resourceslices", "explain default/devices", 1, 3),
+        ("resourceclaims", "explain default/devices", 1, 3),
+        ("deviceclasses", "explain default/devices", 1, 3),
+        ("deviceclasses", "explain default/waits", 0, 0),
+        ("deviceclasses", "explain default/extended", 1, 3),
+        ("resourceslices", "explain default/extended", 1, 3),
+        ("resourceslices", "devices gpu", 1, 3),
+        ("resourceclaims", "devices class/gpu", 0, 3),
+        ("resourceclaims", "devices", 0, 3),
         ("services", "explain default/waits", 0, 0),
         ("namespaces", "explain default/waits", 0, 0),
         ("jobs", "explain default/waits", 0, 0),

@@ -15,6 +15,8 @@ from kschedctl.api.workload import ReplicaSet
 from kschedctl.findings.finding import ObjectRef, Severity
 from kschedctl.scheduler.missing import find_missing
 from tests.builders import make_claim, make_cluster, make_namespace, make_node, make_object, make_pod, mount
+from tests.devices.builders import claiming_pod, make_class, make_slice
+from tests.devices.builders import make_claim as make_device_claim
 
 SELECTS_NAMESPACES = {
     "podAntiAffinity": {
@@ -44,6 +46,11 @@ def unadmitted(**spec: Any) -> Pod:
         (make_pod(runtimeClassName="gvisor", overhead={"cpu": "1"}), [], []),
         (make_pod(volumes=mount("data")), [], ["PersistentVolumeClaim"]),
         (make_pod(volumes=mount("data")), [make_claim("other")], []),
+        (claiming_pod("gpu"), [], ["ResourceClaim"]),
+        (claiming_pod("gpu"), [make_device_claim("other")], []),
+        (claiming_pod("gpu"), [make_device_claim("gpu")], ["ResourceSlice", "DeviceClass"]),
+        (claiming_pod("gpu"), [make_device_claim("gpu"), make_class(), make_slice()], []),
+        (claiming_pod("gpu"), [make_device_claim("gpu", holds=["a/gpu-0"])], []),
         (make_pod(affinity=SELECTS_NAMESPACES), [], ["Namespace"]),
         (make_pod(affinity=SELECTS_NAMESPACES), [make_namespace("default")], []),
         (make_pod(owner=OWNER), [], ["ReplicaSet"]),

@@ -16,7 +16,9 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.scheduler.standing import Standing
 from kschedctl.scheduler.verify import Match, PendingPod, verify
-from tests.builders import make_cluster, make_node, make_pod
+from tests.builders import GPU, make_cluster, make_node, make_pod
+from tests.devices.builders import make_claim as make_device_claim
+from tests.devices.builders import make_class, make_device, make_slice
 
 T = TypeVar("T")
 SINCE = "2026-03-01T12:00:00Z"
@@ -156,6 +158,29 @@ def misplaced(cluster: Cluster, before: Cluster | None = None) -> dict[str, tupl
 
 
 PORT = [{"name": "c", "ports": [{"containerPort": 80, "hostPort": 80}]}]
+
+
+def test_pods_with_claims_made_for_them_fit_where_they_are() -> None:
+    """Claims of templates are known by the pod's status; those for extended resources count as the pod's own."""
+    entry = {"name": "gpu", "resourceClaimTemplateName": "gpus"}
+    status = {"resourceClaimStatuses": [{"name": "gpu", "resourceClaimName": "made"}]}
+    pods = [
+        make_pod("template", node="a", resourceClaims=[entry], status=status),
+        make_pod("extended", node="a", requests={GPU: "1"}),
+        make_pod("another", node="a", requests={GPU: "1"}),
+    ]
+    extended = make_device_claim("e", holds=["a/y"], node="a", reserved=["extended"], owner="extended")
+    annotations = {"resource.kubernetes.io/extended-resource-claim": "true"}
+    objects = [
+        make_slice("s", make_device("x"), make_device("y"), node="a"),
+        make_class("gpu", resource=GPU),
+        make_device_claim("made", holds=["a/x"], node="a", reserved=["template"], owner="template"),
+        replace(extended, metadata=replace(extended.metadata, annotations=annotations)),
+    ]
+    # The third has no claim, and there is no device for it.
+    assert misplaced(make_cluster([make_node("a")], pods, *objects)) == {
+        "default/another": (Standing.CHANGED, "DynamicResources")
+    }
 
 
 def test_what_only_the_what_ifs_do_is_no_difference() -> None:

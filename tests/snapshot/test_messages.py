@@ -8,6 +8,16 @@ from kschedctl.api.core import Condition
 from kschedctl.snapshot.messages import anonymous_conditions
 from kschedctl.snapshot.pseudonyms import Pseudonyms
 
+DEVICE_REASONS = (
+    "3 cannot allocate all claims",
+    "3 resourceclaim not available on the node",
+    "3 invalid resource pools were encountered",
+    "3 cannot schedule extended resource claim",
+    "3 cannot fit resource",
+    "no new claims to deallocate",
+    "deallocation of ResourceClaim completed",
+    "deletion of ResourceClaim completed",
+)
 NAMES = ("web-0", "data", "available", "1")
 
 
@@ -42,10 +52,29 @@ def anonymous(message: str, *, type_: str = "PodScheduled", reason: str = "Unsch
             "0/3 nodes are available: 3 node(s) had untolerated taint {node.kubernetes.io/unreachable: }.",
             "0/3 nodes are available: 3 node(s) had untolerated taint {node.kubernetes.io/unreachable: }.",
         ),
+        *(
+            (f"0/3 nodes are available: {text}. still not schedulable, preemption: 0/3 nodes are available",) * 2
+            for text in DEVICE_REASONS
+        ),
+        (
+            "0/3 nodes are available: request r: device class data does not exist.",
+            "0/3 nodes are available: request name-4: device class name-3 does not exist.",
+        ),
         ("0/3 nodes are available: waiting for web-0.", "0/3 nodes are available: waiting for name-4."),
         ("what another program writes of data", ""),
     ],
-    ids=["plain", "no victims", "resource", "quoted", "taint", "taint of Kubernetes", "bare", "unknown"],
+    ids=[
+        "plain",
+        "no victims",
+        "resource",
+        "quoted",
+        "taint",
+        "taint of Kubernetes",
+        *DEVICE_REASONS,
+        "a class",
+        "bare",
+        "unknown",
+    ],
 )
 def test_messages(message: str, expected: str) -> None:
     assert anonymous(message) == [expected]

@@ -11,6 +11,7 @@ from hypothesis import given
 
 from kschedctl.api.classes import PriorityClass
 from kschedctl.api.core import Taint
+from kschedctl.api.device import ResourceSlice
 from kschedctl.api.pod import Pod
 from kschedctl.api.storage import CSINode
 from kschedctl.api.volume import PersistentVolumeClaim
@@ -21,6 +22,7 @@ from kschedctl.releases.release import LATEST
 from kschedctl.whatif.editing import Edited, edited
 from kschedctl.whatif.edits import Apply, Cordon, Delete, Drain, Edit, FailZone, LabelNode, SetReplicas, TaintNode
 from tests.builders import HOSTNAME, decide, make_cluster, make_namespace, make_node, make_object, make_pod
+from tests.devices.builders import make_claim, make_slice
 from tests.strategies import World, worlds
 
 #: A pod that no API server has seen.
@@ -341,6 +343,41 @@ def test_copies_of_a_node_have_its_hostname_and_csi_node_under_their_names() -> 
     assert [node.metadata.labels[HOSTNAME] for node in cluster.nodes.objects[3:]] == ["a1-1", "a1-2"]
     assert [csi.name for csi in cluster.list(CSINode)] == ["a1", "a1-1", "a1-2"]
     assert cluster.get(CSINode, "a1-2") is not None
+
+
+def test_copies_of_a_node_have_its_devices_in_pools_of_their_own() -> None:
+    slices = [
+        make_slice("a1-gpu", node="a1"),
+        make_slice("nics", node="a1", pool="nics"),
+        make_slice("shared-1", node="a1", pool="shared", slices=2),
+        make_slice("shared-2", node="a2", pool="shared", slices=2),
+        make_slice("network", pool="network", allNodes=True),
+    ]
+    found = edit(shop().with_added(slices), Apply(of(make_node("a1", zone="a")), copies=2))
+    assert found.changes == ("Node a1-1 and a1-2 added, like a1, each with 3 ResourceSlices",)
+    copied = {one.name: one.spec for one in found.cluster.list(ResourceSlice) if one.spec.node_name == "a1-2"}
+    assert {name: (spec.pool.name, spec.pool.resource_slice_count) for name, spec in copied.items()} == {
+        "a1-2-gpu": ("a1-2", 1),
+        "nics-a1-2": ("nics-a1-2", 1),
+        "shared-1-a1-2": ("shared-a1-2", 1),
+    }
+    assert len(list(found.cluster.list(ResourceSlice))) == 5 + 2 * 3
+
+
+def test_a_node_that_goes_takes_its_devices_along_and_its_pods_give_theirs_back() -> None:
+    slices = [make_slice("a1-gpu", node="a1"), make_slice("network", pool="network", allNodes=True)]
+    held = make_claim("c", holds=["network/gpu-0"], reserved=["bare"])
+    cluster = shop().with_added([*slices, held])
+    found = edit(cluster, Delete("node", "a1"))
+    assert found.changes == (
+        "Node a1 is deleted: 2 pods wait for a node again, 3 pods are gone, 1 ResourceSlice is gone",
+        "ResourceClaim default/c gives its devices back",
+    )
+    assert [one.name for one in found.cluster.list(ResourceSlice)] == ["network"]
+    # A node that is drained keeps what its drivers publish.
+    drained = edit(cluster, Drain("a1"))
+    assert drained.changes[1:] == ("ResourceClaim default/c gives its devices back",)
+    assert len(list(drained.cluster.list(ResourceSlice))) == 2
 
 
 def test_a_zone_takes_the_csi_nodes_along() -> None:

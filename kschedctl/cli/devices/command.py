@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from kschedctl.cli.command import command
+from kschedctl.cli.completion import device_subjects
 from kschedctl.cli.options.cluster import ClusterOptions
 from kschedctl.cli.options.output import OutputOptions
 from kschedctl.cli.options.shared import namespace_option
@@ -23,6 +24,7 @@ def devices(
             metavar="CLAIM|CLASS",
             help="NAMESPACE/NAME, claim/NAME or NAME of a ResourceClaim; class/NAME or NAME of a DeviceClass.",
             show_default=False,
+            autocompletion=device_subjects,
         ),
     ] = None,
     namespace: Annotated[str, namespace_option("The namespace of claims. Default: as for kubectl.")] = "",

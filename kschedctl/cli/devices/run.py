@@ -13,6 +13,7 @@ from kschedctl.cli.provenance import provenance
 from kschedctl.cli.selection import Scope
 from kschedctl.cli.shell import command_line
 from kschedctl.devices.inventory import Inventory
+from kschedctl.devices.places import claim_of_class
 from kschedctl.face import SchedulingCluster
 from kschedctl.report.devices.answer import claim_answer, class_answer, overview_answer
 from kschedctl.report.devices.data import DevicesList, DevicesOverview, DeviceSupply
@@ -21,6 +22,7 @@ from kschedctl.report.document import GAP, Document
 from kschedctl.report.envelope import Answer, Compound
 from kschedctl.report.frame import AnswerView
 from kschedctl.report.render.form import Outcome, Reply
+from kschedctl.scheduler.missing import missing_for_devices, require_listed
 
 
 class DevicesReply(Reply):
@@ -71,9 +73,10 @@ class DevicesReply(Reply):
         cluster = self._chosen.load(())
         rules = cluster.release_choice.release.devices
         inventory = cluster.cluster.derived(Inventory, rules, lambda: Inventory(cluster.cluster, rules))
+        if not self._names:
+            require_listed(cluster.cluster, "ResourceSlice")
+            return [overview_answer(inventory, provenance(cluster, missing_for_devices(cluster.cluster, ())))]
         subjects = [named_subject(cluster, name, self._scope) for name in self._names]
-        if not subjects:
-            return [overview_answer(inventory, provenance(cluster))]
         return [_answer(cluster, inventory, subject) for subject in subjects]
 
     def _command(self, arguments: Sequence[str], *words: str) -> str:
@@ -82,5 +85,6 @@ class DevicesReply(Reply):
 
 def _answer(cluster: SchedulingCluster, inventory: Inventory, subject: ResourceClaim | DeviceClass) -> DeviceSupply:
     if isinstance(subject, DeviceClass):
-        return class_answer(subject, inventory, provenance(cluster))
-    return claim_answer(subject, inventory, provenance(cluster))
+        claim = claim_of_class(subject.name)
+        return class_answer(subject, inventory, provenance(cluster, missing_for_devices(cluster.cluster, [claim])))
+    return claim_answer(subject, inventory, provenance(cluster, missing_for_devices(cluster.cluster, [subject])))

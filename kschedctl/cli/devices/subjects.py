@@ -9,6 +9,7 @@ from kschedctl.api.wording import similar
 from kschedctl.cli.selection import Scope
 from kschedctl.errors import InputError
 from kschedctl.face import SchedulingCluster
+from kschedctl.scheduler.missing import require_listed
 
 _CLAIM_PREFIXES: Final = ("claim/", "resourceclaim/", "resourceclaims/")
 _CLASS_PREFIXES: Final = ("class/", "deviceclass/", "deviceclasses/")
@@ -41,6 +42,11 @@ def named_subject(cluster: SchedulingCluster, text: str, scope: Scope) -> Resour
         found = loaded.get(DeviceClass, of_class)
         if found is not None:
             return found
+    # What may not be listed may be there all the same.
+    if not text.startswith(_CLASS_PREFIXES):
+        require_listed(loaded, "ResourceClaim")
+    if not text.startswith(_CLAIM_PREFIXES):
+        require_listed(loaded, "DeviceClass")
     raise _no_such_subject(cluster, text)
 
 

@@ -78,7 +78,7 @@ class Side:
         """
         decision = answer.decision
         if decision is not None and decision.schedulable:
-            self.cluster = self.cluster.with_bound(decision.pod, decision.best[0])
+            self.cluster = self.cluster.with_bound(decision, decision.best[0])
 
     def data(self) -> SideData:
         """What the side rests on."""

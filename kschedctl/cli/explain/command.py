@@ -28,7 +28,10 @@ def explain(
     ] = None,
     nodes: Annotated[bool, typer.Option("--nodes", help="Show nodes one by one, not in groups.")] = False,
     why: Annotated[
-        bool, typer.Option("--why", help="Show raw and normalised scores, and with --node every filter.")
+        bool,
+        typer.Option(
+            "--why", help="Show raw and normalised scores, what claims for devices get, and with --node every filter."
+        ),
     ] = False,
     show_admission: Annotated[
         bool, typer.Option("--show-admission", help="Show what an API server changes in the pod when it takes it.")

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from msgspec.structs import replace
-
 from kschedctl.cli.manifests import Asked
 from kschedctl.cli.progress import tracked
 from kschedctl.face import SchedulingCluster
@@ -44,11 +42,11 @@ def placed(cluster: SchedulingCluster, members: Sequence[Asked]) -> int | None:
     ]
     n_placed = 0
     for one, name in tracked(pods[:MOST], "placing replicas"):
-        pod = cluster.admit(replace(one.pod, metadata=replace(one.pod.metadata, name=name)), where=one.where).pod
-        decision = cluster.decide(pod)
+        cluster, pod = cluster.with_replica(one.pod, name)
+        decision = cluster.decide(cluster.admit(pod, where=one.where).pod)
         if not decision.schedulable:
             # The others are like it, or come after it.
             return n_placed
-        cluster = cluster.with_bound(pod, decision.best[0])
+        cluster = cluster.with_bound(decision, decision.best[0])
         n_placed += 1
     return n_placed if len(pods) <= MOST and sum(one.replicas for one in members) <= MOST else None

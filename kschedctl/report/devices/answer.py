@@ -14,13 +14,13 @@ from kschedctl.devices.errors import AllocationError
 from kschedctl.devices.explain import RequestSupply
 from kschedctl.devices.inventory import Inventory
 from kschedctl.devices.overview import DeviceOverview, PoolOverview, pool_overviews
-from kschedctl.devices.places import GivenDevice, Place, claim_of_class, places_of
+from kschedctl.devices.places import Place, claim_of_class, places_of
 from kschedctl.framework.cycle_state import NotModelled
+from kschedctl.report.devices.allocation import allocation_data
 from kschedctl.report.devices.data import (
     DeviceData,
     DevicesOverview,
     DeviceSupply,
-    GivenData,
     HolderData,
     PlaceData,
     PoolData,
@@ -115,7 +115,7 @@ def _places(claim: ResourceClaim, inventory: Inventory) -> tuple[str, tuple[Plac
             check_classes(inventory.cluster, claim)
         except (ClaimProblemError, AllocationError) as problem:
             return str(problem), ()
-    return "", tuple(_place(place, inventory.cluster) for place in places_of(claim, inventory))
+    return "", tuple(place_data(place, inventory.cluster) for place in places_of(claim, inventory))
 
 
 def _where(places: Iterable[PlaceData], cluster: Cluster) -> str:
@@ -163,17 +163,24 @@ def _device(device: DeviceOverview) -> DeviceData:
     )
 
 
-def _place(place: Place, cluster: Cluster) -> PlaceData:
+def place_data(place: Place, cluster: Cluster, *, names_claims: bool = False) -> PlaceData:
+    """Put a group of nodes into data.
+
+    Parameters
+    ----------
+    place : Place
+        The group.
+    names_claims : bool
+        Whether reasons name the claim, because there may be several.
+    """
+    worded = RequestSupply.words if names_claims else RequestSupply.short
     reason = place.reason
     return PlaceData(
         usable=place.usable,
         nodes=_names(place.rows, cluster),
-        devices=tuple(map(_given, place.devices)),
+        allocations=tuple(map(allocation_data, place.allocations)),
         refusal=place.refusal,
-        reasons=() if reason is None else tuple(reason.sentences(RequestSupply.short)),
+        reasons=() if reason is None else tuple(reason.sentences(worded)),
+        selectors=() if reason is None else tuple(reason.selectors()),
         operands=OperandsData(reason),
     )
-
-
-def _given(given: GivenDevice) -> GivenData:
-    return GivenData(given.claim, given.request, given.id.driver, given.id.pool, given.id.device)

@@ -70,11 +70,34 @@ class DevicesOverview(Answer, frozen=True, kw_only=True):
 class GivenData(Data, frozen=True):
     """A device that a request gets."""
 
-    claim: Annotated[str, Meta(description="As namespace/name.")]
     request: Annotated[str, Meta(description="As request, or as request/alternative.")]
     driver: str
     pool: str
     device: str
+    admin_access: Annotated[bool, Meta(description="Whether it is not used, only accessed.")]
+    shared: Annotated[bool, Meta(description="Whether it is a share of the device.")]
+    consumed_capacity: Annotated[dict[str, str], Meta(description="What the share takes, as quantities.")]
+    binding_conditions: Annotated[
+        tuple[str, ...], Meta(description="What must be true of the device before the pod is bound.")
+    ]
+    binding_failure_conditions: Annotated[tuple[str, ...], Meta(description="What means that it never will be.")]
+
+    @property
+    def name(self) -> str:
+        """``driver/pool/device``."""
+        return f"{self.driver}/{self.pool}/{self.device}"
+
+
+class AllocationData(Data, frozen=True):
+    """The allocation of a claim, as the scheduler writes it."""
+
+    claim: Annotated[str, Meta(description="As namespace/name.")]
+    stored: Annotated[bool, Meta(description="Whether the claim has it already.")]
+    devices: tuple[GivenData, ...]
+    node_selector: Annotated[
+        dict[str, Any] | None, Meta(description="The nodes that it is for, a NodeSelector; null for all.")
+    ]
+    for_nodes: Annotated[str, Meta(description="The same in words.")]
 
 
 class PlaceData(Data, frozen=True):
@@ -82,9 +105,12 @@ class PlaceData(Data, frozen=True):
 
     usable: bool
     nodes: tuple[str, ...]
-    devices: Annotated[tuple[GivenData, ...], Meta(description="What it gets on the first of the nodes.")]
+    allocations: Annotated[
+        tuple[AllocationData, ...], Meta(description="What it has, or would get on the first of the nodes.")
+    ]
     refusal: Annotated[str, Meta(description="Why not, in the scheduler's words; empty where it can be allocated.")]
     reasons: Annotated[tuple[str, ...], Meta(description="What is behind that, in words.")]
+    selectors: Annotated[tuple[str, ...], Meta(description="Which selectors turn devices away, in words.")]
     operands: Annotated[
         OperandsData,
         Meta(description="The numbers behind that on the first node.", extra_json_schema={"type": "object"}),

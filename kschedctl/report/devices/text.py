@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kschedctl.api.wording import counted, listed
-from kschedctl.report.devices.data import DeviceData, DevicesOverview, DeviceSupply, GivenData, PlaceData, PoolData
+from kschedctl.report.devices.allocation import allocation_lines
+from kschedctl.report.devices.data import DeviceData, DevicesOverview, DeviceSupply, PlaceData, PoolData
 from kschedctl.report.document import GAP, Document, Paragraph, Phrases, Tone, table
 from kschedctl.report.frame import AnswerView, cautions, header, next_questions
 
@@ -36,23 +37,38 @@ def supply_document(answer: DeviceSupply, view: AnswerView) -> Document:
     if answer.pods:
         yield Phrases((f"used by {listed(answer.pods)}",))
     yield from header(answer, view.now)
-    usable = [place for place in answer.places if place.usable]
-    others = [place for place in answer.places if not place.usable]
-    yield from _section(usable, "has" if answer.allocated else "gets, on the first", every=view.every)
-    yield from _section(others, "why not", every=view.every)
+    yield from places_section(answer.places, every=view.every)
     yield from cautions(answer)
     yield from next_questions(view.questions)
 
 
-def _section(places: Sequence[PlaceData], heading: str, *, every: bool) -> Document:
-    """A row per group of nodes; all nodes are named where every one is to be shown."""
+def places_section(places: Sequence[PlaceData], *, every: bool, names_claims: bool = False) -> Document:
+    """Lay out groups of nodes: where claims can be used, and why not on the others.
+
+    Parameters
+    ----------
+    places : sequence of PlaceData
+        The groups.
+    every : bool
+        Whether all nodes of a group are named.
+    names_claims : bool
+        Whether claims are named, because there may be several.
+    """
+    usable = [place for place in places if place.usable]
+    new = any(not allocation.stored for place in usable for allocation in place.allocations)
+    yield from _places_table(usable, "gets, on the first" if new else "has", every=every, names_claims=names_claims)
+    others = [place for place in places if not place.usable]
+    yield from _places_table(others, "why not", every=every, names_claims=names_claims)
+
+
+def _places_table(places: Sequence[PlaceData], heading: str, *, every: bool, names_claims: bool) -> Document:
     if not places:
         return
     yield GAP
     rows = []
     for place in places:
         nodes = place.nodes if every else (listed(place.nodes),)
-        told = _given(place.devices) if place.usable else place.reasons or (place.refusal,)
+        told = _told(place, names_claims=names_claims)
         rows.append(((str(len(place.nodes)),), nodes, told or ("-",)))
     yield table(("nodes", "which", heading), rows, numeric=(0,))
 
@@ -90,5 +106,9 @@ def _state(device: DeviceData) -> str:
     return f"shared by {holders}{f': {shares} taken' if shares else ''}" if device.shared else f"held by {holders}"
 
 
-def _given(devices: Sequence[GivenData]) -> tuple[str, ...]:
-    return tuple(f"{given.request}: {given.driver}/{given.pool}/{given.device}" for given in devices)
+def _told(place: PlaceData, *, names_claims: bool) -> tuple[str, ...]:
+    """The lines of a place: the allocations, or why there are none."""
+    if place.usable:
+        lines = (allocation_lines(allocation, names_claim=names_claims) for allocation in place.allocations)
+        return tuple(line for own in lines for line in own)
+    return (*(place.reasons or (place.refusal,)), *place.selectors)

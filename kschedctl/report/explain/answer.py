@@ -9,6 +9,7 @@ from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.status import Reason, Status
 from kschedctl.report.amounts import exact_quantity
 from kschedctl.report.envelope import Provenance, envelope
+from kschedctl.report.explain.claims import claims_data
 from kschedctl.report.explain.data import (
     AdmissionData,
     CandidateData,
@@ -72,6 +73,7 @@ def explanation(
         ),
         filters=_filters(decision),
         nodes=nodes,
+        claims=claims_data(decision, nodes),
         usage=usage_data(decision, nodes),
         scores=scores,
         preemption=preemption,

@@ -11,6 +11,7 @@ from msgspec import Meta
 
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Reason
+from kschedctl.report.devices.data import AllocationData, PlaceData
 from kschedctl.report.envelope import Answer, AnswerList, Data, json_schema
 from kschedctl.report.operands import OperandsData
 from kschedctl.scheduler.decision import Outcome
@@ -198,6 +199,19 @@ class AdmissionData(Data, frozen=True):
     quota_refusals: tuple[QuotaRefusalData, ...] = ()
 
 
+class ClaimsData(Data, frozen=True):
+    """The pod's claims for devices."""
+
+    places: Annotated[
+        tuple[PlaceData, ...],
+        Meta(description="Where they can be used and why not elsewhere, by groups of nodes that fare alike."),
+    ]
+    allocations: Annotated[
+        dict[str, tuple[AllocationData, ...]],
+        Meta(description="By node what they have, or the scheduler would write if it chose that node."),
+    ]
+
+
 class Explanation(Answer, frozen=True, kw_only=True):
     """The answer for one pod, or for several that it is the same for."""
 
@@ -212,6 +226,7 @@ class Explanation(Answer, frozen=True, kw_only=True):
     ]
     filters: tuple[FilterData, ...]
     nodes: tuple[NodeData, ...]
+    claims: Annotated[ClaimsData, Meta(description="What its claims for devices get; empty without any.")]
     usage: Annotated[
         UsageData | None, Meta(description="Who uses the resource that most nodes lack; null where the pod fits.")
     ]

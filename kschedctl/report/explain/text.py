@@ -11,6 +11,7 @@ from kschedctl.api.wording import counted, listed
 from kschedctl.report.amounts import readable
 from kschedctl.report.document import GAP, INDENT, Document, Paragraph, Tone, Verbatim, table
 from kschedctl.report.explain.admission import admission_section, refusals
+from kschedctl.report.explain.claims import claims_section, node_claims_section
 from kschedctl.report.explain.data import Explanation, NodeData, ReasonData, UsageData
 from kschedctl.report.explain.domains import domains_section
 from kschedctl.report.explain.scores import scores_in_full, scores_section
@@ -102,6 +103,8 @@ def _cluster_section(explanation: Explanation, view: View) -> Document:
         yield from _every_node_section(explanation)
     else:
         yield from _groups_section(explanation)
+    if view.why:
+        yield from claims_section(explanation.claims, every_node=view.every_node)
 
 
 def _groups_section(explanation: Explanation) -> Document:
@@ -212,6 +215,8 @@ def _filters_section(explanation: Explanation, node: NodeData, *, every: bool) -
     skipped = [check.plugin for check in explanation.filters if check.skipped]
     if every and skipped:
         yield Paragraph(f"nothing to check for this pod: {', '.join(skipped)}", Tone.FAINT, indent=2)
+    if every:
+        yield from node_claims_section(explanation.claims, node)
 
 
 def _next_section(explanation: Explanation, view: View) -> Document:

@@ -33,17 +33,18 @@ def usage_data(decision: Decision, nodes: Sequence[NodeData]) -> UsageData | Non
     """
     if decision.best:
         return None
+    cluster = decision.cluster
+    columns, pods = cluster.resources(decision.framework.handle.request_rules), cluster.pods
     rows: dict[str, list[int]] = {}
     for row, node in enumerate(nodes):
         for reason in node.reasons:
             found = reason.operands.shortfall() if reason.operands is not None else None
-            if found is not None and not found.hopeless:
+            # Pods do not request everything that can be short: devices are held by claims.
+            if found is not None and not found.hopeless and found.resource in columns.index:
                 rows.setdefault(found.resource, []).append(row)
     if not rows:
         return None
     resource, lacking = max(rows.items(), key=lambda item: len(item[1]))
-    cluster = decision.cluster
-    columns, pods = cluster.resources(decision.framework.handle.request_rules), cluster.pods
     amounts = columns.per_class[columns.index[resource]][pods.class_id]
     there = np.flatnonzero(np.isin(pods.node_row, lacking) & (amounts > 0))
     used: Counter[str] = Counter()

@@ -41,13 +41,14 @@ class Drain(NodeEdit):
         """Mark the nodes unschedulable and evict their pods."""
         from kschedctl.whatif.eviction import evict
         from kschedctl.whatif.nodes import cordoned
+        from kschedctl.whatif.pods import freed_in_words
 
         rows = self.rows(cluster)
         pods = [index for row in rows for index in cluster.pods.on_node(row).tolist()]
         evicted = evict(cordoned(cluster, rows), pods, node_bound_stay=True)
         change = nodes_in_words(cluster, rows, "is drained", "are drained")
         told = str(evicted) if pods or len(rows) == 1 else "no pod is on them"
-        return evicted.cluster, (f"{change}: {told}",)
+        return evicted.cluster, (f"{change}: {told}", *freed_in_words(evicted.freed))
 
     def things_of(self, node: str) -> Iterator[Thing]:
         """The node's being drained."""

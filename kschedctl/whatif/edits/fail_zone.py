@@ -34,11 +34,13 @@ class FailZone(Edit):
         """Take the nodes away."""
         from kschedctl.api.wording import counted
         from kschedctl.whatif.nodes import without_nodes
+        from kschedctl.whatif.pods import freed_in_words
         from kschedctl.whatif.targets import find_zone
 
         rows = find_zone(cluster, self.zone)
         evicted = without_nodes(cluster, rows)
-        return evicted.cluster, (f"zone {self.zone} fails with {counted(len(rows), 'node')}: {evicted}",)
+        change = f"zone {self.zone} fails with {counted(len(rows), 'node')}: {evicted}"
+        return evicted.cluster, (change, *freed_in_words(evicted.freed))
 
     def things(self) -> Iterator[Thing]:
         """The zone."""

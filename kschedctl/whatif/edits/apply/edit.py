@@ -32,8 +32,8 @@ class Apply(FileEdit):
     objects : tuple of (object, place)
         The objects, each with where it was read; the place is used in errors.
     copies : int or None
-        That many new ones under fresh names instead (``NAME-1``, ``NAME-2``, ...): of nodes, with their CSINodes,
-        and of pods, which wait for a node. ``None`` to apply the objects themselves.
+        That many new ones under fresh names instead (``NAME-1``, ``NAME-2``, ...): of nodes, with their CSINodes and
+        the slices of their devices, and of pods, which wait for a node. ``None`` to apply the objects themselves.
     source : str
         What they were read from.
     warnings : tuple of Finding

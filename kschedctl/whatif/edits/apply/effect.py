@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import count, islice
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from kschedctl.admission.chain import admit
 from kschedctl.api.core import Node
 from kschedctl.api.defaults import default_pod
+from kschedctl.api.device import ResourceSlice
 from kschedctl.api.meta import ApiObject, ObjectMeta
 from kschedctl.api.pod import Pod
 from kschedctl.api.storage import CSINode
@@ -23,6 +24,7 @@ from kschedctl.findings.finding import Place, Subject
 from kschedctl.releases.release import Release
 from kschedctl.whatif.edits.apply.edit import Apply
 from kschedctl.whatif.making import with_pods_of
+from kschedctl.whatif.pods import move_pods
 from kschedctl.workloads.ownership import MAKERS, pods_made_by
 from kschedctl.workloads.replacement import fresh_pod
 
@@ -62,10 +64,15 @@ def apply(cluster: Cluster, edit: Apply, *, release: Release) -> Changed:
     if pods:
         index = cluster.pods.index
         changes += _told(Pod, [key for key in map(_key, pods) if tuple(key.split("/")) in index], map(_key, pods))
-        cluster = cluster.with_pods(
-            removed=[index[pod.namespace, pod.name] for pod in pods if (pod.namespace, pod.name) in index],
-            added=[pod for pod in pods if (pod.namespace, pod.name) in laid.pods.index],
+        # One that has finished is none of the cluster's pods; one that is replaced keeps its claims.
+        finished = {(pod.namespace, pod.name) for pod in pods} - laid.pods.index.keys()
+        moved = move_pods(
+            cluster,
+            removed=[index[key] for key in finished if key in index],
+            added=[pod for pod in pods if (pod.namespace, pod.name) not in finished],
         )
+        cluster = moved.cluster
+        changes += moved.told
     return cluster, tuple(changes)
 
 
@@ -85,6 +92,7 @@ def _copied(cluster: Cluster, laid: Cluster, edit: Apply, copies: int, release: 
     changes = []
     for obj, place in edit.objects:
         names: list[str]
+        also = ""
         if isinstance(obj, Node):
             names = list(islice(_fresh_names(obj.name, cluster.nodes.row), copies))
             nodes = (*cluster.nodes.objects, *(_copy_of_node(obj, name) for name in names))
@@ -93,19 +101,56 @@ def _copied(cluster: Cluster, laid: Cluster, edit: Apply, copies: int, release: 
                 csi_nodes = (replace(csi_node, metadata=ObjectMeta(name=name)) for name in names)
                 cluster = cluster.with_objects(CSINode, (*cluster.list(CSINode), *csi_nodes))
             cluster = cluster.with_nodes(nodes)
+            cluster, n_slices = _with_slices(cluster, laid, obj.name, names)
+            if n_slices:
+                each = "each " if copies > 1 else ""
+                also = f", {each}with {counted(n_slices, 'ResourceSlice')}"
         elif isinstance(obj, Pod):
             pod = _stored(obj, cluster, place, release)
             taken = {name for namespace, name in cluster.pods.index if namespace == pod.namespace}
             names = list(islice(_fresh_names(pod.name, taken), copies))
             waiting = replace(pod, spec=replace(pod.spec, node_name=""))
-            cluster = cluster.with_pods(added=[fresh_pod(waiting, name=name) for name in names])
-        elif isinstance(obj, CSINode) and obj.name in laid.nodes.row:
+            cluster = move_pods(cluster, added=[fresh_pod(waiting, name=name) for name in names]).cluster
+        elif _of_node(obj) in laid.nodes.row:
             continue
         else:
             hint = "only nodes and pods can be; give it in a file of its own"
             raise InputError(f"{type(obj).__name__} {obj.name} cannot be copied", where=place, hint=hint)
-        changes.append(f"{type(obj).__name__} {listed(names)} added, like {obj.name}")
+        changes.append(f"{type(obj).__name__} {listed(names)} added, like {obj.name}{also}")
     return cluster, tuple(changes)
+
+
+def _with_slices(cluster: Cluster, laid: Cluster, node: str, names: Sequence[str]) -> tuple[Cluster, int]:
+    """Copies of a node's slices, each in a pool of the new node's own; and how many each node has."""
+    known = {one.name: one for each in (cluster, laid) for one in each.list(ResourceSlice)}
+    own = [one for one in known.values() if one.spec.node_name == node]
+    shared = {(one.spec.driver, one.spec.pool.name) for one in known.values() if one.spec.node_name != node}
+    copied = [_copy_of_slice(one, node, name, own, shared) for name in names for one in own]
+    return (cluster.with_added(copied) if copied else cluster), len(own)
+
+
+def _of_node(obj: ApiObject) -> str | None:
+    """The node that an object goes with."""
+    if isinstance(obj, ResourceSlice):
+        return obj.spec.node_name
+    return obj.name if isinstance(obj, CSINode) else None
+
+
+def _copy_of_slice(
+    one: ResourceSlice, node: str, name: str, own: Sequence[ResourceSlice], shared: Collection[tuple[str, str]]
+) -> ResourceSlice:
+    pool = replace(one.spec.pool, name=_renamed(one.spec.pool.name, node, name))
+    if (one.spec.driver, one.spec.pool.name) in shared:
+        # The pool has slices for other nodes too, which the new one does not have.
+        alike = [other for other in own if (other.spec.driver, other.spec.pool) == (one.spec.driver, one.spec.pool)]
+        pool = replace(pool, resource_slice_count=len(alike))
+    spec = replace(one.spec, node_name=name, pool=pool)
+    return replace(one, metadata=ObjectMeta(name=_renamed(one.name, node, name)), spec=spec)
+
+
+def _renamed(text: str, node: str, name: str) -> str:
+    """A name for another node: that of the node in it is replaced, else it is put behind."""
+    return text.replace(node, name, 1) if node in text else f"{text}-{name}"
 
 
 def _fresh_names(name: str, taken: Collection[str]) -> Iterator[str]:

@@ -12,6 +12,7 @@ from kschedctl.api.wording import counted
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.whatif.edits.delete.edit import Delete
 from kschedctl.whatif.nodes import without_nodes
+from kschedctl.whatif.pods import freed_in_words, move_pods
 from kschedctl.whatif.targets import find_kind, find_node, not_found
 from kschedctl.workloads.ownership import MAKERS, between, pods_made_by, workloads
 
@@ -30,7 +31,7 @@ def delete(cluster: Cluster, edit: Delete) -> Changed:
     kind = find_kind(edit.kind)
     if kind is Node:
         evicted = without_nodes(cluster, [find_node(cluster, edit.name)])
-        return evicted.cluster, (f"Node {edit.name} is deleted: {evicted}",)
+        return evicted.cluster, (f"Node {edit.name} is deleted: {evicted}", *freed_in_words(evicted.freed))
     if kind is Namespace:
         return _namespace(cluster, edit.name)
     namespace = (edit.namespace or DEFAULT_NAMESPACE) if is_namespaced(kind) else ""
@@ -45,18 +46,21 @@ def delete(cluster: Cluster, edit: Delete) -> Changed:
     if key not in known:
         raise not_found(kind, key, known)
     if kind is Pod:
-        return cluster.with_pods(removed=[cluster.pods.index[key]]), (f"{shown} is deleted",)
+        moved = move_pods(cluster, removed=[cluster.pods.index[key]])
+        return moved.cluster, (f"{shown} is deleted", *moved.told)
     gone = ""
+    told: tuple[str, ...] = ()
     if kind in MAKERS:
         pods = pods_made_by(cluster, kind, *key)
         gone = f" with {counted(len(pods), 'pod')}"
         through = between(cluster, kind, *key)
-        cluster = cluster.with_pods(removed=pods)
+        moved = move_pods(cluster, removed=pods)
+        cluster, told = moved.cluster, moved.told
         if through:
             kept = [obj for obj in cluster.list(type(through[0])) if obj not in through]
             cluster = cluster.with_objects(type(through[0]), kept)
     kept = [obj for obj in cluster.list(kind) if (obj.namespace, obj.name) != key]
-    return cluster.with_objects(kind, kept), (f"{shown} is deleted{gone}",)
+    return cluster.with_objects(kind, kept), (f"{shown} is deleted{gone}", *told)
 
 
 def _namespace(cluster: Cluster, name: str) -> Changed:

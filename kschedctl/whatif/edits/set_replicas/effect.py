@@ -24,6 +24,7 @@ from kschedctl.errors import InputError
 from kschedctl.releases.release import Release
 from kschedctl.whatif.edits.set_replicas.edit import SetReplicas
 from kschedctl.whatif.making import fresh_names, with_pods_of
+from kschedctl.whatif.pods import Moved, move_pods
 from kschedctl.whatif.targets import find_kind, not_found
 from kschedctl.workloads.made import MOST_MADE
 from kschedctl.workloads.ownership import pods_made_by, workloads
@@ -65,15 +66,18 @@ def set_replicas(cluster: Cluster, edit: SetReplicas, *, release: Release) -> Ch
         kind, [_sized(obj, edit.replicas) if (obj.namespace, obj.name) == key else obj for obj in cluster.list(kind)]
     )
     n_removed = 0
+    moved = Moved(cluster)
     if not active and stored is not None and stored.spec.template is not None:
         cluster, n_added = with_pods_of(cluster, _sized(stored, edit.replicas), release=release)
     elif not active and edit.replicas:
         hint = f"give the {kind.__name__} or its pods with --apply"
         raise InputError(f"the cluster has no pod of {'/'.join(key)} that could be copied, and no template", hint=hint)
     elif kind is StatefulSet:
-        cluster, n_added, n_removed = _ordinals(cluster, key, every, edit.replicas)
+        moved, n_added, n_removed = _ordinals(cluster, key, every, edit.replicas)
+        cluster = moved.cluster
     else:
-        cluster, n_added, n_removed = _any(cluster, active, edit.replicas)
+        moved, n_added, n_removed = _any(cluster, active, edit.replicas)
+        cluster = moved.cluster
     before = counted(len(active), "replica")
     change = f"{shown} has {edit.replicas} instead of {before}"
     if n_added:
@@ -83,25 +87,25 @@ def set_replicas(cluster: Cluster, edit: SetReplicas, *, release: Release) -> Ch
     elif n_removed:
         order = "the highest ordinals" if kind is StatefulSet else "waiting ones first, then doubled and young ones"
         change += f": {counted(n_removed, 'pod')} {'is' if n_removed == 1 else 'are'} gone ({order})"
-    return cluster, (change,)
+    return cluster, (change, *moved.told)
 
 
 def _sized(obj: Scalable, replicas: int) -> Scalable:
     return replace(obj, spec=replace(obj.spec, replicas=replicas))
 
 
-def _any(cluster: Cluster, active: list[int], replicas: int) -> tuple[Cluster, int, int]:
+def _any(cluster: Cluster, active: list[int], replicas: int) -> tuple[Moved, int, int]:
     """Pods that are all alike: as many of them."""
     surplus = len(active) - replicas
     if surplus >= 0:
         order = _removal_order(cluster, active)
-        return cluster.with_pods(removed=order[:surplus]), 0, surplus
+        return move_pods(cluster, removed=order[:surplus]), 0, surplus
     newest = _newest(cluster, active)
     owner = newest.metadata.controller
     stem = owner.name if owner is not None else newest.name
     like = replace(newest, metadata=replace(newest.metadata, generate_name=f"{stem}-"))
     names = fresh_names(like, -surplus, cluster.pods.index)
-    return cluster.with_pods(added=[fresh_pod(newest, name=name) for name in names]), len(names), 0
+    return move_pods(cluster, added=[fresh_pod(newest, name=name) for name in names]), len(names), 0
 
 
 def _removal_order(cluster: Cluster, active: list[int]) -> list[int]:
@@ -127,7 +131,7 @@ def _newest(cluster: Cluster, active: list[int]) -> Pod:
     return cluster.pods.pod(max(active, key=age))
 
 
-def _ordinals(cluster: Cluster, key: tuple[str, str], every: list[int], replicas: int) -> tuple[Cluster, int, int]:
+def _ordinals(cluster: Cluster, key: tuple[str, str], every: list[int], replicas: int) -> tuple[Moved, int, int]:
     """Pods with ordinals: those from the first on, each with its claims."""
     namespace, name = key
     stateful_set = cluster.get(StatefulSet, name, namespace)
@@ -145,7 +149,7 @@ def _ordinals(cluster: Cluster, key: tuple[str, str], every: list[int], replicas
             added.append(pod)
             claims = {(claim.namespace, claim.name): claim for claim in made} | claims
         cluster = cluster.with_objects(PersistentVolumeClaim, claims.values())
-    return cluster.with_pods(removed=removed, added=added), len(missing), len(removed)
+    return move_pods(cluster, removed=removed, added=added), len(missing), len(removed)
 
 
 def _with_ordinal(pod: Pod, name: str, ordinal: str, cluster: Cluster) -> tuple[Pod, list[PersistentVolumeClaim]]:

@@ -1,0 +1,116 @@
+"""The allocation of claims as the scheduler writes it: devices, shares, binding conditions, and for which nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from kschedctl.api.core import QuantityText
+from kschedctl.api.device import (
+    AllocationResult,
+    DeviceAllocationResult,
+    DeviceRequestAllocationResult,
+    ResourceClaim,
+)
+from kschedctl.api.node_selector import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from kschedctl.api.quantity import quantity_text
+from kschedctl.api.selectors import IN
+from kschedctl.devices.allocator import Allocations
+from kschedctl.devices.requests import Alternative, ClaimPlan
+from kschedctl.devices.search import Allocated
+from kschedctl.devices.site import Site
+
+#: The field of nodes that an allocation of local devices selects by.
+NODE_NAME_FIELD: Final = "metadata.name"
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimAllocation:
+    """A claim with its allocation.
+
+    Attributes
+    ----------
+    claim : ResourceClaim
+        The claim as it is.
+    result : AllocationResult
+        What it has, or what the scheduler would write.
+    stored : bool
+        Whether the claim has it already.
+    """
+
+    claim: ResourceClaim
+    result: AllocationResult
+    stored: bool = False
+
+
+def stored_allocation(claim: ResourceClaim) -> ClaimAllocation | None:
+    """The allocation that a claim has already; ``None`` where it has none."""
+    allocation = claim.status.allocation
+    return None if allocation is None else ClaimAllocation(claim, allocation, stored=True)
+
+
+def new_allocations(allocations: Allocations, position: int) -> tuple[ClaimAllocation, ...]:
+    """What the scheduler would write into claims if it chose a node; empty where they cannot be allocated there.
+
+    Parameters
+    ----------
+    allocations : Allocations
+        What claims get on some nodes.
+    position : int
+        The node's place among these.
+    """
+    solution = allocations.outcomes[int(allocations.outcome_of[position])].solution
+    if solution is None:
+        return ()
+    site = allocations.site(int(allocations.rows[position]))
+    return tuple(
+        ClaimAllocation(plan.claim, _result(plan, devices, site))
+        for plan, devices in zip(allocations.plans, solution, strict=True)
+    )
+
+
+def _result(plan: ClaimPlan, devices: Sequence[Allocated], site: Site) -> AllocationResult:
+    asked = {one.full_name: one for alternatives in plan.requests for one in alternatives}
+    results = tuple(_device(plan, number, one, asked[one.request], site) for number, one in enumerate(devices))
+    selector = _node_selector(devices, site)
+    return AllocationResult(devices=DeviceAllocationResult(results=results), node_selector=selector)
+
+
+def _device(
+    plan: ClaimPlan, number: int, one: Allocated, asked: Alternative, site: Site
+) -> DeviceRequestAllocationResult:
+    known, device, rules = site.device_id(one.device), site.device(one.device), site.inventory.rules
+    consumed: dict[str, QuantityText] = {name: quantity_text(nanos) for name, nanos in (one.consumed or {}).items()}
+    return DeviceRequestAllocationResult(
+        request=one.request,
+        driver=known.driver,
+        pool=known.pool,
+        device=known.device,
+        admin_access=one.admin_access or None,
+        tolerations=asked.tolerations,
+        binding_conditions=device.binding_conditions if rules.binding_conditions else (),
+        binding_failure_conditions=device.binding_failure_conditions if rules.binding_conditions else (),
+        # The scheduler draws one at random; what tells shares apart is all that counts.
+        share_id=None if one.consumed is None else f"{plan.claim.key}/{number}",
+        consumed_capacity=consumed or None,
+    )
+
+
+def _node_selector(devices: Iterable[Allocated], site: Site) -> NodeSelector | None:
+    """The nodes that an allocation is for: one where a device is local to it, else those that all devices select."""
+    fields: dict[NodeSelectorRequirement, None] = {}
+    expressions: dict[NodeSelectorRequirement, None] = {}
+    for one in devices:
+        device, spec = site.device(one.device), site.slice(one.device).spec
+        of = device if spec.per_device_node_selection else spec
+        if of.node_name is not None or (device.binds_to_node and site.inventory.rules.binding_conditions):
+            name = NodeSelectorRequirement(key=NODE_NAME_FIELD, operator=IN, values=(site.node,))
+            return NodeSelector(node_selector_terms=(NodeSelectorTerm(match_fields=(name,)),))
+        for term in () if of.node_selector is None else of.node_selector.node_selector_terms[:1]:
+            fields |= dict.fromkeys(term.match_fields)
+            expressions |= dict.fromkeys(term.match_expressions)
+    if not fields and not expressions:
+        return None
+    term = NodeSelectorTerm(match_expressions=tuple(expressions), match_fields=tuple(fields))
+    return NodeSelector(node_selector_terms=(term,))

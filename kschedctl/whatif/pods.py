@@ -1,0 +1,123 @@
+"""Pods that go and come in a what-if, with the claims for devices that go and come with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from msgspec.structs import replace
+
+from kschedctl.api.device import ResourceClaim, ResourceClaimConsumerReference, ResourceClaimStatus
+from kschedctl.api.meta import ApiObject
+from kschedctl.api.pod import Pod
+from kschedctl.api.wording import counted, listed
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.devices.inventory import with_claims
+from kschedctl.workloads.claims import with_own_claims
+from kschedctl.workloads.made import MadePod
+
+_POD: Final = "Pod"
+_PODS: Final = "pods"
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A cluster after pods went and came.
+
+    Attributes
+    ----------
+    cluster : Cluster
+        The cluster.
+    freed : tuple of str
+        The claims that gave their devices back, ``namespace/name``.
+    """
+
+    cluster: Cluster
+    freed: tuple[str, ...] = ()
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """What became of claims, in words, a line each."""
+        return freed_in_words(self.freed)
+
+
+def freed_in_words(freed: Sequence[str]) -> tuple[str, ...]:
+    """That claims gave their devices back; nothing where there are none."""
+    if not freed:
+        return ()
+    if len(freed) == 1:
+        return (f"ResourceClaim {freed[0]} gives its devices back",)
+    return (f"{counted(len(freed), 'ResourceClaim')} ({listed(freed)}) give their devices back",)
+
+
+def move_pods(cluster: Cluster, *, removed: Iterable[int] = (), added: Iterable[Pod] = ()) -> Moved:
+    """Let pods go and come.
+
+    A claim for devices that was made for a pod goes with it; another one gives its devices back with the last pod that
+    it is reserved for, as its controller does. Pods that come get the claims of their templates.
+
+    Parameters
+    ----------
+    removed : iterable of int
+        Indices into ``Cluster.pods``.
+    added : iterable of Pod
+        New pods; one with the name of a pod that is there takes its place.
+    """
+    gone = list(removed)
+    cluster, freed = _without_claims(cluster, gone)
+    made = [with_own_claims(MadePod(pod), cluster) for pod in added]
+    objects: list[ApiObject] = [obj for one in made for obj in one.objects]
+    if objects:
+        cluster = cluster.with_added(objects)
+    return Moved(cluster.with_pods(removed=gone, added=[one.pod for one in made]), freed)
+
+
+@dataclass(slots=True)
+class _Leaving:
+    """Pods that go, by what tells them apart."""
+
+    uids: set[str] = field(default_factory=set)
+    #: Those without a uid, as a manifest that no API server has seen.
+    names: set[tuple[str, str]] = field(default_factory=set)
+
+    def has(self, namespace: str, name: str, uid: str) -> bool:
+        return uid in self.uids if uid else (namespace, name) in self.names
+
+
+def _without_claims(cluster: Cluster, removed: Sequence[int]) -> tuple[Cluster, tuple[str, ...]]:
+    """The cluster without what claims hold for pods that go."""
+    claims = list(cluster.list(ResourceClaim))
+    if not claims or not removed:
+        return cluster, ()
+    leaving = _Leaving()
+    for index in removed:
+        metadata = cluster.pods.records[index].metadata
+        leaving.uids |= {metadata.uid} - {""}
+        leaving.names.add((metadata.namespace, metadata.name))
+    kept, freed = [], []
+    for claim in claims:
+        after = _after(claim, leaving)
+        if claim.status.allocation is not None and (after is None or after.status.allocation is None):
+            freed.append(claim.key)
+        if after is not None:
+            kept.append(after)
+    if len(kept) == len(claims) and all(after is claim for after, claim in zip(kept, claims, strict=True)):
+        return cluster, ()
+    return with_claims(cluster, kept), tuple(freed)
+
+
+def _after(claim: ResourceClaim, leaving: _Leaving) -> ResourceClaim | None:
+    """A claim once pods have gone; ``None`` where it goes with its own."""
+    owner = claim.metadata.controller
+    if owner is not None and owner.kind == _POD and leaving.has(claim.namespace, owner.name, owner.uid):
+        return None
+
+    def goes(user: ResourceClaimConsumerReference) -> bool:
+        return user.resource == _PODS and not user.api_group and leaving.has(claim.namespace, user.name, user.uid)
+
+    remaining = tuple(user for user in claim.status.reserved_for if not goes(user))
+    if len(remaining) == len(claim.status.reserved_for):
+        return claim
+    status = replace(claim.status, reserved_for=remaining) if remaining else ResourceClaimStatus()
+    return replace(claim, status=status)
