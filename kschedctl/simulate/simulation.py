@@ -13,13 +13,21 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from kschedctl.api.device import ResourceClaim
 from kschedctl.api.meta import ObjectMeta
 from kschedctl.api.pod import Pod
 from kschedctl.clock import VirtualClock
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.binding import run_bind, run_permit, run_pre_bind, run_reserve, run_unreserve
 from kschedctl.framework.effects import ObjectChange, changed_objects
-from kschedctl.framework.events import ASSIGNED_POD_ADD, ASSIGNED_POD_DELETE, same_pod
+from kschedctl.framework.events import (
+    ASSIGNED_POD_ADD,
+    ASSIGNED_POD_DELETE,
+    ActionType,
+    ClusterEvent,
+    EventResource,
+    same_pod,
+)
 from kschedctl.framework.signature import sign_pod
 from kschedctl.framework.status import Code, Status
 from kschedctl.preemption.prepare_candidate import lower_priority_nominated_pods
@@ -35,6 +43,7 @@ from kschedctl.simulate.rejectors import rejector_plugins
 from kschedctl.simulate.scheduling_queue import SchedulingQueue
 from kschedctl.simulate.timeline import Happening, TimelineEntry
 from kschedctl.simulate.world import World, is_made_again, replacement, terminating, waits_for_end
+from kschedctl.whatif.pods import Moved, move_pods
 from kschedctl.workloads.template import uid_of
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -107,7 +116,13 @@ class Simulation:
     def create(self, pods: Iterable[Pod]) -> None:
         """Let pods arrive, one after another; those that the scheduler is not responsible for only exist."""
         new = list(pods)
-        self._move(self.cluster.with_pods(added=new))
+        if self._world.controllers:
+            # Claims that are made for pods are there at once.
+            self._move(move_pods(self.cluster, added=new).cluster)
+            index = self.cluster.pods.index
+            new = [self.cluster.pods.pod(index[pod.namespace, pod.name]) for pod in new]
+        else:
+            self._move(self.cluster.with_pods(added=new))
         for pod in new:
             self.clock.advance(TICK)
             self._note(pod, Happening.CREATED)
@@ -403,7 +418,11 @@ class Simulation:
         index = self.cluster.pods.index.get((pod.namespace, pod.name))
         if index is None:
             return
-        self._move(self.cluster.with_pods(removed=[index]))
+        before = self.cluster
+        after = (
+            move_pods(before, removed=[index]) if self._world.controllers else Moved(before.with_pods(removed=[index]))
+        )
+        self._move(after.cluster)
         self._note(pod, Happening.DELETED, pod.spec.node_name)
         if not pod.spec.node_name:
             self.queue.delete(pod.key)
@@ -412,6 +431,11 @@ class Simulation:
             self._keep_budgets(pod, -1)
         self._changes += 1
         self.queue.move_all(ASSIGNED_POD_DELETE, pod, None)
+        for key in after.freed:
+            namespace, _, name = key.partition("/")
+            claim, now = (each.get(ResourceClaim, name, namespace) for each in (before, after.cluster))
+            action = ActionType.DELETE if now is None else ActionType.UPDATE
+            self.queue.move_all(ClusterEvent(EventResource.RESOURCE_CLAIM, action), claim, now)
 
     def _note(self, pod: Pod, event: Happening, node: str = "", why: str = "") -> None:
         self.timeline.append(TimelineEntry(self.now(), pod.key, event, node, why))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from msgspec.structs import replace
 
 from kschedctl.api.device import ResourceClaim, ResourceClaimConsumerReference
@@ -11,6 +13,7 @@ from kschedctl.devices.allocation import ClaimAllocation, new_allocations, store
 from kschedctl.devices.extended import CLAIM_NAME
 from kschedctl.devices.inventory import with_claims
 from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.effects import ObjectChange, changed_objects
 from kschedctl.plugins.dynamic_resources.state import State
 
 
@@ -26,8 +29,22 @@ def with_allocated_claims(cluster: Cluster, pod: Pod, cycle: CycleState, row: in
     row : int
         The node, one that the pod fits on.
     """
+    changed = {(claim.namespace, claim.name): claim for claim in changed_objects(bind_pod_claims(pod, cycle, row))}
+    if not changed:
+        return cluster
     claims = {(claim.namespace, claim.name): claim for claim in cluster.list(ResourceClaim)}
-    before = dict(claims)
+    written = (claim for claim in (claims | changed).values() if isinstance(claim, ResourceClaim))
+    return with_claims(cluster, written)
+
+
+def bind_pod_claims(pod: Pod, cycle: CycleState, row: int) -> Iterator[ObjectChange]:
+    """The claims of a pod that change when it is bound: they are allocated and reserved for it.
+
+    Parameters
+    ----------
+    pod, cycle, row
+        As for ``with_allocated_claims``.
+    """
     uid = pod.metadata.uid or pod.key
     for found in allocations_on(cycle, row):
         status = found.claim.status
@@ -35,10 +52,10 @@ def with_allocated_claims(cluster: Cluster, pod: Pod, cycle: CycleState, row: in
             continue
         user = ResourceClaimConsumerReference(resource="pods", name=pod.name, uid=uid)
         status = replace(status, allocation=found.result, reserved_for=(*status.reserved_for, user))
-        name = found.claim.name if found.claim.name != CLAIM_NAME else f"{pod.name}-extended-resources"
-        metadata = replace(found.claim.metadata, name=name)
-        claims[found.claim.namespace, name] = replace(found.claim, metadata=metadata, status=status)
-    return with_claims(cluster, claims.values()) if claims != before else cluster
+        is_new = found.claim.name == CLAIM_NAME
+        name = f"{pod.name}-extended-resources" if is_new else found.claim.name
+        claim = replace(found.claim, metadata=replace(found.claim.metadata, name=name), status=status)
+        yield ObjectChange(claim, None if is_new else found.claim)
 
 
 def allocations_on(cycle: CycleState, row: int) -> tuple[ClaimAllocation, ...]:

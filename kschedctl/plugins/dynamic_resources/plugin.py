@@ -50,6 +50,7 @@ from kschedctl.framework.interface import (
 )
 from kschedctl.framework.status import SKIP, SUCCESS, Code, Rejections, Status
 from kschedctl.framework.verdicts import NodeStatuses
+from kschedctl.plugins.dynamic_resources.allocation import bind_pod_claims
 from kschedctl.plugins.dynamic_resources.filtering import examine, rejections
 from kschedctl.plugins.dynamic_resources.hints import Hints
 from kschedctl.plugins.dynamic_resources.post_filter import post_filter_status
@@ -213,5 +214,6 @@ class DynamicResources(
         return SUCCESS
 
     def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
-        """Accept: offline there is nothing to wait for."""
+        """Write what the claims get, and reserve them; offline there is nothing to wait for."""
+        state.effects.extend(bind_pod_claims(pod, state, self.handle.cluster.nodes.row[node_name]))
         return SUCCESS
