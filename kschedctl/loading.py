@@ -160,7 +160,9 @@ def over(
     configuration = None
     if data is not None:
         points = registry.extension_points(choice.release)
-        configuration = load_configuration(data, release=choice.release, implements=points, where=where)
+        configuration = load_configuration(
+            data, release=choice.release, implements=points, args_types=registry.args_types, where=where
+        )
     if not admission:
         snapshot = replace(snapshot, changes=(*snapshot.changes, "new pods do not go through admission"))
     pod_edits: tuple[PodEdit, ...] = ()

@@ -367,7 +367,8 @@ def decide(
     registry.merge(plugins or {})
     configuration = None
     if config is not None:
-        configuration = load_configuration(config, release=release, implements=registry.extension_points(release))
+        points, types = registry.extension_points(release), registry.args_types
+        configuration = load_configuration(config, release=release, implements=points, args_types=types)
     return Scheduler(cluster, release, configuration, Registry(registry)).explain(pod)
 
 

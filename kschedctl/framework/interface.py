@@ -20,6 +20,7 @@ from kschedctl.api.resources import RequestRules
 from kschedctl.arrays import Int64Array
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
+from kschedctl.framework.config.types import ConfigStruct
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.events import EVERYTHING, ClusterEventWithHint, EventResource
 from kschedctl.framework.extender import Extender
@@ -96,9 +97,16 @@ class Plugin(ABC):
         The plugin's arguments, defaults filled in; ``None`` where it has none.
     handle : Handle
         What it may look at.
+
+    Attributes
+    ----------
+    args_type : type of ConfigStruct, optional
+        What its arguments are read as, strictly and with defaults, where it is not in-tree. Without one they come as
+        they are written (``RawArgs``).
     """
 
     name: ClassVar[str]
+    args_type: ClassVar[type[ConfigStruct] | None] = None
 
     def __init__(self, args: msgspec.Struct | None, handle: Handle) -> None:
         self.handle = handle

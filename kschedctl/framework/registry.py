@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kschedctl.errors import ConfigError
+from kschedctl.framework.config.types import ConfigStruct
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.interface import Plugin
 from kschedctl.releases.release import Release
@@ -65,6 +66,11 @@ class Registry(Mapping[str, type[Plugin]]):
         """
         for name, plugin in other.items():
             self.register(name, plugin)
+
+    @property
+    def args_types(self) -> dict[str, type[ConfigStruct]]:
+        """What the arguments of plugins are read as that say so themselves."""
+        return {name: plugin.args_type for name, plugin in self._plugins.items() if plugin.args_type is not None}
 
     def extension_points(self, release: Release) -> dict[str, frozenset[ExtensionPoint]]:
         """Where each plugin that a release knows takes part."""

@@ -86,7 +86,9 @@ def read_case_cluster(case: CaseCluster, release: Release, registry: Registry) -
     configuration = None
     if case.config is not None:
         points = registry.extension_points(release)
-        configuration = load_configuration(case.config, release=release, implements=points, where="config")
+        configuration = load_configuration(
+            case.config, release=release, implements=points, args_types=registry.args_types, where="config"
+        )
     return Scheduler(builder.build(), release, configuration, registry)
 
 

@@ -52,7 +52,10 @@ def simulate(
     registry.merge(plugins or {})
     configuration = None
     if config is not None:
-        configuration = load_configuration(dict(config), release=release, implements=registry.extension_points(release))
+        points = registry.extension_points(release)
+        configuration = load_configuration(
+            dict(config), release=release, implements=points, args_types=registry.args_types
+        )
     simulation = Simulation(Scheduler(cluster, release, configuration, registry), world=world, **settings)
     simulation.enqueue_pending()
     simulation.create(pods)

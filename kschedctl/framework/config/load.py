@@ -29,6 +29,7 @@ from kschedctl.framework.config.profile import Implements, Profile, ProfileBuild
 from kschedctl.framework.config.types import (
     API_VERSION,
     KIND,
+    ConfigStruct,
     Extender,
     KubeSchedulerConfiguration,
     KubeSchedulerProfile,
@@ -45,6 +46,10 @@ _NOT_ASKED: Final = ("DeferredPodScheduling", "GangScheduling", "PodGroupPodsCou
 _GROUP: Final = API_VERSION.partition("/")[0]
 #: What a plugin's args may say of their version; without one they have that of the configuration.
 _ARGS_VERSIONS: Final = ("", "/", f"{_GROUP}/", API_VERSION)
+
+
+#: By plugin what its args are read as.
+ArgsTypes = Mapping[str, type[ConfigStruct]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +83,12 @@ def default_configuration(release: Release, implements: Implements) -> Scheduler
 
 
 def load_configuration(
-    data: bytes | Mapping[str, Any], *, release: Release, implements: Implements, where: str = ""
+    data: bytes | Mapping[str, Any],
+    *,
+    release: Release,
+    implements: Implements,
+    args_types: ArgsTypes = MappingProxyType({}),
+    where: str = "",
 ) -> SchedulerConfiguration:
     """Read and check a KubeSchedulerConfiguration.
 
@@ -92,6 +102,8 @@ def load_configuration(
         The kube-scheduler that it is for.
     implements : mapping of str to frozenset of ExtensionPoint
         The plugins that there are, also those that are not in-tree, and the extension points they implement.
+    args_types : mapping of str to type
+        What the arguments of plugins that are not in-tree are read as; of the others they are kept as written.
     where : str
         The file, for errors.
 
@@ -109,7 +121,7 @@ def load_configuration(
     implements = {**implements, **inert}
     document = _parse(data, where) if isinstance(data, bytes) else data
     problems, warnings = Problems(), list[str]()
-    config, args = _decode(document, release, problems, where)
+    config, args = _decode(document, release, {**args_types, **ARGS}, problems, where)
     problems.raise_if_any(where)
     validate(config, problems)
     for i, profile in enumerate(config.profiles):
@@ -125,11 +137,12 @@ def load_configuration(
         if resource.ignored_by_scheduler
     )
     profiles = []
+    own_defaults = {name: type_() for name, type_ in args_types.items()}
     for i, profile in enumerate(config.profiles):
         given = {plugin_config.name: own for plugin_config, own in zip(profile.plugin_config, args[i], strict=True)}
         builder = ProfileBuilder(
             profile,
-            _with_ignored_resources({**default_args(release), **given}, ignored),
+            _with_ignored_resources({**own_defaults, **default_args(release), **given}, ignored),
             f"profiles[{i}]",
             release=release,
             implements=implements,
@@ -184,7 +197,7 @@ def _refuse_repeated_keys(text: bytes, where: str) -> None:
 
 
 def _decode(
-    document: Any, release: Release, problems: Problems, where: str
+    document: Any, release: Release, args_types: ArgsTypes, problems: Problems, where: str
 ) -> tuple[KubeSchedulerConfiguration, list[list[msgspec.Struct]]]:
     """The configuration, and per profile the args in its pluginConfig with their defaults."""
     _check_type(document, where)
@@ -195,7 +208,7 @@ def _decode(
         config = msgspec.structs.replace(config, profiles=(named,))
     args = [
         [
-            _decode_args(plugin_config, f"profiles[{i}].pluginConfig[{j}].args", decoder, problems, release)
+            _decode_args(plugin_config, args_types, f"profiles[{i}].pluginConfig[{j}].args", decoder, problems, release)
             for j, plugin_config in enumerate(profile.plugin_config)
         ]
         for i, profile in enumerate(config.profiles)
@@ -219,17 +232,23 @@ def _check_type(document: Any, where: str) -> None:
 
 
 def _decode_args(
-    plugin_config: PluginConfig, path: str, decoder: Decoder, problems: Problems, release: Release
+    plugin_config: PluginConfig,
+    args_types: ArgsTypes,
+    path: str,
+    decoder: Decoder,
+    problems: Problems,
+    release: Release,
 ) -> msgspec.Struct:
-    """A plugin's args; they may say of what type they are, and must be right then."""
-    cls, data = ARGS.get(plugin_config.name), plugin_config.args
+    """A plugin's args; they may say of what type they are, and must be right then where they are in-tree."""
+    cls, data = args_types.get(plugin_config.name), plugin_config.args
     if cls is None or plugin_config.name in release.plugins_without_args:
         return RawArgs(data)
     if data is None:
         return with_release_defaults(cls(), release)
     if isinstance(data, Mapping):
         kind, version = data.get("kind") or cls.__name__, data.get("apiVersion") or ""
-        if version not in _ARGS_VERSIONS or kind != cls.__name__:
+        in_tree = plugin_config.name in ARGS
+        if in_tree and (version not in _ARGS_VERSIONS or kind != cls.__name__):
             text = f"{go_json(kind)} of version {go_json(version)} is no {cls.__name__} of {API_VERSION}"
             problems.add(path, text)
         data = _without_type(data)

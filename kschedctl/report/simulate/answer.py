@@ -99,6 +99,8 @@ def _waiting(simulation: Simulation, attempts: Sequence[Attempt]) -> Iterator[Wa
     tried: dict[str, list[Attempt]] = defaultdict(list)
     for attempt in attempts:
         tried[attempt.pod].append(attempt)
+    # An attempt that ends in waiting at Permit says nothing; why it came to nothing shows later.
+    failures = {entry.pod: entry.why for entry in simulation.timeline if entry.event is Happening.FAILED}
     groups: dict[tuple[str, bool], list[str]] = defaultdict(list)
     pods = simulation.cluster.pods
     for index in np.flatnonzero(pods.node_row == -1).tolist():
@@ -106,7 +108,7 @@ def _waiting(simulation: Simulation, attempts: Sequence[Attempt]) -> Iterator[Wa
         if not simulation.scheduler.knows(pod):
             continue
         gate = simulation.scheduler.framework(pod.spec.scheduler_name).run_pre_enqueue(pod)
-        said = tried[pod.key][-1].message if tried[pod.key] else ""
+        said = (tried[pod.key][-1].message or failures.get(pod.key, "")) if tried[pod.key] else ""
         gated = gate.code is not Code.SUCCESS and not said
         groups[gate.message if gated else said, gated].append(pod.key)
     for (message, gated), keys in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])):

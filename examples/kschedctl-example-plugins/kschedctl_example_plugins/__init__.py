@@ -1,0 +1,1 @@
+"""Two plugins for kschedctl, to be copied."""
