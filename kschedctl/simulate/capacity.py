@@ -96,6 +96,8 @@ def _free_on_each(scheduler: Scheduler, first: Decision) -> Int64Array | None:
     cluster = first.cluster
     if statuses is None or first.error or len(framework.nominated_pods(pod)):
         return None
+    if any(extender.is_interested(pod) for extender in scheduler.extenders):
+        return None
     filters = framework.plugins(ExtensionPoint.FILTER, FilterPlugin)
     asked = {plugin.name for plugin in filters} - first.state.skip_filter_plugins
     if "NodeResourcesFit" not in asked or not asked <= _OF_THE_NODE:

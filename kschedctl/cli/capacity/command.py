@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kschedctl.cli.command import command
-from kschedctl.cli.options.cluster import ClusterOptions
+from kschedctl.cli.options.cluster import DecidingOptions
 from kschedctl.cli.options.output import OutputOptions
 from kschedctl.cli.options.pods import PodOptions
 from kschedctl.cli.options.whatif import WhatIfOptions
@@ -22,7 +22,7 @@ def capacity(
         int | None,
         typer.Option("--max", metavar="N", min=1, help="Look for so many at the most.", show_default=False),
     ] = None,
-    cluster: ClusterOptions,
+    cluster: DecidingOptions,
     what_ifs: WhatIfOptions,
     output: OutputOptions,
 ) -> Reply:
