@@ -10,6 +10,7 @@ from typing import Final
 from kschedctl.api.well_known import zone_of
 from kschedctl.api.wording import counted, listed
 from kschedctl.api.workload import PodDisruptionBudget
+from kschedctl.framework.extender import EXTENDER_NAME
 from kschedctl.framework.status import Code, Reason
 from kschedctl.preemption.budgets import Budget
 from kschedctl.preemption.pod_eligible_to_preempt_others import NEVER, TERMINATING
@@ -272,6 +273,8 @@ def _rejected(decision: Decision, found: PreemptionResult, row: int, node: NodeD
         return NotHelpfulData(node.name, node.zone, node.fits, str(status.code), "", (reason,), Cause.NO_LOWER_PRIORITY)
     said = found.run.statuses.reasons(row) if found.run is not None else ()
     cause = Cause.ERROR if status.code is Code.ERROR else Cause.STILL_DOES_NOT_FIT
+    if status.plugin == EXTENDER_NAME:
+        cause = Cause.DECLINED
     reasons = tuple(ReasonData.of(plugin, reason) for plugin, some in said for reason in some)
     if not reasons:
         reasons = tuple(ReasonData.of(status.plugin, Reason(text)) for text in status.reasons)

@@ -99,6 +99,7 @@ class Cause(StrEnum):
     """Why evicting pods does not help on a node."""
 
     STILL_DOES_NOT_FIT = "stillDoesNotFit"
+    DECLINED = "declined"
     NO_LOWER_PRIORITY = "noLowerPriority"
     UNRESOLVABLE = "unresolvable"
     ERROR = "error"

@@ -50,6 +50,7 @@ _RESULTS: Final = {
 }
 _CAUSES: Final = {
     Cause.STILL_DOES_NOT_FIT: "not even without its pods of lower priority: ",
+    Cause.DECLINED: "it would, but ",
     Cause.NO_LOWER_PRIORITY: "",
     Cause.UNRESOLVABLE: "no pod's removal changes that: ",
     Cause.ERROR: "",
