@@ -27,6 +27,8 @@ from kschedctl.snapshot.capture_files import write_capture
 from tests.live.conftest import OBJECTS, PODS, node, pod, wait_for
 from tests.live.control_plane import ControlPlane
 
+pytestmark = pytest.mark.live
+
 PENDING = ["without-claim", "too-large", "too-large-and-urgent", "elsewhere", "gated"]
 KINDS = "nodes,pods,namespaces,services,pv,pvc,storageclasses,csinodes,priorityclasses,pdb,replicasets,statefulsets"
 SECRETS = ("environment-secret", "argument-secret", "command-secret", "annotation-secret", "content-of-a-secret")
