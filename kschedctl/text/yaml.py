@@ -34,8 +34,9 @@ import msgspec
 
 from kschedctl.errors import InputError
 from kschedctl.findings.location import Location, Position
+from kschedctl.text.yaml_entries import NotPlainError
 from kschedctl.text.yaml_events import BadNodeError, EventReader
-from kschedctl.text.yaml_lines import LineReader, NotPlainError, document_spans, may_be_plain
+from kschedctl.text.yaml_lines import LineReader, document_spans, may_be_plain
 
 
 def yaml_documents(text: bytes | memoryview, file: str, first: int = 1) -> Iterator[tuple[int, bytes]]:

@@ -13,19 +13,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, Final
 
 import msgspec
 
+from kschedctl.text.yaml_entries import FOLLOWS, MAX_DEPTH, OTHER, Entry, NotPlainError, parse_entry
 from kschedctl.text.yaml_events import BadNodeError, EventReader
-from kschedctl.text.yaml_scalars import FIRST_OF_OTHERS, NotFiniteError, plain_key, plain_scalar
 
-#: Lists at the left edge are taken apart in pieces of so many bytes.
+#: A text is taken apart in pieces of so many bytes, with so many at least for a line: events are as fast with fewer.
 _PIECE: Final = 256 * 1024
-#: Deeper levels are left to the other reader, which allows some more.
-_MAX_DEPTH: Final = 64
-#: So are longer keys.
-_MAX_KEY: Final = 200
+_PER_LINE: Final = 4
 _MAX_KNOWN: Final = 100_000
 _MAX_OTHERS: Final = 10_000
 #: Lines and entries of more characters are taken anew each time.
@@ -34,29 +32,13 @@ _MAX_REMEMBERED: Final = 1000
 _LINES_PER_OTHER: Final = 8
 _FEW: Final = 16
 
-#: The value of a key that has none on its line, and one that the other reader reads.
-_FOLLOWS: Final = object()
-_OTHER: Final = object()
-
 #: What is allowed of ASCII, without the carriage return that can end a line; the rest is looked at in ``_NOT_ALLOWED``.
 _ALLOWED: Final = bytes((*b"\t\n", *range(0x20, 0x7F), *range(0x80, 0x100)))
 #: Line ends of YAML 1.1, byte order marks and control characters.
 _NOT_ALLOWED: Final = re.compile(rb"\xc2[\x80-\x9f]|\xe2\x80[\xa8\xa9]|\xef\xbb\xbf|\xef\xbf[\xbe\xbf]")
 _MARKER: Final = re.compile(rb"---(?<![^\n]---)(?:\n|\Z)")
-#: What begins something else than a scalar without quotes; a dash does so with a blank after it.
-_INDICATORS: Final = frozenset("-?:,[]{}#&*!|>'\"%@` ")
-_KEY: Final = re.compile(rf"[A-Za-z0-9_/.$][!-~]{{0,{_MAX_KEY}}}")
-_QUOTED: Final = re.compile(r"\"[^\"\\\t]*\"|'[^'\t]*'")
-#: Markers, directives, explicit keys and merges.
-_NO_ENTRIES: Final = ("---", "...", "%", "?", "<")
 
-#: The columns of the dashes that an entry begins with, its own column, its key where it has one, and its value.
-_Entry = tuple[tuple[int, ...], int, str | None, Any]
 _Container = dict[str, Any] | list[Any]
-
-
-class NotPlainError(Exception):
-    """Something is left to the other reader."""
 
 
 def may_be_plain(text: bytes) -> bool:
@@ -97,7 +79,7 @@ class LineReader:
 
     def __init__(self) -> None:
         #: Lines; nothing for blank ones and comments.
-        self._known: dict[str, _Entry | None] = {}
+        self._known: dict[str, Entry | None] = {}
         #: What the other reader has read, by its text, and how often it was asked.
         self._others: dict[str, _Container] = {}
         self._n_others = 0
@@ -130,9 +112,19 @@ class LineReader:
         at = -1
         around: list[tuple[Any, int]] = []
         open_key: str | None = None
-        for lines in _pieces(text):
-            n_read = 0
-            numbered = enumerate(lines)
+        pieces = _pieces(text)
+        # Lines, those that are still to be read included, and how many of them the other reader has read.
+        lines: list[str] = []
+        n_read = 0
+        for piece in pieces:
+            # The last entry may go on.
+            n_gone = _entry_before(lines, len(lines), n_read)
+            self._n_lines += n_gone
+            lines = lines[n_gone:]
+            n_read = max(n_read - n_gone, 0)
+            n_before = len(lines)
+            lines += piece
+            numbered = enumerate(islice(lines, n_before, None), n_before)
             for number, line in numbered:
                 try:
                     entry = known[line]
@@ -150,7 +142,11 @@ class LineReader:
                         raise NotPlainError
                     if no_entry or (further_in and open_key is None and container is not None):
                         # The entry before goes on, over several lines.
-                        start, key = _entry_before(lines, number, n_read)
+                        start = _entry_before(lines, number, n_read)
+                        entry = known.get(lines[start]) or parse_entry(lines[start])
+                        if entry is None or start == number:
+                            raise NotPlainError
+                        key = entry[2]
                     elif further_in:
                         inner: _Container = [] if dashes else {}
                         if container is None:
@@ -179,15 +175,14 @@ class LineReader:
                             around.append((container, at))
                             container.append({})
                             container, at = container[-1], column
-                        if len(around) > _MAX_DEPTH:
+                        if len(around) > MAX_DEPTH:
                             raise NotPlainError
                 open_key = None
-                if start != number or value is _OTHER:
-                    n_read = _end_of_entry(lines, start, at)
+                if start != number or value is OTHER:
+                    n_read = _end_ofparse_entry(lines, pieces, start, at)
                     if n_read <= number:
                         # A comment further out stands between, which ends most of what could go on.
                         raise NotPlainError
-                    # The last of all lines has no end, and is empty where the text ends with one.
                     whole = "\n".join([line[at:] for line in lines[start:n_read]]) + "\n" * (n_read < len(lines))
                     self._read_other(whole, key, container, again=start < number)
                     if self._n_others > max(_FEW, (self._n_lines + number) // _LINES_PER_OTHER):
@@ -197,18 +192,18 @@ class LineReader:
                         next(numbered)
                 elif key is None:
                     container.append(value)
-                elif value is _FOLLOWS:
+                elif value is FOLLOWS:
                     container[key] = None
                     open_key = key
                 else:
                     container[key] = value
-            self._n_lines += len(lines)
+        self._n_lines += len(lines)
         return root
 
-    def _taken_apart(self, line: str) -> _Entry | None:
+    def _taken_apart(self, line: str) -> Entry | None:
         if len(self._known) >= _MAX_KNOWN:
             self._known.clear()
-        entry = _entry(line)
+        entry = parse_entry(line)
         if len(line) <= _MAX_REMEMBERED:
             self._known[line] = entry
         return entry
@@ -235,7 +230,7 @@ def _by_events(entry: str) -> Any:
 
     try:
         # As deep in the document as it can be.
-        reader = EventReader(entry.encode(), _MAX_DEPTH)
+        reader = EventReader(entry.encode(), MAX_DEPTH)
         found = reader.document() if reader.next_document() else None
         if reader.next_document() or reader.anchors:
             raise NotPlainError
@@ -244,83 +239,38 @@ def _by_events(entry: str) -> Any:
     return found
 
 
-def _entry_before(lines: list[str], number: int, n_read: int) -> tuple[int, str | None]:
-    """The line and the key of the entry before a line, which is not among those that the other reader has read."""
+def _entry_before(lines: list[str], number: int, n_read: int) -> int:
+    """The line of the entry before a line, if it is not among those that the other reader has read."""
     for before in range(number - 1, n_read - 1, -1):
-        entry = _entry(lines[before])
-        if entry is not None:
-            return before, entry[2]
-    raise NotPlainError
+        if parse_entry(lines[before]) is not None:
+            return before
+    return number
 
 
-def _end_of_entry(lines: list[str], start: int, at: int) -> int:
-    """The number of the first line that is no further in than an entry that begins in a column."""
+def _end_ofparse_entry(lines: list[str], pieces: Iterator[list[str]], start: int, at: int) -> int:
+    """The number of the first line that is no further in than an entry that begins in a column; lines are added."""
     end = start + 1
-    while end < len(lines):
-        rest = lines[end].lstrip(" ")
-        if rest and len(lines[end]) - len(rest) <= at:
-            break
-        end += 1
-    return end
+    while True:
+        while end < len(lines):
+            rest = lines[end].lstrip(" ")
+            if rest and len(lines[end]) - len(rest) <= at:
+                return end
+            end += 1
+        piece = next(pieces, None)
+        if piece is None:
+            return end
+        lines += piece
 
 
 def _pieces(text: bytes) -> Iterator[list[str]]:
-    """The lines of a text. A piece ends before an item at the left edge, where every other entry has ended."""
+    """The lines of a text; the last of all has no end, and is empty where the text ends with one."""
     start = 0
     while start < len(text):
-        end = text.find(b"\n-", start + _PIECE) + 1 or len(text)
-        yield text[start:end].decode().split("\n")
+        end = text.find(b"\n", start + _PIECE) + 1 or len(text)
+        lines = text[start:end].decode().split("\n")
+        if end - start > _PIECE and len(lines) * _PER_LINE > end - start:
+            raise NotPlainError
+        if end < len(text):
+            lines.pop()
+        yield lines
         start = end
-
-
-def _entry(line: str) -> _Entry | None:
-    """Take a line apart.
-
-    Raises
-    ------
-    NotPlainError
-        Where it is no entry in itself.
-    """
-    rest = line.lstrip(" ")
-    if not rest or rest[0] == "#":
-        return None
-    column = len(line) - len(rest)
-    dashes: tuple[int, ...] = ()
-    while rest.startswith("- ") and len(dashes) < _MAX_DEPTH:
-        dashes = (*dashes, column)
-        rest = rest[2:]
-        column += 2
-    if not rest or rest[0] == " " or rest.startswith(_NO_ENTRIES):
-        raise NotPlainError
-    key, colon, text = rest.partition(": ")
-    if not colon and rest[-1] != ":":
-        return dashes, dashes[-1] if dashes else column, None, _scalar(rest)
-    if not colon:
-        key = rest[:-1]
-    if _KEY.fullmatch(key):
-        try:
-            key = plain_key(key)
-        except ValueError:
-            raise NotPlainError from None
-    elif _QUOTED.fullmatch(key) and len(key) <= _MAX_KEY:
-        key = key[1:-1]
-    else:
-        return dashes, dashes[-1] if dashes else column, None, _OTHER
-    return dashes, column, key, _scalar(text) if colon else _FOLLOWS
-
-
-def _scalar(text: str) -> Any:
-    """What a scalar on one line is, where it has no more than quotes."""
-    if not text or "\t" in text:
-        return _OTHER
-    first = text[0]
-    if first not in _INDICATORS or (first == "-" and text[1:2] not in ("", " ")):
-        if ": " in text or " #" in text or text[-1] in ": ":
-            return _OTHER
-        try:
-            return plain_scalar(text) if first in FIRST_OF_OTHERS else text
-        except NotFiniteError:
-            raise NotPlainError from None
-    if _QUOTED.fullmatch(text):
-        return text[1:-1]
-    return {"{}": {}, "[]": []}.get(text, _OTHER)

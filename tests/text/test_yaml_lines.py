@@ -12,8 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedctl.errors import InputError
+from kschedctl.text import yaml_lines
 from kschedctl.text.yaml import documents_by_events, yaml_documents
-from kschedctl.text.yaml_lines import LineReader, NotPlainError, document_spans, may_be_plain
+from kschedctl.text.yaml_entries import NotPlainError
+from kschedctl.text.yaml_lines import LineReader, document_spans, may_be_plain
 from tests.fuzz.seeds import BLOCK
 
 #: Written by kubectl 1.36 for objects whose texts are as awkward as those of real clusters.
@@ -115,6 +117,21 @@ def test_a_large_list_is_read_in_pieces() -> None:
     text = b"\n- ".join([head, *items[:-1] * 60, items[-1]])
     assert len(text) > 700_000
     assert is_plain(text)
+    assert same(text)
+
+
+@pytest.mark.parametrize("size", [0, 1, 7, 30, 100])
+def test_pieces_may_end_anywhere(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(yaml_lines, "_PIECE", size)
+    monkeypatch.setattr(yaml_lines, "_PER_LINE", 0)
+    for case, text in (PLAIN | OTHERS).items():
+        assert same(text.encode()), case
+        assert is_plain(text.encode()) is (case in PLAIN), case
+
+
+def test_blank_lines_without_end_are_left_to_events() -> None:
+    text = b"a: 1\n" + b"\n" * 1_000_000
+    assert not is_plain(text)
     assert same(text)
 
 
