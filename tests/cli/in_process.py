@@ -7,9 +7,12 @@ import os
 import sys
 from collections.abc import Mapping
 from contextlib import chdir, redirect_stderr, redirect_stdout
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 from unittest.mock import patch
+
+import typer.main
 
 from kschedctl.cli import main
 
@@ -18,6 +21,9 @@ class Printed(NamedTuple):
     code: int
     out: str
     err: str
+
+
+_get_command = cache(typer.main.get_command)
 
 
 def run(
@@ -48,6 +54,8 @@ def run(
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding) for _ in range(2))
     with (
         patch.dict(os.environ, environment or {"COLUMNS": str(columns)}, clear=environment is not None),
+        # A process takes the options of all commands apart once.
+        patch.object(typer.main, "get_command", _get_command),
         # By these two a program knows its name.
         patch.object(sys.modules["__main__"], "__package__", None),
         patch.object(sys, "argv", ["kschedctl", *arguments]),

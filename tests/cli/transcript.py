@@ -34,8 +34,9 @@ _AGE_SECONDS = 3 * 60 + 5
 _ELECTIONS = "elections.yaml"
 #: A time so many seconds before now.
 _TIME = re.compile(r"@([0-9]+)@")
-#: A command that needs no shell, after its variables and without what it reads from.
-_PLAIN = re.compile(r"((?:[A-Z]+=\w+ )*)kschedctl((?: [^|<>;&$`*~]+)?)(?: < ([\w.]+))?")
+#: A command that needs no shell but for what takes its output: its variables, what follows its name, and what it reads.
+_PLAIN = re.compile(r"((?:[A-Z]+=\w+ )*)kschedctl((?: [^|<>;&$`*~]+?)?)(?: < ([\w.]+))?(?: \| (.+))?")
+_QUOTED = re.compile(r"'[^']*'|\"[^\"$`\\]*\"")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +108,21 @@ def run_installed(command: str, folder: Path) -> tuple[str, ...]:
 
 def run_in_process(command: str, folder: Path) -> tuple[str, ...]:
     """The same without starting anything, but for what needs a shell."""
-    plain = _PLAIN.fullmatch(command)
+    # What is quoted means nothing to a shell.
+    plain = _PLAIN.fullmatch(_QUOTED.sub(lambda quoted: "_" * len(quoted[0]), command))
     if plain is None:
         return run_installed(command, folder)
     set_age(folder)
-    variables, arguments, given = plain.groups()
+    variables, arguments, given, reader = (command[start:end] for start, end in map(plain.span, range(1, 5)))
     environment = _environment(folder) | dict(each.split("=") for each in variables.split())
     text = (folder / given).read_bytes() if given else b""
-    return _lines(run(*shlex.split(arguments), folder=folder, given=text, environment=environment))
+    printed = run(*shlex.split(arguments), folder=folder, given=text, environment=environment)
+    if not reader:
+        return _lines(printed)
+    done = subprocess.run(
+        reader, shell=True, cwd=folder, env=environment, input=printed.out, capture_output=True, text=True, check=False
+    )
+    return _lines(Printed(done.returncode, done.stdout, printed.err + done.stderr))
 
 
 def _environment(folder: Path) -> dict[str, str]:
