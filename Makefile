@@ -1,12 +1,14 @@
 JOBS ?= auto
+# A worker that is done takes tests of another: they take from a millisecond to seconds.
+PYTEST := python -m pytest -n $(JOBS) --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help check lint types layers test slow fuzz golden gaps parity conformance decisions bench
+.PHONY: help check lint types layers test slow live fuzz golden gaps parity conformance decisions bench
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-check: lint types layers test  ## What to run before every commit; CI runs slow as well
+check: lint types layers test  ## What to run before every commit; CI runs slow and live as well
 
 lint:  ## Style and formatting
 	ruff check .
@@ -18,11 +20,14 @@ types:  ## Types, strictly
 layers:  ## No import points the wrong way
 	lint-imports
 
-test:  ## Tests in parallel, with coverage
-	python -m pytest -n $(JOBS) -m "not slow" --cov --cov-report=term:skip-covered
+test:  ## Tests in parallel; COVERAGE=1 shows what they do not run
+	$(PYTEST) -m "not slow and not live" $(if $(COVERAGE),--cov --cov-report=term:skip-covered)
 
-slow:  ## All recorded answers, and the property tests with all their examples
-	python -m pytest -n $(JOBS) -m "slow or hypothesis" --hypothesis-profile=full
+slow:  ## All recorded answers, the installed command, and the property tests with all their examples
+	$(PYTEST) -m "(slow or hypothesis) and not live" --hypothesis-profile=full
+
+live:  ## Against a real control plane, a worker with its own per file; needs KUBEBUILDER_ASSETS
+	python -m pytest -n $(JOBS) --dist loadfile -m live tests/live
 
 fuzz:  ## Mutated inputs of all kinds, FUZZ_SECONDS each (default 600); what fails stays in the folder that is named
 	FUZZ_SECONDS=$${FUZZ_SECONDS:-600} FUZZ_SEED=$${FUZZ_SEED:-random} python -m pytest tests/fuzz

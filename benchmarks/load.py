@@ -1,6 +1,7 @@
 """How fast a snapshot is loaded, beside a plain typed decoding of the same bytes: python -m benchmarks.load
 
-The file is what ``kubectl get nodes,pods -A -o json`` writes for a synthetic cluster; about 17 KB a pod.
+The file is what ``kubectl get nodes,pods -A -o json`` writes for a synthetic cluster; about 17 KB a pod. With
+``--yaml`` it is what ``-o yaml`` writes, and the events of libyaml stand beside it.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import msgspec
 from benchmarks import synthetic
 from kschedctl.api.pod import Pod
 from kschedctl.snapshot.load import load_snapshot
+from kschedctl.text.yaml import documents_by_events
 
 
 class _Pods(msgspec.Struct):
@@ -31,14 +33,19 @@ def main() -> None:
     parser.add_argument("--pods", type=int, default=10_000)
     parser.add_argument("--nodes", type=int, default=500)
     parser.add_argument("--repeat", type=int, default=3, help="the best of so many is shown")
-    parser.add_argument("--compact", action="store_true", help="without kubectl's indentation")
+    parser.add_argument("--compact", action="store_true", help="JSON without kubectl's indentation")
+    parser.add_argument("--yaml", action="store_true", help="YAML in place of JSON")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "snapshot.json"
-        _write(path, args.nodes, args.pods, indent=None if args.compact else 4)
+        path = Path(folder) / ("snapshot.yaml" if args.yaml else "snapshot.json")
+        if args.yaml:
+            _write_yaml(path, args.nodes, args.pods)
+        else:
+            _write(path, args.nodes, args.pods, indent=None if args.compact else 4)
         megabytes = path.stat().st_size / 1e6
         print(f"{megabytes:.0f} MB, {args.nodes} nodes, {args.pods} pods, {megabytes * 1e3 / args.pods:.1f} KB a pod")
-        for name, run in (("msgspec, typed", _decode), ("load_snapshot", _load)):
+        bound = ("libyaml, events", _read_events) if args.yaml else ("msgspec, typed", _decode)
+        for name, run in (bound, ("load_snapshot", _load)):
             seconds, peak = _best_of(args.repeat, run, path)
             print(f"{name:16} {seconds:6.2f} s {megabytes / seconds:6.0f} MB/s  peak {peak:5.0f} MB above the imports")
 
@@ -50,6 +57,26 @@ def _write(path: Path, n_nodes: int, n_pods: int, indent: int | None) -> None:
             file.write(",\n" if i else "")
             file.write(json.dumps(obj, indent=indent))
         file.write('],\n"kind": "List"\n}\n')
+
+
+def _write_yaml(path: Path, n_nodes: int, n_pods: int) -> None:
+    import yaml
+
+    class Dumper(yaml.CSafeDumper):
+        def ignore_aliases(self, data: object) -> bool:
+            return True
+
+    with path.open("w") as file:
+        file.write("apiVersion: v1\nitems:\n")
+        for obj in chain(synthetic.nodes(n_nodes), synthetic.pods(n_pods, n_nodes, full=True)):
+            file.write(yaml.dump([obj], Dumper=Dumper))
+        file.write("kind: List\n")
+
+
+def _read_events(path: Path) -> None:
+    """All documents by the events of libyaml, as JSON."""
+    for _ in documents_by_events(path.read_bytes(), str(path)):
+        pass
 
 
 def _decode(path: Path) -> None:

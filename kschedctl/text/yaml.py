@@ -1,75 +1,42 @@
 """YAML as kubectl reads it, turned into JSON document by document.
 
-The parser is libyaml through PyYAML; what its events mean is decided here and in ``yaml_scalars``, because kubectl
-differs from PyYAML there. From then on YAML and JSON take one road.
+Two readers that read the same: ``yaml_lines`` goes from line to line through what programs write, and leaves what it
+does not know to ``yaml_events``, which has libyaml read it: an entry with all that is below it where that stands for
+itself, otherwise the document and all that follows. From then on YAML and JSON take one road.
 
-Why this parser: measured on what ``kubectl get pods -o yaml`` writes, and on a table of 426 corner cases with the
-values of sigs.k8s.io/yaml 1.6,
+Measured on what ``kubectl get pods -o yaml`` writes, and on a table of 426 corner cases with the values of
+sigs.k8s.io/yaml 1.6,
 
 ===========================  ======  ====================
 reader                       MB/s    cases read otherwise
 ===========================  ======  ====================
-events of libyaml (this)        9.4  3
+lines and events (this)          50  3
+events of libyaml alone         9.4  3
 PyYAML 6.0.3, CSafeLoader       1.6  160
 rapidyaml 0.15.2, to JSON        53  225
 ryaml 0.5.1                      17  175
 ===========================  ======  ====================
 
-rapidyaml is the fastest by far, but reads YAML 1.1 scalars, tags and aliases of keys otherwise on its way to JSON:
-exactness would need a second reader beside it, as for ryaml. A regular expression tells at 390 MB/s whether every line
-is a key, an item or a plain or quoted value that ends on it, and what is written so rapidyaml reads and refuses as this
-reader does (20,000 generated texts). But a folded message or a block of text anywhere in a list, which those of real
-clusters have, is outside of that, and a list cannot be cut at its items without reading it.
+rapidyaml reads YAML 1.1 scalars, tags and aliases of keys otherwise on its way to JSON, keeps both of two equal keys,
+and writes to standard error what it refuses. So it could only be given lines whose scalars and columns have been looked
+at before; who has looked at them has read them.
 
 The three cases read otherwise here: an empty first document is skipped; what follows ``...`` without ``---`` and
 ``!!binary`` that is not text are errors, where go-yaml drops them.
-
-Also as in kubectl: a key given twice has its last value; ``<<`` merges where it stands, so that it overrides keys
-above it and is overridden by keys below; keys that are numbers or booleans become text; tags other than the
-standard ones are ignored; aliases may add 400,000 nodes to a document and no more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any
 
 import msgspec
 
 from kschedctl.errors import InputError
 from kschedctl.findings.location import Location, Position
-from kschedctl.text.yaml_scalars import (
-    FIRST_OF_OTHERS,
-    NotFiniteError,
-    Scalar,
-    integral_as_int,
-    plain_key,
-    plain_scalar,
-)
-
-if TYPE_CHECKING:
-    from yaml import ScalarEvent
-
-MAX_ALIAS_NODES: Final = 400_000
-MAX_DEPTH: Final = 200
-_CHARS_PER_NODE: Final = 100
-_MAX_REMEMBERED: Final = 100_000
-_TAG_TYPES: Final = {"int": int, "float": float, "bool": bool, "null": type(None)}
-_TAG: Final = "tag:yaml.org,2002:"
-
-
-class _Unset:
-    """The key of a mapping that waits for one."""
-
-
-_NO_KEY: Final = _Unset()
-
-
-class _Merge:
-    """The key ``<<``."""
-
-
-_MERGE: Final = _Merge()
+from kschedctl.text.yaml_entries import NotPlainError
+from kschedctl.text.yaml_events import BadNodeError, EventReader
+from kschedctl.text.yaml_lines import LineReader, document_spans, may_be_plain
 
 
 def yaml_documents(text: bytes | memoryview, file: str, first: int = 1) -> Iterator[tuple[int, bytes]]:
@@ -94,11 +61,34 @@ def yaml_documents(text: bytes | memoryview, file: str, first: int = 1) -> Itera
     InputError
         Where the text is no YAML, or YAML that JSON has no equivalent for; with line and column.
     """
+    text = bytes(text)
+    number = first
+    rest = 0
+    if may_be_plain(text):
+        reader = LineReader()
+        for marker, start, end in document_spans(text):
+            rest = marker
+            try:
+                value = reader.document(text[start:end])
+            except NotPlainError:
+                break
+            if value is not None:
+                yield number, msgspec.json.encode(value)
+            if value is not None or marker != start:
+                number += 1
+        else:
+            return
+    yield from documents_by_events(text, file, number, rest)
+
+
+def documents_by_events(text: bytes, file: str, first: int = 1, start: int = 0) -> Iterator[tuple[int, bytes]]:
+    """The same with libyaml alone, from a place on where a document begins, which has the number ``first``."""
     import yaml
 
     number = first
+    n_lines = text.count(b"\n", 0, start)
     try:
-        reader = _DocumentReader(bytes(text))
+        reader = EventReader(text[start:])
         while reader.next_document():
             value = reader.document()
             if value is not None:
@@ -107,194 +97,17 @@ def yaml_documents(text: bytes | memoryview, file: str, first: int = 1) -> Itera
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = " ".join(part for part in (error.problem, error.context) if part)
-        raise _error(problem, Location(file, number), mark) from None
+        raise _error(problem, Location(file, number), mark, n_lines) from None
     except yaml.reader.ReaderError as error:
         raise InputError(
-            f"is not readable as YAML: {error.reason} at byte {error.position}",
+            f"is not readable as YAML: {error.reason} at byte {start + error.position}",
             where=Location(file, number),
             hint="UTF-8 text without control characters is expected",
         ) from None
-    except _BadNodeError as error:
-        raise _error(error.problem, Location(file, number), error.mark, error.hint) from None
+    except BadNodeError as error:
+        raise _error(error.problem, Location(file, number), error.mark, n_lines, error.hint) from None
 
 
-def _error(problem: str, location: Location, mark: Any, hint: str = "") -> InputError:
-    position = Position(mark.line + 1, mark.column + 1) if mark is not None else None
+def _error(problem: str, location: Location, mark: Any, n_lines: int, hint: str = "") -> InputError:
+    position = Position(n_lines + mark.line + 1, mark.column + 1) if mark is not None else None
     return InputError(problem, where=location, hint=hint, position=position)
-
-
-class _BadNodeError(Exception):
-    def __init__(self, problem: str, mark: Any, hint: str = "") -> None:
-        super().__init__(problem)
-        self.problem = problem
-        self.mark = mark
-        self.hint = hint
-
-
-class _DocumentReader:
-    """Builds plain data from the parser's events.
-
-    The elements of a document's ``items`` are encoded as soon as they are complete: a list of objects then costs
-    its text and not many times that in Python objects.
-    """
-
-    def __init__(self, text: bytes) -> None:
-        import yaml
-        from yaml import CBaseLoader
-
-        self._events = yaml.events
-        self._next: Any = CBaseLoader(text).get_event
-        self._next()
-        self._plain: dict[str, Scalar] = {}
-
-    def next_document(self) -> bool:
-        """Go to the next document; false at the end."""
-        return isinstance(self._next(), self._events.DocumentStartEvent)
-
-    def document(self) -> Any:
-        """Build the value of the document that the reader stands at."""
-        # One loop without a call per event: there are several events to a line, and they are the cost of YAML.
-        scalar_event, alias_event = self._events.ScalarEvent, self._events.AliasEvent
-        mapping_start, sequence_start = self._events.MappingStartEvent, self._events.SequenceStartEvent
-        next_event, remembered = self._next, self._plain
-        anchors: dict[str, tuple[Any, int] | None] = {}
-        # Per open container: itself, the waiting key, its anchor and the number of nodes before it.
-        stack: list[tuple[Any, Any, str | None, int]] = []
-        container: Any = None
-        key: Any = _NO_KEY
-        anchor: str | None = None
-        before = n_nodes = n_alias_nodes = 0
-        while True:
-            event = next_event()
-            kind = type(event)
-            n_nodes += 1
-            if kind is scalar_event:
-                text = event.value
-                if container.__class__ is dict and key is _NO_KEY:
-                    key = self._key(event)
-                    if event.anchor is not None:
-                        anchors[event.anchor] = (text if key is _MERGE else key, 1 + len(text) // _CHARS_PER_NODE)
-                    continue
-                if not event.implicit[0] or event.tag is not None:
-                    value = text if event.implicit[1] else self._tagged(event)
-                elif text in remembered:
-                    value = remembered[text]
-                elif text and text[0] not in FIRST_OF_OTHERS:
-                    value = text
-                else:
-                    value = self._resolve(event)
-                if event.anchor is not None:
-                    anchors[event.anchor] = (value, 1 + len(text) // _CHARS_PER_NODE)
-            elif kind is alias_event:
-                value, weight = self._alias(event, anchors)
-                n_nodes += weight
-                n_alias_nodes += weight
-                if n_alias_nodes > MAX_ALIAS_NODES:
-                    raise _BadNodeError(
-                        f"aliases stand for more than {MAX_ALIAS_NODES:,} nodes",
-                        event.start_mark,
-                        "write out what the aliases repeat, or leave them away",
-                    )
-                if container.__class__ is dict and key is _NO_KEY:
-                    key = self._alias_key(value, event)
-                    continue
-            elif kind is mapping_start or kind is sequence_start:
-                if container.__class__ is dict and key is _NO_KEY:
-                    raise _BadNodeError("a mapping or list cannot be a key", event.start_mark)
-                if len(stack) == MAX_DEPTH:
-                    raise _BadNodeError(f"is nested more than {MAX_DEPTH} levels deep", event.start_mark)
-                stack.append((container, key, anchor, before))
-                container, key = ({} if kind is mapping_start else []), _NO_KEY
-                anchor, before = event.anchor, n_nodes - 1
-                if anchor is not None:
-                    anchors[anchor] = None
-                continue
-            else:
-                value = container
-                if anchor is not None:
-                    anchors[anchor] = (value, n_nodes - before)
-                container, key, anchor, before = stack.pop()
-            if container is None:
-                next_event()
-                return value
-            if container.__class__ is list:
-                if len(stack) == 2 and stack[1][1] == "items":
-                    value = msgspec.Raw(msgspec.json.encode(value))
-                container.append(value)
-            elif key is _MERGE:
-                self._merge(container, value, event)
-                key = _NO_KEY
-            else:
-                container[key] = value
-                key = _NO_KEY
-
-    def _resolve(self, event: ScalarEvent) -> Scalar:
-        """The value of a scalar without quotes; remembered, because manifests repeat themselves."""
-        try:
-            value = plain_scalar(event.value)
-        except NotFiniteError:
-            problem = f"{event.value} has no equivalent in JSON"
-            raise _BadNodeError(problem, event.start_mark, "quote it if it is text") from None
-        if len(self._plain) < _MAX_REMEMBERED:
-            self._plain[event.value] = value
-        return value
-
-    def _tagged(self, event: ScalarEvent) -> Scalar:
-        tag, text = event.tag, event.value
-        short = tag.removeprefix(_TAG) if tag else ""
-        if short == "binary":
-            import base64
-            import binascii
-
-            try:
-                return base64.b64decode("".join(text.split()), validate=True).decode()
-            except (binascii.Error, UnicodeDecodeError):
-                raise _BadNodeError("!!binary value is not base64 of text", event.start_mark) from None
-        if short not in ("int", "float", "bool", "null", "timestamp") or tag == short:
-            return text
-        try:
-            value = plain_scalar(text)
-        except NotFiniteError:
-            raise _BadNodeError(f"{text} has no equivalent in JSON", event.start_mark) from None
-        if short == "timestamp":
-            return text
-        if short == "float" and isinstance(value, int) and not isinstance(value, bool):
-            return integral_as_int(float(value))
-        if type(value) is not _TAG_TYPES[short]:
-            raise _BadNodeError(f"{text!r} is not of the tagged type !!{short}", event.start_mark)
-        return value
-
-    def _key(self, event: ScalarEvent) -> str | _Merge:
-        text: str = event.value
-        if text == "<<" and (event.implicit[0] or event.tag == f"{_TAG}merge"):
-            return _MERGE
-        if not event.implicit[0] or event.tag is not None:
-            return text if event.implicit[1] else self._alias_key(self._tagged(event), event)
-        try:
-            return plain_key(text)
-        except ValueError as error:
-            raise _BadNodeError(str(error), event.start_mark, f'quote it if it is text: "{text}"') from None
-
-    def _alias_key(self, value: Any, event: Any) -> str:
-        """A key whose value is known already: that of an alias or of a scalar with a tag."""
-        if isinstance(value, str):
-            return value
-        if isinstance(value, bool | int | float):
-            return str(msgspec.json.encode(value), "ascii")
-        raise _BadNodeError("null, a mapping or a list cannot be a key", event.start_mark)
-
-    def _alias(self, event: Any, anchors: dict[str, tuple[Any, int] | None]) -> tuple[Any, int]:
-        if event.anchor not in anchors:
-            raise _BadNodeError(f"there is no anchor &{event.anchor} before this alias", event.start_mark)
-        anchored = anchors[event.anchor]
-        if anchored is None:
-            raise _BadNodeError(f"anchor &{event.anchor} contains itself", event.start_mark)
-        return anchored
-
-    def _merge(self, target: dict[str, Any], value: Any, event: Any) -> None:
-        sources = value if isinstance(value, list) else [value]
-        # Earlier mappings of a list take precedence.
-        for source in reversed(sources):
-            if not isinstance(source, dict):
-                raise _BadNodeError("<< needs a mapping or a list of mappings", event.start_mark)
-            target.update(source)

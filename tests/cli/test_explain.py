@@ -33,7 +33,7 @@ def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*words: str) -> Result:
-    return CliRunner().invoke(app, [*words, "--snapshot", "cluster.json"])
+    return CliRunner().invoke(app, [*words, "--snapshot", "cluster.json"], env={"COLUMNS": "0"})
 
 
 @pytest.mark.parametrize(("replicas", "placed", "code"), [(9, 9, 0), (10, 9, 1), (40, 9, 1), (1, None, 0)])
@@ -78,7 +78,7 @@ def test_many_pods_are_counted_by_cause(tmp_path: Path, monkeypatch: pytest.Monk
     done = run("explain")
     lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
     assert lines[0] == "12 pods: 6 fit nowhere, 1 is not tried, 5 fit."
-    assert "6 default/big-0, fits nowhere 1 Insufficient cpu" in lines
+    assert "6 default/big-0, default/big-1, default/big-2 and 3 more fits nowhere 1 Insufficient cpu" in lines
     assert done.exit_code == 1
     assert len(json.loads(run("explain", "-o", "json").stdout)["items"]) == 12
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.cli.transcript import Step, make_room, read_transcript, run, write_transcript
+from tests.cli.transcript import Step, make_room, read_transcript, run_in_process, run_installed, write_transcript
 
 FILES = sorted((Path(__file__).parent / "golden").glob("*.txt"))
+Runner = Callable[[str, Path], tuple[str, ...]]
 
 
 @pytest.fixture(scope="module")
@@ -18,11 +20,25 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def now(file: Path, room: Path, run: Runner) -> tuple[str, str]:
+    """A file as it would be written now, and as it is."""
+    steps = list(read_transcript(file.read_text()))
+    printed = [Step(command=step.command, printed=run(step.command, room)) if step.command else step for step in steps]
+    return write_transcript(printed), write_transcript(steps)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_commands_print_what_the_golden_file_says(file: Path, room: Path, request: pytest.FixtureRequest) -> None:
-    steps = list(read_transcript(file.read_text()))
-    now = [Step(command=step.command, printed=run(step.command, room)) if step.command else step for step in steps]
+    printed, golden = now(file, room, run_installed)
     if request.config.getoption("--rewrite-golden"):
-        file.write_text(write_transcript(now))
+        file.write_text(printed)
     else:
-        assert write_transcript(now) == write_transcript(steps)
+        assert printed == golden
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_so_they_do_within_this_process(file: Path, tmp_path: Path) -> None:
+    make_room(tmp_path)
+    printed, golden = now(file, tmp_path, run_in_process)
+    assert printed == golden

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import subprocess
-import sysconfig
 from pathlib import Path
 
 import pytest
 
+from tests.cli import in_process
 from tests.cli.transcript import SHOP
-
-KSCHEDCTL = f"{sysconfig.get_path('scripts')}/kschedctl"
 
 
 def run(*arguments: str) -> str:
-    done = subprocess.run([KSCHEDCTL, *arguments], capture_output=True, text=True, check=False)
-    assert done.returncode in (0, 1), done.stderr
-    return done.stdout
+    done = in_process.run(*arguments)
+    assert done.code in (0, 1), done.err
+    return done.out
 
 
 @pytest.mark.parametrize("name", ["out", "out.tar.gz"])

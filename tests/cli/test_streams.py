@@ -15,6 +15,7 @@ import msgspec
 import pytest
 
 from tests.builders import make_node, make_pod
+from tests.cli.in_process import run
 from tests.cli.transcript import SHOP
 
 SCRIPTS = sysconfig.get_path("scripts")
@@ -82,7 +83,7 @@ def test_what_an_encoding_lacks_is_escaped(tmp_path: Path) -> None:
     assert r"default/w\u00e9b\ud83d\ude42 fits on" in text
     assert "requests nothing | priority 0 | profile default-scheduler" in text
     for form in ("json", "yaml"):
-        printed = shell(f"kschedctl explain -A -o {form}", **ascii_only).stdout
+        printed = run("explain", "-A", "-o", form, "--snapshot", str(path), encoding="ascii").out
         assert printed.isascii()
         assert _parsed(printed, form)["items"][0]["pod"]["name"] == "wéb🙂"
 
@@ -109,15 +110,15 @@ def _parsed(text: str, form: str) -> dict[str, list[dict[str, dict[str, str]]]]:
     ],
 )
 def test_colours(arguments: str, environment: dict[str, str], colours: bool) -> None:
-    done = shell(f"kschedctl explain shop/web-7 {arguments}", **environment)
-    assert done.returncode == 0
-    assert ("\x1b[" in done.stdout) is colours
+    done = run("explain", "shop/web-7", *arguments.split(), environment=ENVIRONMENT | environment)
+    assert done.code == 0
+    assert ("\x1b[" in done.out) is colours
 
 
 def test_colours_are_asked_for_once() -> None:
-    done = shell("kschedctl explain shop/web-7 --color always --no-color")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "--no-color is given as well" in done.stderr
+    done = run("explain", "shop/web-7", "--color", "always", "--no-color", environment=ENVIRONMENT)
+    assert (done.code, done.out) == (2, "")
+    assert "--no-color is given as well" in done.err
 
 
 INTERRUPTED_IMPORT = """

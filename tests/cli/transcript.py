@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sysconfig
@@ -21,6 +22,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+
+from tests.cli.in_process import Printed, run
 
 ROOT = Path(__file__).resolve().parents[2]
 INPUTS = Path(__file__).parent / "inputs"
@@ -31,6 +34,9 @@ _AGE_SECONDS = 3 * 60 + 5
 _ELECTIONS = "elections.yaml"
 #: A time so many seconds before now.
 _TIME = re.compile(r"@([0-9]+)@")
+#: A command that needs no shell but for what takes its output: its variables, what follows its name, and what it reads.
+_PLAIN = re.compile(r"((?:[A-Z]+=\w+ )*)kschedctl((?: [^|<>;&$`*~]+?)?)(?: < ([\w.]+))?(?: \| (.+))?")
+_QUOTED = re.compile(r"'[^']*'|\"[^\"$`\\]*\"")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,25 +94,50 @@ def _moment(seconds: int) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
-def run(command: str, folder: Path) -> tuple[str, ...]:
+def run_installed(command: str, folder: Path) -> tuple[str, ...]:
     """What a command prints, as a user with an 80 column terminal would see it in a pipe."""
     # Anew for every command: on a slow machine a transcript takes its time.
     set_age(folder)
-    scripts = sysconfig.get_path("scripts")
-    environment = {
-        "PATH": f"{scripts}:/usr/bin:/bin",
+    # Coverage of what the command runs.
+    environment = _environment(folder) | {name: value for name, value in os.environ.items() if name.startswith("COV")}
+    done = subprocess.run(
+        command, shell=True, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=60
+    )
+    return _lines(Printed(done.returncode, done.stdout, done.stderr))
+
+
+def run_in_process(command: str, folder: Path) -> tuple[str, ...]:
+    """The same without starting anything, but for what needs a shell."""
+    # What is quoted means nothing to a shell.
+    plain = _PLAIN.fullmatch(_QUOTED.sub(lambda quoted: "_" * len(quoted[0]), command))
+    if plain is None:
+        return run_installed(command, folder)
+    set_age(folder)
+    variables, arguments, given, reader = (command[start:end] for start, end in map(plain.span, range(1, 5)))
+    environment = _environment(folder) | dict(each.split("=") for each in variables.split())
+    text = (folder / given).read_bytes() if given else b""
+    printed = run(*shlex.split(arguments), folder=folder, given=text, environment=environment)
+    if not reader:
+        return _lines(printed)
+    done = subprocess.run(
+        reader, shell=True, cwd=folder, env=environment, input=printed.out, capture_output=True, text=True, check=False
+    )
+    return _lines(Printed(done.returncode, done.stdout, printed.err + done.stderr))
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    return {
+        "PATH": f"{sysconfig.get_path('scripts')}:/usr/bin:/bin",
         "HOME": str(folder),
         "LANG": "C.UTF-8",
         "COLUMNS": "80",
         "KSCHEDCTL_SNAPSHOT": "shop",
-        # Coverage of what the command runs.
-        **{name: value for name, value in os.environ.items() if name.startswith("COV")},
     }
-    done = subprocess.run(
-        command, shell=True, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=60
-    )
+
+
+def _lines(printed: Printed) -> tuple[str, ...]:
     return (
-        *(f"  {line}" if line else "" for line in done.stdout.splitlines()),
-        *(f"! {line}" for line in done.stderr.splitlines()),
-        *((f"? {done.returncode}",) if done.returncode else ()),
+        *(f"  {line}" if line else "" for line in printed.out.splitlines()),
+        *(f"! {line}" for line in printed.err.splitlines()),
+        *((f"? {printed.code}",) if printed.code else ()),
     )

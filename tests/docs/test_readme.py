@@ -6,11 +6,11 @@ import doctest
 import os
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.cli.in_process import run
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
@@ -20,7 +20,6 @@ COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)\)")
 #: The age of the snapshot is that of the checkout.
 AGE = re.compile(r"written [^·\n]* ago")
-ENTRY_POINT = "import sys; sys.argv[0] = 'kschedctl'; from kschedctl.cli.main import run; run()"
 
 
 def shown(command: str) -> str:
@@ -28,17 +27,9 @@ def shown(command: str) -> str:
     name, *arguments = shlex.split(command)
     assert name == "kschedctl", command
     environment = {key: value for key, value in os.environ.items() if key != "KSCHEDCTL_SNAPSHOT"}
-    done = subprocess.run(
-        [sys.executable, "-c", ENTRY_POINT, *arguments],
-        cwd=ROOT,
-        env=environment | {"COLUMNS": "110", "NO_COLOR": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    assert done.returncode in (0, 1), done.stdout
-    return stable(done.stdout)
+    done = run(*arguments, folder=ROOT, environment=environment | {"COLUMNS": "110", "NO_COLOR": "1"})
+    assert done.code in (0, 1), done.err
+    return stable(done.out + done.err)
 
 
 def stable(text: str) -> str:

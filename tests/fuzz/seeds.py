@@ -49,6 +49,43 @@ TYPED = json.dumps({"kind": "NodeList", "apiVersion": "v1", "items": [{"metadata
 LINES = "".join(json.dumps(obj) + "\n" for obj in OBJECTS)
 EXPORT = json.dumps({"nodes": [{"metadata": {"name": "a"}}], "pods": [], "schedulerConfig": {}})
 HEADER = json.dumps({"kschedctlVersion": "1", "kinds": {"Node": 1}, "notListed": {}, "capturedAt": None})
+#: As programs write it, with all that lines can go on as.
+BLOCK = """\
+apiVersion: v1
+items:
+- apiVersion: v1
+  kind: Pod
+  metadata:
+    annotations:
+      text: |
+        a: b
+
+         - c
+      folded: one two
+        three
+      quoted: 'it''s: #
+        so'
+      empty: {}
+    labels:
+      on: "yes"
+      version: 1.0
+    name: web-0
+  spec:
+    containers:
+    - args:
+      - --port=80
+      - - nested
+      env: []
+      name: c
+      image: i
+    nodeName: # nowhere
+    priority: -10
+- kind: Node
+kind: List
+---
+- a: &x 1
+  b: *x
+"""
 CONFIG = """\
 apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration

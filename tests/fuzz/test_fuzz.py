@@ -18,14 +18,15 @@ from tests.fuzz.worker import FILE, TARGETS
 ROOT = Path(__file__).parents[2]
 SECONDS = float(os.environ.get("FUZZ_SECONDS", "20"))
 SEED = os.environ.get("FUZZ_SEED", "1")
-NUMBER = 1500 if "FUZZ_SECONDS" not in os.environ else 10**9
+NUMBERS = [10**9] if "FUZZ_SECONDS" in os.environ else [500, pytest.param(5000, marks=pytest.mark.slow)]
 
 
+@pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize("target", TARGETS)
-def test_whatever_is_given_is_answered(target: str, tmp_path: Path) -> None:
+def test_whatever_is_given_is_answered(target: str, number: int, tmp_path: Path) -> None:
     seed = random.randrange(10**6) if SEED == "random" else int(SEED)
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "tests.fuzz.worker", target, str(seed), str(NUMBER), str(SECONDS)]
+    command = [sys.executable, "-m", "tests.fuzz.worker", target, str(seed), str(number), str(SECONDS)]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=SECONDS + 120)
     assert done.returncode == 0, f"{tmp_path / FILE}:\n{done.stderr[-5000:]}"
     assert int(done.stdout) > 0

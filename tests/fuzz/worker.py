@@ -27,6 +27,7 @@ from kschedctl.errors import KschedctlError
 from kschedctl.snapshot.capture import capture
 from kschedctl.snapshot.load import load_snapshot
 from kschedctl.snapshot.reading import SnapshotReader, read_manifest
+from kschedctl.text.yaml import documents_by_events, yaml_documents
 from tests.fuzz import seeds
 from tests.fuzz.mutate import mutated
 
@@ -75,6 +76,19 @@ def decide_case(content: bytes) -> None:
     json.loads(answer)
 
 
+def read_yaml(content: bytes) -> None:
+    """Read the content by lines, and by the events of libyaml: what comes and what is wrong is the same."""
+    found: list[list[object]] = []
+    for documents in (yaml_documents, documents_by_events):
+        found.append([])
+        try:
+            found[-1].extend(documents(content, FILE))
+        except KschedctlError as error:
+            found[-1].append(str(error))
+    if found[0] != found[1]:
+        raise AssertionError(f"{found[0]} is not {found[1]}")
+
+
 TARGETS: Final[dict[str, tuple[Callable[[bytes], Any], list[bytes]]]] = {
     "snapshots": (read_file, seeds.TEXTS),
     "folders": (read_folder, seeds.TEXTS),
@@ -82,6 +96,7 @@ TARGETS: Final[dict[str, tuple[Callable[[bytes], Any], list[bytes]]]] = {
     "manifests": (explain_manifest, seeds.TEXTS[:4]),
     "configurations": (configure, [seeds.CONFIG.encode(), json.dumps({"profiles": [{}]}).encode()]),
     "batch": (decide_case, [seeds.CASE.encode()]),
+    "yaml": (read_yaml, [seeds.BLOCK.encode(), seeds.CONFIG.encode()]),
 }
 
 

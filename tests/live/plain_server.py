@@ -67,7 +67,8 @@ def serving(answer: Answer, folder: Path) -> Iterator[tuple[LiveContext, list[st
             """Clients that hang up are no news."""
 
     server = Server(("127.0.0.1", 0), Handler)
-    thread = Thread(target=server.serve_forever)
+    # Once a test is over, the next piece of waiting is the last one.
+    thread = Thread(target=server.serve_forever, args=(0.02,))
     thread.start()
     config = folder / "kubeconfig"
     address = f"http://127.0.0.1:{server.server_address[1]}"

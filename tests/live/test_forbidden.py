@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +10,8 @@ import pytest
 
 import kschedctl
 from kschedctl.errors import ClusterError
+from tests.cli import in_process
+from tests.cli.in_process import Printed
 from tests.live.plain_server import discovery, serving
 
 SPEC = {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}]}
@@ -91,14 +91,11 @@ def answer(*forbidden: str) -> Any:
     return of
 
 
-def run(folder: Path, forbidden: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run(folder: Path, forbidden: str, *arguments: str) -> Printed:
     """A command as somebody who may not list some kinds."""
     (folder / "pod.yaml").write_text(json.dumps({"apiVersion": "v1", "kind": "Pod", **named("new", spec=SPEC)}))
-    script = "import sys; sys.argv[0] = 'kschedctl'; from kschedctl.cli.main import run; run()"
-    environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": ":".join(sys.path), "COLUMNS": "500"}
     with serving(answer(*forbidden.split()), folder) as (live, _):
-        command = [sys.executable, "-c", script, *arguments, "--kubeconfig", live.kubeconfig]
-        return subprocess.run(command, capture_output=True, text=True, check=False, env=environment, cwd=folder)
+        return in_process.run(*arguments, "--kubeconfig", live.kubeconfig, columns=500, folder=folder)
 
 
 PODS = "pods may not be listed by this user"
@@ -126,8 +123,8 @@ PODS = "pods may not be listed by this user"
 )
 def test_question_about_what_may_not_be_listed(tmp_path: Path, forbidden: str, command: str) -> None:
     done = run(tmp_path, forbidden, *command.split())
-    assert (done.returncode, done.stdout) == (3, "")
-    assert done.stderr == (
+    assert (done.code, done.out) == (3, "")
+    assert done.err == (
         f"error: {forbidden} may not be listed by this user, and the question is about them\n"
         f"  the right to list them in all namespaces is needed: kubectl auth can-i list {forbidden} -A\n"
     )
@@ -165,24 +162,24 @@ def test_question_about_what_may_not_be_listed(tmp_path: Path, forbidden: str, c
 def test_answer_that_may_depend_on_it(tmp_path: Path, forbidden: str, command: str, code: int, strict: int) -> None:
     """It is said once, as a warning or as what is missing; the exit code tells on request."""
     done = run(tmp_path, forbidden, *command.split())
-    assert done.returncode == code, done.stderr
-    assert done.stdout.count(f"{forbidden} may not be listed by this user") == 1
+    assert done.code == code, done.err
+    assert done.out.count(f"{forbidden} may not be listed by this user") == 1
     beginning = "warning: " if strict != 3 else "not in the snapshot: "
-    assert f"{beginning}{forbidden} may not be listed by this user: " in done.stdout
-    assert run(tmp_path, forbidden, *command.split(), "--strict").returncode == (strict or code)
+    assert f"{beginning}{forbidden} may not be listed by this user: " in done.out
+    assert run(tmp_path, forbidden, *command.split(), "--strict").code == (strict or code)
 
 
 def test_data_say_what_is_missing(tmp_path: Path) -> None:
     done = run(tmp_path, "pods", "explain", "-f", "pod.yaml", "-o", "json")
-    data = json.loads(done.stdout)
+    data = json.loads(done.out)
     assert data["warnings"] == []
     assert [(lack["kind"], lack["neededFor"]) for lack in data["missing"]] == [("Pod", PODS)]
 
 
 def test_captured_snapshot_remembers(tmp_path: Path) -> None:
     done = run(tmp_path, "pods", "snapshot", "-o", "captured")
-    assert done.returncode == 0, done.stderr
-    assert f"warning: {PODS}: all nodes count as empty" in done.stderr
+    assert done.code == 0, done.err
+    assert f"warning: {PODS}: all nodes count as empty" in done.err
     cluster = kschedctl.load(tmp_path / "captured")
     for ask in (cluster.verify, lambda: cluster.explain("default/waits"), lambda: cluster.threat("default/waits")):
         with pytest.raises(ClusterError, match=PODS):
@@ -190,4 +187,4 @@ def test_captured_snapshot_remembers(tmp_path: Path) -> None:
 
 
 def test_everything_allowed_is_complete(tmp_path: Path) -> None:
-    assert run(tmp_path, "", "explain", "default/waits", "--strict").returncode == 0
+    assert run(tmp_path, "", "explain", "default/waits", "--strict").code == 0

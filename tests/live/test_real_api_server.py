@@ -28,6 +28,8 @@ from kschedctl.workloads.pods import pods_of
 from tests.live.conftest import node, wait_for
 from tests.live.control_plane import ControlPlane, missing_assets
 
+pytestmark = pytest.mark.live
+
 FREE, LIMITED, WORK = "free", "limited", "work"
 TAINT = {"key": "gpu", "value": "yes", "effect": "NoSchedule"}
 NODES = [

@@ -24,8 +24,11 @@ from kschedctl.scheduler.verify import Match
 from kschedctl.snapshot.anonymize import anonymized
 from kschedctl.snapshot.capture import capture
 from kschedctl.snapshot.capture_files import write_capture
+from kschedctl.text.yaml_lines import LineReader
 from tests.live.conftest import OBJECTS, PODS, node, pod, wait_for
 from tests.live.control_plane import ControlPlane
+
+pytestmark = pytest.mark.live
 
 PENDING = ["without-claim", "too-large", "too-large-and-urgent", "elsewhere", "gated"]
 KINDS = "nodes,pods,namespaces,services,pv,pvc,storageclasses,csinodes,priorityclasses,pdb,replicasets,statefulsets"
@@ -116,7 +119,10 @@ def _node_of(plane: ControlPlane, name: str) -> str:
 def test_live_captured_and_kubectl_get_give_the_same_answers(
     scheduled: ControlPlane, captured: Path, tmp_path: Path
 ) -> None:
-    (tmp_path / "cluster.yaml").write_text(scheduled.kubectl("get", KINDS, "-A", "-o", "yaml"))
+    text = scheduled.kubectl("get", KINDS, "-A", "-o", "yaml", "--show-managed-fields")
+    # The fast way to read YAML is meant for this.
+    assert LineReader().document(text.encode())["kind"] == "List"
+    (tmp_path / "cluster.yaml").write_text(text)
     (tmp_path / "version.json").write_text(scheduled.kubectl("version", "-o", "json"))
     from_live = answers(load(scheduled))
     assert len(from_live) == len(PODS) - 1

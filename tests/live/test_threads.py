@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from kschedctl.api.kinds import KINDS
 from tests.live.hostile_server import Talk, talking
 from tests.live.plain_server import discovery
@@ -42,6 +44,7 @@ def groups() -> list[tuple[str, list[tuple[str, list[tuple[str, str]]]]]]:
     return [(group, [("v1", kinds)]) for group, kinds in names.items()]
 
 
+@pytest.mark.slow
 def test_200_runs_end_well(tmp_path: Path) -> None:
     """Threads are switched as often as can be, and the server gives them another moment: 100 Continue."""
     served = dict(groups())

@@ -38,7 +38,7 @@ from tests.builders import make_node, make_object, make_pod
 from tests.devices.builders import make_class, make_device, make_slice
 
 #: Every so many of the recorded cases are looked at.
-_STEP = 12
+_STEPS = [36, pytest.param(12, marks=pytest.mark.slow)]
 #: Fields of the types that are replaced as a whole whose words are Kubernetes' own.
 _OWN_WORDS = {
     (Taint, "effect"): "NoSchedule",
@@ -118,10 +118,11 @@ def objects_of(case: Case) -> list[ApiObject]:
     return [msgspec.convert(data, kind) for kind, data in kinds if kind is not None]
 
 
+@pytest.mark.parametrize("step", _STEPS)
 @pytest.mark.parametrize("theme", themes())
-def test_decisions_are_the_same_up_to_the_renaming(theme: str) -> None:
+def test_decisions_are_the_same_up_to_the_renaming(theme: str, step: int) -> None:
     # A configuration names resources and labels too; it is not part of the snapshot.
-    for case in [case for case in cases(theme)[::_STEP] if case.config is None]:
+    for case in [case for case in cases(theme)[::step] if case.config is None]:
         objects = objects_of(case)
         original = captured(*objects)
         uncaptured = replace(

@@ -10,6 +10,7 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -33,10 +34,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@cache
 def blanks() -> bytes:
     return gzip.compress(b" " * SIZE, 9)
 
 
+@cache
 def tar_of_blanks(kind: bytes = tarfile.REGTYPE) -> bytes:
     member = tarfile.TarInfo("pods.json")
     member.size, member.type = SIZE, kind
@@ -44,6 +47,7 @@ def tar_of_blanks(kind: bytes = tarfile.REGTYPE) -> bytes:
     return packer.compress(member.tobuf()) + packer.compress(bytes(SIZE)) + packer.flush()
 
 
+@cache
 def zip_of_blanks(method: int = zipfile.ZIP_DEFLATED) -> bytes:
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", method) as archive:
@@ -86,6 +90,7 @@ def test_what_becomes_many_times_its_size_is_refused(name: str, made: Callable[[
         load_snapshot(["-"], stdin=stream)
 
 
+@pytest.mark.slow
 def test_entries_that_overlap_count_together() -> None:
     Path("s.zip").write_bytes(overlapping_zip())
     with pytest.raises(SnapshotError, match="times its size"):
@@ -176,7 +181,7 @@ def test_a_line_without_end_is_refused() -> None:
         list(bounded_lines(io.BytesIO(b"a\nbcd\n"), 2))
 
 
-@pytest.mark.parametrize("text", [b" ", b"\n"])
+@pytest.mark.parametrize("text", [b" ", pytest.param(b"\n", marks=pytest.mark.slow)])
 def test_packed_cases_do_not_become_many_times_their_size(text: bytes, capsys: pytest.CaptureFixture[str]) -> None:
     Path("cases.gz").write_bytes(gzip.compress(text * SIZE, 9))
     with pytest.raises(InputError, match=f"the compressed cases: {TIMES}"):

@@ -84,9 +84,9 @@ def test_broken_json_has_line_and_column(text: bytes, message: str) -> None:
 @pytest.mark.parametrize("between", [b"", b" ", b"\n", b"\n\n"])
 @pytest.mark.parametrize("end", [b"", b"\n"])
 def test_many_documents_take_a_time_that_grows_with_the_text(between: bytes, end: bytes) -> None:
-    # 17 MB: looking for the end of the line anew for each document would read terabytes.
-    n_documents = 400_000
+    # 4 MB: looking for the end of the line anew for each document would read hundreds of gigabytes.
+    n_documents = 100_000
     text = between.join([b'{"kind":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}'] * n_documents) + end
     before = time.process_time()
     assert sum(1 for _ in json_documents(text, msgspec.json.Decoder(Named))) == n_documents
-    assert time.process_time() - before < 15
+    assert time.process_time() - before < 5

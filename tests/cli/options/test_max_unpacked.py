@@ -19,15 +19,16 @@ CASE = b'{"id": "one"}\n'
 TIMES = f"unpacks to more than {MAX_RATIO} times its size"
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Files whose blanks are packed a thousandfold, and some that are as usual."""
-    monkeypatch.chdir(tmp_path)
+    path = tmp_path_factory.mktemp("packed")
     blanks = b" " * (RATIO_FROM + 2 * 1024**2) + b"\n"
     for name, content in {"nodes.yaml": NODE, "web.yaml": POD}.items():
-        Path(name).write_bytes(content)
-        Path(f"blown-{name}.gz").write_bytes(gzip.compress(b"#" + blanks + content))
-    Path("blown-cases.gz").write_bytes(gzip.compress(blanks + CASE))
+        (path / name).write_bytes(content)
+        (path / f"blown-{name}.gz").write_bytes(gzip.compress(b"#" + blanks + content))
+    (path / "blown-cases.gz").write_bytes(gzip.compress(blanks + CASE))
+    return path
 
 
 COMMANDS = [
@@ -45,7 +46,8 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_more_is_read_where_it_is_allowed(command: str) -> None:
+def test_more_is_read_where_it_is_allowed(command: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
     refused = run(*command.split())
     assert (refused.code, TIMES in refused.err) == (2, True)
     assert "allow more with --max-unpacked" in refused.err
