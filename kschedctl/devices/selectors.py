@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from kschedctl.api.device import Device, DeviceAttribute
 from kschedctl.api.quantity import parse_quantity
+from kschedctl.devices.cel.cost import Meter
 from kschedctl.devices.cel.environment import (
     ATTRIBUTES,
     CAPACITY,
@@ -57,7 +59,7 @@ class Selector:
 
     def __init__(self, expression: str, *, sees_multiple_allocations: bool) -> None:
         self.problem = self.not_modelled = ""
-        self._program: Callable[[Mapping[str, Any]], Any] | None = None
+        self._program: Callable[..., Any] | None = None
         self._paths: tuple[tuple[str, ...], ...] = ()
         self._sees = sees_multiple_allocations
         try:
@@ -86,6 +88,14 @@ class Selector:
             return native_bool(self._program(self._variables(driver, device)))
         except CelError as error:
             return f"CEL runtime error: {error}"
+
+    def cost(self, driver: str, device: Device) -> int:
+        """What asking about a device costs, in the units of the scheduler's limit; 0 where it cannot be compiled."""
+        meter = Meter()
+        if self._program is not None:
+            with suppress(CelError):
+                self._program(self._variables(driver, device), meter)
+        return meter.cost
 
     def values(self, driver: str, device: Device) -> dict[str, str | None]:
         """What the selector looks at in a device, for people; ``None`` for an attribute or capacity that it lacks.

@@ -27,6 +27,13 @@ _OPERAND: Final = re.compile(r"expression of type '(.*)' cannot be the operand o
 _DOTTED: Final = re.compile(r"undeclared reference to '(\w+)\.[\w.]+' \(in container ''\)")
 _OVERLOAD: Final = re.compile(r"found no matching overload for '(.*)' applied to '(.*)'")
 _UNDECLARED: Final = re.compile(r"undeclared reference to '([\w.]+)'")
+#: What the types of addresses as values begin with.
+_ADDRESS_TYPES: Final = "net"
+#: The library cannot be told of overloads of its own functions.
+_ADDRESS_TEXT: Final = "found no matching overload for 'string' applied to '(net."
+#: Types whose names differ in cel-go, where they stand alone and in signatures.
+_LONG: Final = {"DURATION": "google.protobuf.Duration", "TIMESTAMP": "google.protobuf.Timestamp"}
+_SHORT: Final = re.compile(r"google\.protobuf\.(Duration|Timestamp)")
 _MISSING: Final = (
     "selectors of devices need the library cel-expr-python, which is not installed\n  run: pip install cel-expr-python"
 )
@@ -68,8 +75,10 @@ def check(expression: str) -> Node:
     except RuntimeError as error:
         text = str(error).removeprefix("INVALID_ARGUMENT: ").removesuffix(" [INVALID_ARGUMENT]")
         for name in _UNDECLARED.findall(text):
-            if name.rpartition(".")[2] in NOT_MODELLED_FUNCTIONS:
+            if name.rpartition(".")[2] in NOT_MODELLED_FUNCTIONS or name.partition(".")[0] == _ADDRESS_TYPES:
                 raise NotModelledError(f"{name}() in the selector {expression}") from None
+        if _ADDRESS_TEXT in text:
+            raise NotModelledError(f"string() of an address in the selector {expression}") from None
         raise CompileError(f"compilation failed: {_as_cel_go(text, expression)}") from None
     kind = checked.return_type().name()
     if kind not in ("BOOL", _UNKNOWN):
@@ -82,7 +91,9 @@ def check(expression: str) -> Node:
 
 def _type_text(name: str) -> str:
     """A type's name in cel-go's words."""
-    text = re.sub(r"\b[A-Z_]+\b", lambda found: found[0].lower(), name.replace(_UNKNOWN, "any"))
+    text = re.sub(
+        r"(?<![.\w])[A-Z_]+\b", lambda found: _LONG.get(found[0], found[0].lower()), name.replace(_UNKNOWN, "any")
+    )
     return text.replace("<", "(").replace(">", ")")
 
 
@@ -117,7 +128,8 @@ def _reworded(source: str, column: int, problem: str) -> tuple[int, str]:
         # cel-go names what the chain of fields begins with.
         return before.rfind(dotted[1]) + 1, f"undeclared reference to '{dotted[1]}' (in container '')"
     if (overload := _OVERLOAD.fullmatch(problem)) is not None:
-        function, signature = overload[1], overload[2].replace("null_type", "null")
+        function, signature = overload[1], _SHORT.sub(lambda found: found[1].lower(), overload[2])
+        signature = signature.replace("null_type", "null")
         if re.search(rf"\.\s*{re.escape(function)}\s*$", before):
             signature = _as_method(signature)
         return column, f"found no matching overload for '{function}' applied to '{signature}'"
@@ -163,6 +175,10 @@ def _environment() -> Any:
         "l": kinds.List(kinds.DYN),
         "t": kinds.List(kinds.STRING),
         "x": kinds.DYN,
+        "a": kinds.AbstractType("net.IP", []),
+        "c": kinds.AbstractType("net.CIDR", []),
+        "u": kinds.AbstractType("kubernetes.URL", []),
+        "m": kinds.Map(kinds.STRING, kinds.List(kinds.STRING)),
     }
     functions = []
     for name, overloads in _DECLARATIONS.items():
@@ -216,6 +232,29 @@ _DECLARATIONS: Final[dict[str, tuple[str, ...]]] = {
     "trim": (".s:s",),
     "find": (".ss:s",),
     "findAll": (".ss:t", ".ssi:t"),
+    "ip": ("s:a", ".c:a"),
+    "isIP": ("s:b",),
+    "ip.isCanonical": ("s:b",),
+    "family": (".a:i",),
+    "isUnspecified": (".a:b",),
+    "isLoopback": (".a:b",),
+    "isLinkLocalMulticast": (".a:b",),
+    "isLinkLocalUnicast": (".a:b",),
+    "isGlobalUnicast": (".a:b",),
+    "cidr": ("s:c",),
+    "isCIDR": ("s:b",),
+    "containsIP": (".cs:b", ".ca:b"),
+    "containsCIDR": (".cs:b", ".cc:b"),
+    "prefixLength": (".c:i",),
+    "masked": (".c:c",),
+    "url": ("s:u",),
+    "isURL": ("s:b",),
+    "getScheme": (".u:s",),
+    "getHost": (".u:s",),
+    "getHostname": (".u:s",),
+    "getPort": (".u:s",),
+    "getEscapedPath": (".u:s",),
+    "getQuery": (".u:m",),
     "sets.contains": ("ll:b",),
     "sets.equivalent": ("ll:b",),
     "sets.intersects": ("ll:b",),

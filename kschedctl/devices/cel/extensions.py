@@ -1,6 +1,7 @@
 """Kubernetes' extensions of CEL: quantities, semantic versions, strings, lists, sets and regular expressions.
 
-Upstream: apiserver ``cel/library`` and cel-go ``ext``. URLs, IP addresses, CIDRs and named formats are not modelled.
+Upstream: apiserver ``cel/library`` and cel-go ``ext``. IP addresses, CIDRs, URLs and times have
+modules of their own; named formats are not modelled.
 """
 
 from __future__ import annotations
@@ -18,9 +19,7 @@ _QUANTITY_PROBLEM: Final = "quantities must match the regular expression '^([+-]
 #: What the libraries that are not modelled declare.
 NOT_MODELLED_FUNCTIONS: Final = frozenset(
     {
-        *("url", "isURL", "getScheme", "getHost", "getHostname", "getPort", "getEscapedPath", "getQuery"),
-        *("ip", "isIP", "cidr", "isCIDR", "containsIP", "containsCIDR", "format", "validate"),
-        *("transformList", "transformMap", "transformMapEntry", "duration", "timestamp", "quote"),
+        *("format", "validate", "transformList", "transformMap", "transformMapEntry", "quote"),
         # Of lists, and with two variables.
         *("distinct", "flatten", "slice", "sort", "sortBy", "range", "reverse", "first", "last"),
         *("all", "exists", "existsOne", "exists_one", "map", "filter"),

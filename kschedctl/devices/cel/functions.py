@@ -125,7 +125,7 @@ def _contained(value: Any, container: Any) -> bool:
         return any(equal(value, element) for element in container)
     if isinstance(container, dict):
         return any(equal(value, key) for key in container)
-    raise NoSuchOverloadError("@in")
+    raise NoSuchOverloadError
 
 
 def _size(value: Any) -> int:
@@ -175,9 +175,19 @@ def _to_string(value: Any) -> str:
     raise NoSuchOverloadError
 
 
+def _to_bytes(value: Any) -> bytes:
+    if isinstance(value, str):
+        return value.encode()
+    if isinstance(value, bytes):
+        return value
+    raise NoSuchOverloadError
+
+
 def _to_bool(value: Any) -> bool:
     if isinstance(value, bool):
         return value
+    if not isinstance(value, str):
+        raise NoSuchOverloadError
     if value in ("1", "t", "T", "TRUE", "true", "True"):
         return True
     if value in ("0", "f", "F", "FALSE", "false", "False"):
@@ -259,7 +269,7 @@ STANDARD: Final[dict[str, Function]] = {
     "double": _to_double,
     "string": _to_string,
     "bool": _to_bool,
-    "bytes": lambda value: value if isinstance(value, bytes) else _to_string(value).encode(),
+    "bytes": _to_bytes,
     "dyn": lambda value: value,
     "type": lambda value: TypeValue(type_name(value)),
     "contains": matching(str, str)(lambda text, part: part in text),

@@ -5,9 +5,11 @@ Evaluation is cel-go's: ``&&`` and ``||`` pass over an error where the other sid
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from kschedctl.devices.cel.addresses import ADDRESSES
+from kschedctl.devices.cel.cost import EXCEEDED, LIST, MAP, Meter, call_cost, is_free, is_path, step_cost
 from kschedctl.devices.cel.extensions import EXTENSIONS
 from kschedctl.devices.cel.functions import STANDARD, index
 from kschedctl.devices.cel.syntax import (
@@ -20,13 +22,22 @@ from kschedctl.devices.cel.syntax import (
     Node,
     Select,
 )
-from kschedctl.devices.cel.values import CelError, NoSuchOverloadError, Opt, TypeValue
+from kschedctl.devices.cel.times import TIMES, WITH_TIMES
+from kschedctl.devices.cel.urls import URLS
+from kschedctl.devices.cel.values import CelError, NoSuchOverloadError, Opt, TypeValue, type_name
 
-#: Evaluations of one selector: beyond this the scheduler's limit of its cost is reached as well.
-MAX_STEPS: Final = 1_000_000
-_TYPES: Final = frozenset({"bool", "int", "uint", "double", "string", "bytes", "list", "map", "null_type", "type"})
-_FUNCTIONS: Final = {**STANDARD, **EXTENSIONS}
-_NAMESPACES: Final = frozenset({"optional", "sets"})
+#: Under this name, which no variable has, the meter stands among the variables.
+_METER: Final = "\0meter"
+_TYPES: Final = frozenset(
+    {
+        *("bool", "int", "uint", "double", "string", "bytes", "list", "map", "null_type", "type"),
+        *("google.protobuf.Duration", "google.protobuf.Timestamp"),
+    }
+)
+_FUNCTIONS: Final = {**STANDARD, **EXTENSIONS, **ADDRESSES, **URLS, **TIMES, **WITH_TIMES}
+#: Functions whose errors do not name them.
+_UNNAMED: Final = frozenset({"size", "contains", "startsWith", "endsWith", "matches", "find", "findAll"})
+_NAMESPACES: Final = frozenset({"optional", "sets", "ip"})
 
 
 class UnknownFunctionError(Exception):
@@ -37,7 +48,7 @@ Scope = dict[str, Any]
 Evaluation = Callable[[Scope], Any]
 
 
-def compile_program(node: Node) -> Callable[[Mapping[str, Any]], Any]:
+def compile_program(node: Node) -> Callable[..., Any]:
     """Turn a checked expression into a function of its variables.
 
     Parameters
@@ -48,7 +59,8 @@ def compile_program(node: Node) -> Callable[[Mapping[str, Any]], Any]:
     Returns
     -------
     callable
-        Takes the variables by name; raises ``CelError`` where the evaluation ends in an error.
+        Takes the variables by name and, on request, a meter for what it costs; raises ``CelError`` where the
+        evaluation ends in an error.
 
     Raises
     ------
@@ -56,7 +68,11 @@ def compile_program(node: Node) -> Callable[[Mapping[str, Any]], Any]:
         For a function that is not modelled.
     """
     evaluate = _compiled(node)
-    return lambda variables: evaluate(dict(variables))
+
+    def run(variables: Mapping[str, Any], meter: Meter | None = None) -> Any:
+        return evaluate({**variables, _METER: meter or Meter()})
+
+    return run
 
 
 def _compiled(node: Node) -> Evaluation:
@@ -78,15 +94,27 @@ def _compiled(node: Node) -> Evaluation:
 
 
 def _name(name: str) -> Evaluation:
-    if name in _TYPES:
-        return lambda scope: scope[name] if name in scope else TypeValue(name)
-    return lambda scope: scope[name]
+    cost = 1 + name.startswith("device.")
+
+    def find(scope: Scope) -> Any:
+        if name in _TYPES and name not in scope:
+            return TypeValue(name)
+        scope[_METER].add(cost)
+        return scope[name]
+
+    return find
 
 
 def _select(node: Select) -> Evaluation:
-    operand, field = _compiled(node.operand), node.field
+    operand, field, cost = _compiled(node.operand), node.field, step_cost(node.operand)
     if not node.test_only:
-        return lambda scope: index(operand(scope), field)
+
+        def select(scope: Scope) -> Any:
+            value = operand(scope)
+            scope[_METER].add(cost)
+            return index(value, field)
+
+        return select
     if isinstance(node.operand, Name) and node.operand.name == "device":
         return lambda _: True
 
@@ -94,9 +122,7 @@ def _select(node: Select) -> Evaluation:
         value = operand(scope)
         if isinstance(value, Opt):
             return value.present and isinstance(value.value, dict) and field in value.value
-        if not isinstance(value, dict):
-            raise NoSuchOverloadError
-        return field in value
+        return isinstance(value, dict) and field in value
 
     return test
 
@@ -105,21 +131,62 @@ def _call(node: Call) -> Evaluation:
     if node.function in ("_&&_", "_||_"):
         return _logical(*map(_compiled, node.arguments), decides=node.function == "_||_")
     if node.function == "_?_:_":
-        condition, yes, no = map(_compiled, node.arguments)
+        condition = _compiled(node.arguments[0])
+        yes, no = map(_compiled_free, node.arguments[1:])
         return lambda scope: yes(scope) if _boolean(condition(scope)) else no(scope)
     if node.function == "!_":
         (negated,) = map(_compiled, node.arguments)
-        return lambda scope: not _boolean(negated(scope))
+        return lambda scope: _negated(negated(scope), scope)
     if node.function == "@not_strictly_false":
         (tried,) = map(_compiled, node.arguments)
         return lambda scope: _not_strictly_false(tried, scope)
+    if node.function in ("_[_]", "_[?_]", "_?._"):
+        return _step(node)
     function, arguments = node.function, node.arguments
     if node.is_method and isinstance(arguments[0], Name) and arguments[0].name in _NAMESPACES:
         function, arguments = f"{arguments[0].name}.{function}", arguments[1:]
-    return _function(function, tuple(map(_compiled, arguments)))
+    if node.is_method and f".{function}" in _FUNCTIONS:
+        function = f".{function}"
+    return _function(function, tuple(map(_compiled, arguments)), free=is_free(function, arguments))
 
 
-def _function(name: str, arguments: tuple[Evaluation, ...]) -> Evaluation:
+def _step(node: Call) -> Evaluation:
+    """``container[key]`` and its optional forms."""
+    container, key = _compiled(node.arguments[0]), _compiled_free(node.arguments[1])
+    found, cost = STANDARD[node.function], step_cost(node.arguments[0])
+
+    def step(scope: Scope) -> Any:
+        whole, one = container(scope), key(scope)
+        # Nothing is looked for in a value that is not there.
+        if not isinstance(whole, Opt) or whole.present:
+            scope[_METER].add(cost)
+        return found(whole, one)
+
+    return step
+
+
+def _negated(value: Any, scope: Scope) -> bool:
+    scope[_METER].add(1)
+    return not _boolean(value)
+
+
+def _compiled_free(node: Node) -> Evaluation:
+    """A branch or a key; where it is found by steps from a variable, these cost nothing there."""
+    evaluate = _compiled(node)
+    if not is_path(node):
+        return evaluate
+
+    def free(scope: Scope) -> Any:
+        meter = scope[_METER]
+        before = meter.cost
+        value = evaluate(scope)
+        meter.cost = before
+        return value
+
+    return free
+
+
+def _function(name: str, arguments: tuple[Evaluation, ...], *, free: bool) -> Evaluation:
     found = _FUNCTIONS.get(name)
     if found is None:
         raise UnknownFunctionError(name)
@@ -127,11 +194,23 @@ def _function(name: str, arguments: tuple[Evaluation, ...]) -> Evaluation:
     def call(scope: Scope) -> Any:
         values = [argument(scope) for argument in arguments]
         try:
-            return found(*values)
+            result = found(*values)
+            if not free:
+                scope[_METER].add(call_cost(name, values, result))
+            return result
         except (TypeError, AttributeError):
-            raise NoSuchOverloadError(name) from None
+            raise _no_such_overload(name, values) from None
+        except NoSuchOverloadError as error:
+            raise error if error.function else _no_such_overload(name, values) from None
 
     return call
+
+
+def _no_such_overload(name: str, values: Sequence[Any]) -> NoSuchOverloadError:
+    """The error of arguments that no overload takes; it names them but for operators and the oldest functions."""
+    if name.startswith(("_", "@", "-")) or name in _UNNAMED:
+        return NoSuchOverloadError()
+    return NoSuchOverloadError(f"{name.lstrip('.')}({', '.join(map(type_name, values))})")
 
 
 def _logical(left: Evaluation, right: Evaluation, *, decides: bool) -> Evaluation:
@@ -139,7 +218,9 @@ def _logical(left: Evaluation, right: Evaluation, *, decides: bool) -> Evaluatio
         try:
             if _boolean(left(scope)) is decides:
                 return decides
-        except CelError:
+        except CelError as error:
+            if str(error) == EXCEEDED:
+                raise
             if _boolean(right(scope)) is decides:
                 return decides
             raise
@@ -149,9 +230,12 @@ def _logical(left: Evaluation, right: Evaluation, *, decides: bool) -> Evaluatio
 
 
 def _not_strictly_false(tried: Evaluation, scope: Scope) -> bool:
+    scope[_METER].add(1)
     try:
         return tried(scope) is not False
-    except CelError:
+    except CelError as error:
+        if str(error) == EXCEEDED:
+            raise
         return True
 
 
@@ -164,8 +248,11 @@ def _boolean(value: Any) -> bool:
 def _list(node: ListLiteral) -> Evaluation:
     elements = tuple((_compiled(element), i in node.optional) for i, element in enumerate(node.elements))
 
+    cost = 0 if all(isinstance(element, Constant) for element in node.elements) else LIST
+
     def make(scope: Scope) -> list[Any]:
         out = []
+        scope[_METER].add(cost)
         for element, optional in elements:
             value = element(scope)
             if not optional:
@@ -180,8 +267,12 @@ def _list(node: ListLiteral) -> Evaluation:
 def _map(node: MapLiteral) -> Evaluation:
     entries = tuple((_compiled(key), _compiled(value), optional) for key, value, optional in node.entries)
 
+    constant = all(isinstance(part, Constant) for key, value, _ in node.entries for part in (key, value))
+    cost = 0 if constant else MAP
+
     def make(scope: Scope) -> dict[Any, Any]:
         out = {}
+        scope[_METER].add(cost)
         for key, value, optional in entries:
             found = value(scope)
             if not optional:
@@ -203,9 +294,6 @@ def _comprehension(node: Comprehension) -> Evaluation:
             raise NoSuchOverloadError
         inner = {**scope, node.accumulator: initial(scope)}
         for value in values:
-            steps = inner[_STEPS] = inner.get(_STEPS, 0) + 1
-            if steps > MAX_STEPS:
-                raise CelError("operation cancelled: actual cost limit exceeded")
             inner[node.variable] = value
             if condition(inner) is not True:
                 break
@@ -213,6 +301,3 @@ def _comprehension(node: Comprehension) -> Evaluation:
         return result(inner)
 
     return fold
-
-
-_STEPS: Final = "\0steps"

@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import total_ordering
+from ipaddress import IPv4Address, IPv6Address, ip_network
 from typing import Any, Final
 
 _SEMVER: Final = re.compile(
@@ -26,6 +27,7 @@ class NoSuchOverloadError(CelError):
 
     def __init__(self, function: str = "") -> None:
         super().__init__(f"no such overload: {function}" if function else "no such overload")
+        self.function = function
 
 
 class Uint(int):
@@ -69,6 +71,62 @@ class Semver:
         # A release comes after all its prereleases; numbers come before words.
         parts = tuple((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in self.pre)
         return self.core, not self.pre, parts
+
+
+@dataclass(frozen=True, slots=True)
+class IP:
+    """An IP address."""
+
+    address: IPv4Address | IPv6Address
+
+    def __str__(self) -> str:
+        return str(self.address)
+
+
+@dataclass(frozen=True, slots=True)
+class CIDR:
+    """An IP address and how many bits of it are those of its network."""
+
+    address: IPv4Address | IPv6Address
+    bits: int
+
+    @property
+    def masked(self) -> CIDR:
+        """The network's own address."""
+        return CIDR(ip_network((self.address, self.bits), strict=False).network_address, self.bits)
+
+    def has(self, address: IPv4Address | IPv6Address) -> bool:
+        """Whether an address is in the network."""
+        return address in ip_network((self.address, self.bits), strict=False)
+
+    def __str__(self) -> str:
+        return f"{self.address}/{self.bits}"
+
+
+@dataclass(frozen=True, slots=True)
+class URL:
+    """A URL in its parts, none of which is escaped but those that say so."""
+
+    text: str
+    scheme: str
+    host: str
+    escaped_path: str
+    query: str
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Duration:
+    """A span of time, in nanoseconds."""
+
+    nanos: int
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Timestamp:
+    """A moment, in nanoseconds since 1970, and the offset in minutes that it is written with."""
+
+    nanos: int
+    offset: int = field(default=0, compare=False)
 
 
 def parse_semver(text: str) -> Semver:
@@ -137,6 +195,11 @@ _TYPE_NAMES: Final[tuple[tuple[type, str], ...]] = (
     (TypeValue, "type"),
     (Quantity, "kubernetes.Quantity"),
     (Semver, "kubernetes.Semver"),
+    (IP, "net.IP"),
+    (CIDR, "net.CIDR"),
+    (URL, "kubernetes.URL"),
+    (Duration, "google.protobuf.Duration"),
+    (Timestamp, "google.protobuf.Timestamp"),
 )
 
 
@@ -153,7 +216,7 @@ def equal(left: object, right: object) -> bool:
         return len(left) == len(right) and all(map(equal, left, right))
     if isinstance(left, dict) and isinstance(right, dict):
         return left.keys() == right.keys() and all(equal(value, right[key]) for key, value in left.items())
-    if type(left) is not type(right) and isinstance(left, Quantity | Semver):
+    if type(left) is not type(right) and isinstance(left, Quantity | Semver | IP | CIDR | URL):
         raise NoSuchOverloadError
     return type(left) is type(right) and left == right
 
@@ -170,6 +233,8 @@ def compare(left: object, right: object) -> int:
         if isinstance(left, kind) and isinstance(right, kind):
             return _sign(left, right)
     if is_number(left) and is_number(right):
+        return _sign(left, right)
+    if type(left) is type(right) and isinstance(left, Duration | Timestamp):
         return _sign(left, right)
     raise NoSuchOverloadError
 

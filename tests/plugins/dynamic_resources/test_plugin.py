@@ -114,10 +114,10 @@ def test_an_error_of_a_selector_ends_the_cycle(version: str, said: str) -> None:
 
 
 def test_a_selector_that_is_not_modelled_is_said() -> None:
-    claim = make_claim("claim", request("r", 1, 'isIP("10.0.0.1")'))
+    claim = make_claim("claim", request("r", 1, "[1].distinct() == [1]"))
     decision = decide(claiming_pod("claim"), make_cluster(NODES, [], make_class(), *SLICES, claim))
     (note,) = decision.not_modelled
-    assert str(note) == ('not modelled yet: isIP() in the selector isIP("10.0.0.1") (no device matches it)')
+    assert str(note) == ("not modelled yet: distinct() in the selector [1].distinct() == [1] (no device matches it)")
 
 
 BIG_OR_SMALL = either("r", request("big", 2), request("small", 1))
