@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -61,7 +62,7 @@ class ControlPlane:
         key = self.folder / "sa.key"
         subprocess.run([openssl, "genrsa", "-out", str(key), "2048"], check=True, capture_output=True)
         (self.folder / "tokens.csv").write_text('admin,admin,admin,"system:masters"\nnobody,nobody,nobody\n')
-        client, peer, secure = _free_ports(3)
+        client, peer, secure = free_ports(3)
         etcd = f"http://{LOOPBACK}:{client}"
         self._run(
             "etcd",
@@ -92,9 +93,18 @@ class ControlPlane:
             path.write_text(json.dumps(_kubeconfig(user, f"https://{LOOPBACK}:{secure}")))
         self._wait_until_ready()
 
-    def start_scheduler(self) -> None:
-        """Start kube-scheduler."""
-        self._run("kube-scheduler", f"--kubeconfig={self.kubeconfig}", "--secure-port=0", "--leader-elect=false")
+    def start_scheduler(self, *flags: str, port: int = 0) -> None:
+        """Start kube-scheduler, with some flags besides; with a port it tells its metrics there, to everybody."""
+        self._run(
+            "kube-scheduler",
+            f"--kubeconfig={self.kubeconfig}",
+            f"--secure-port={port}",
+            f"--bind-address={LOOPBACK}",
+            f"--cert-dir={self.folder / 'scheduler'}",
+            "--authorization-always-allow-paths=/metrics",
+            "--leader-elect=false",
+            *flags,
+        )
 
     def start_controllers(self) -> None:
         """Start kube-controller-manager, which leaves nodes without a heartbeat alone."""
@@ -114,6 +124,14 @@ class ControlPlane:
             if process is not None:
                 process.kill()
                 process.wait()
+
+    def pause(self, name: str) -> None:
+        """Let a process do nothing until it is resumed."""
+        self._processes[name].send_signal(signal.SIGSTOP)
+
+    def resume(self, name: str) -> None:
+        """Let a process go on that was paused."""
+        self._processes[name].send_signal(signal.SIGCONT)
 
     def kubectl(self, *arguments: str, given: Any = None) -> str:
         """Run kubectl as the user who may do everything.
@@ -166,7 +184,7 @@ class ControlPlane:
         raise AssertionError(f"the API server is not ready after {_READY_SECONDS:.0f} s: {log[-2000:]}")
 
 
-def _free_ports(number: int) -> list[int]:
+def free_ports(number: int) -> list[int]:
     sockets = [socket.socket() for _ in range(number)]
     try:
         for each in sockets:
