@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -61,7 +62,7 @@ class ControlPlane:
         key = self.folder / "sa.key"
         subprocess.run([openssl, "genrsa", "-out", str(key), "2048"], check=True, capture_output=True)
         (self.folder / "tokens.csv").write_text('admin,admin,admin,"system:masters"\nnobody,nobody,nobody\n')
-        client, peer, secure = _free_ports(3)
+        client, peer, secure = free_ports(3)
         etcd = f"http://{LOOPBACK}:{client}"
         self._run(
             "etcd",
@@ -92,15 +93,34 @@ class ControlPlane:
             path.write_text(json.dumps(_kubeconfig(user, f"https://{LOOPBACK}:{secure}")))
         self._wait_until_ready()
 
-    def start_scheduler(self, config: Mapping[str, Any] | None = None) -> None:
-        """Start kube-scheduler, with a KubeSchedulerConfiguration or without one."""
-        if config is None:
-            self._run("kube-scheduler", f"--kubeconfig={self.kubeconfig}", "--secure-port=0", "--leader-elect=false")
-            return
-        path = self.folder / "scheduler.json"
-        connection = {"clientConnection": {"kubeconfig": str(self.kubeconfig)}}
-        path.write_text(json.dumps({**config, **connection, "leaderElection": {"leaderElect": False}}))
-        self._run("kube-scheduler", f"--config={path}", "--secure-port=0")
+    def start_scheduler(self, *flags: str, port: int = 0, config: Mapping[str, Any] | None = None) -> None:
+        """Start kube-scheduler, with some flags besides.
+
+        Parameters
+        ----------
+        *flags : str
+            Those besides the connection.
+        port : int, optional
+            Where it tells its metrics, to everybody; by default nowhere.
+        config : mapping, optional
+            Its KubeSchedulerConfiguration; by default none.
+        """
+        connection = [f"--kubeconfig={self.kubeconfig}"]
+        if config is not None:
+            path = self.folder / "scheduler.json"
+            client = {"clientConnection": {"kubeconfig": str(self.kubeconfig)}}
+            path.write_text(json.dumps({**config, **client, "leaderElection": {"leaderElect": False}}))
+            connection = [f"--config={path}"]
+        self._run(
+            "kube-scheduler",
+            *connection,
+            f"--secure-port={port}",
+            f"--bind-address={LOOPBACK}",
+            f"--cert-dir={self.folder / 'scheduler'}",
+            "--authorization-always-allow-paths=/metrics",
+            "--leader-elect=false",
+            *flags,
+        )
 
     def start_contender(self, name: str, *flags: str, kubeconfig: Path | None = None) -> None:
         """Start a kube-scheduler that takes part in an election, under a name of its own.
@@ -149,6 +169,14 @@ class ControlPlane:
             if process is not None:
                 process.kill()
                 process.wait()
+
+    def pause(self, name: str) -> None:
+        """Let a process do nothing until it is resumed."""
+        self._processes[name].send_signal(signal.SIGSTOP)
+
+    def resume(self, name: str) -> None:
+        """Let a process go on that was paused."""
+        self._processes[name].send_signal(signal.SIGCONT)
 
     def kubectl(self, *arguments: str, given: Any = None) -> str:
         """Run kubectl as the user who may do everything.
@@ -202,7 +230,7 @@ class ControlPlane:
         raise AssertionError(f"the API server is not ready after {_READY_SECONDS:.0f} s: {log[-2000:]}")
 
 
-def _free_ports(number: int) -> list[int]:
+def free_ports(number: int) -> list[int]:
     sockets = [socket.socket() for _ in range(number)]
     try:
         for each in sockets:

@@ -103,7 +103,7 @@ def plane(config: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> I
             for name, value in classes
         )
         plane.create([pod("old-a", cpu="3", nodeName="a"), pod("old-b", cpu="1", nodeName="b")])
-        plane.start_scheduler(config)
+        plane.start_scheduler(config=config)
         yield plane
     finally:
         plane.stop()

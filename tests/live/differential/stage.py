@@ -1,0 +1,221 @@
+"""A control plane on which one thing happens at a time: the real scheduler sees a change only when it is let go."""
+
+from __future__ import annotations
+
+import datetime
+import http.client
+import json
+import re
+import ssl
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import kschedctl
+from kschedctl.face import SchedulingCluster
+from kschedctl.live.context import LiveContext
+from tests.live.control_plane import LOOPBACK, ControlPlane, free_ports
+from tests.live.differential.scenery import GATE, Object, Scenery
+
+SCHEDULER: Final = "kube-scheduler"
+_KINDS: Final = (
+    "nodes,namespaces,pods,services,pv,pvc,priorityclasses,limitranges,pdb,replicasets,statefulsets,jobs,daemonsets"
+)
+_SECONDS: Final = 120.0
+_TICK: Final = 0.15
+#: What the scheduler is busy with: pods that it will try at once, and what it does beside its cycles.
+_BUSY: Final = re.compile(
+    r'^(?:scheduler_pending_pods\{queue="(?:active|backoff)"\}|scheduler_goroutines\{[^}]*\}) (\S+)$', re.MULTILINE
+)
+_ATTEMPTS: Final = re.compile(r"^scheduler_schedule_attempts_total\{[^}]*\} (\S+)$", re.MULTILINE)
+
+
+class Stage:
+    """A cluster, its workloads, controllers and scheduler; all pods wait at a gate.
+
+    Parameters
+    ----------
+    plane : ControlPlane
+        Etcd and an API server that runs already.
+    scenery : Scenery
+        What to create.
+    keep : Path, optional
+        A folder to keep the cluster in as it is before every step, to be asked again later.
+    """
+
+    def __init__(self, plane: ControlPlane, scenery: Scenery, keep: Path | None = None) -> None:
+        self._plane = plane
+        self._keep, self._n_kept = keep, 0
+        self._clock = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
+        self._server = urlsplit(json.loads(plane.kubeconfig.read_text())["clusters"][0]["cluster"]["server"]).netloc
+        (self._metrics_port,) = free_ports(1)
+        plane.start_controllers()
+        plane.create_nodes(scenery.nodes)
+        plane.create(scenery.objects)
+        claims = len(scenery.claims())
+        self.wait(lambda: self._count("persistentvolumeclaims", "Bound") == claims, "bound claims")
+        plane.create(scenery.workloads)
+        self.wait(lambda: self._made(scenery) and self._is_still(), "the pods of all workloads")
+        self._start_scheduler()
+
+    def snapshot(self) -> SchedulingCluster:
+        """The cluster as it is now."""
+        return kschedctl.load(live=LiveContext(kubeconfig=str(self._plane.kubeconfig)))
+
+    def pods(self) -> list[Object]:
+        """All pods as they are now."""
+        found: list[Object] = self._request("GET", "/api/v1/pods")["items"]
+        return found
+
+    def open_gate(self, pod: Object) -> SchedulingCluster:
+        """Give a pod its turn; the cluster as it is when the scheduler hears of that."""
+
+        def change() -> None:
+            self._request("PATCH", _path(pod), {"spec": {"schedulingGates": None}})
+
+        return self._unseen(change)
+
+    def remove(self, pod: Object) -> SchedulingCluster:
+        """End a pod as a kubelet would that has stopped it; the cluster as it is when the scheduler hears of that."""
+
+        def change() -> None:
+            if pod["metadata"].get("finalizers"):
+                self._request("PATCH", _path(pod), {"metadata": {"finalizers": None}})
+            self._request("DELETE", f"{_path(pod)}?gracePeriodSeconds=0")
+
+        return self._unseen(change)
+
+    def settle(self, uid: str = "") -> list[Object]:
+        """Let the scheduler act until it has nothing more to do, and has tried the pod of that uid; all pods then."""
+
+        def is_over() -> bool:
+            return self._is_quiet() and all(is_tried(pod) for pod in self.pods() if pod["metadata"]["uid"] == uid)
+
+        self._plane.resume(SCHEDULER)
+        self.wait(is_over, "the scheduler to come to rest")
+        return self.pods()
+
+    def restart(self) -> tuple[SchedulingCluster, list[Object]]:
+        """Let another scheduler try all pods that wait; the cluster as it finds it, and all pods afterwards."""
+        self._plane.stop(SCHEDULER)
+        cluster = self.snapshot()
+        self._start_scheduler()
+        return cluster, self.pods()
+
+    def _start_scheduler(self) -> None:
+        # Several pods that are woken at once would be placed as a batch, by the scores of the first.
+        self._plane.start_scheduler("--feature-gates=OpportunisticBatching=false", port=self._metrics_port)
+        self.wait(self._is_quiet, "the scheduler to come to rest")
+
+    def start_bound_pods(self) -> None:
+        """Let pods that are on a node run, as a kubelet would, each from a moment of its own."""
+        for pod in self.pods():
+            if pod["spec"].get("nodeName") and "startTime" not in pod["status"]:
+                self._clock += datetime.timedelta(seconds=1)
+                since = self._clock.strftime("%Y-%m-%dT%H:%M:%SZ")
+                ready = {"type": "Ready", "status": "True", "lastTransitionTime": since}
+                conditions = [*pod["status"].get("conditions", ()), ready]
+                status = {"phase": "Running", "startTime": since, "conditions": conditions}
+                self._request("PATCH", f"{_path(pod)}/status", {"status": status})
+        self.wait(self._is_quiet, "the scheduler to see pods run")
+
+    def _unseen(self, change: Callable[[], None]) -> SchedulingCluster:
+        self._plane.pause(SCHEDULER)
+        change()
+        # Controllers answer to it as well.
+        self.wait(self._is_still, "the controllers to come to rest")
+        if self._keep is not None:
+            self._n_kept += 1
+            text = self._plane.kubectl("get", _KINDS, "-A", "-o", "yaml")
+            (self._keep / f"{self._n_kept:03}.yaml").write_text(text)
+        return self.snapshot()
+
+    def _is_quiet(self) -> bool:
+        """Whether nothing happens: no pod waits to be tried, none was tried meanwhile, and no pod has changed."""
+        first = self._activity()
+        return first is not None and self._is_still() and self._activity() == first
+
+    def _activity(self) -> float | None:
+        """How many attempts there were; ``None`` while there is something to do."""
+        try:
+            text = self._fetch(f"{LOOPBACK}:{self._metrics_port}", "GET", "/metrics").decode()
+        except OSError:
+            return None
+        busy = _BUSY.findall(text)
+        if not busy or any(float(number) for number in busy):
+            return None
+        return sum(map(float, _ATTEMPTS.findall(text)))
+
+    def _is_still(self) -> bool:
+        """Whether no pod changes for a moment, and no budget for disruptions."""
+        before = self._versions()
+        time.sleep(_TICK)
+        return self._versions() == before
+
+    def _versions(self) -> set[tuple[str, str]]:
+        budgets = self._request("GET", "/apis/policy/v1/poddisruptionbudgets")["items"]
+        return {(each["metadata"]["uid"], each["metadata"]["resourceVersion"]) for each in (*self.pods(), *budgets)}
+
+    def _made(self, scenery: Scenery) -> bool:
+        """Whether every workload has all its pods."""
+        names = [pod["metadata"]["name"] for pod in self.pods()]
+        return all(
+            sum(name.startswith(f"{workload['metadata']['name']}-") for name in names) >= _wanted(workload)
+            for workload in scenery.workloads
+        )
+
+    def _count(self, plural: str, phase: str) -> int:
+        items = self._request("GET", f"/api/v1/{plural}")["items"]
+        return sum(item["status"].get("phase") == phase for item in items)
+
+    def wait(self, what: Callable[[], bool], name: str) -> None:
+        """Wait until something is so."""
+        until = time.monotonic() + _SECONDS
+        while not what():
+            assert time.monotonic() < until, f"waited in vain for {name}"
+            time.sleep(_TICK)
+
+    def _request(self, method: str, path: str, body: Object | None = None) -> Any:
+        return json.loads(self._fetch(self._server, method, path, body))
+
+    def _fetch(self, server: str, method: str, path: str, body: Object | None = None) -> bytes:
+        # Both serve certificates of their own making, on the loopback address.
+        unverified = ssl.create_default_context()
+        unverified.check_hostname, unverified.verify_mode = False, ssl.CERT_NONE
+        connection = http.client.HTTPSConnection(server, timeout=_SECONDS, context=unverified)
+        try:
+            headers = {"Authorization": "Bearer admin", "Content-Type": "application/merge-patch+json"}
+            connection.request(method, path, None if body is None else json.dumps(body), headers)
+            answer = connection.getresponse()
+            text = answer.read()
+            assert answer.status < 300, f"{method} {path}: {text.decode(errors='replace')}"
+            return text
+        finally:
+            connection.close()
+
+
+def _path(pod: Object) -> str:
+    return f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods/{pod['metadata']['name']}"
+
+
+def _wanted(workload: Object) -> int:
+    """The least number of pods that it has."""
+    spec = workload["spec"]
+    return int(spec.get("replicas") or spec.get("parallelism") or 0)
+
+
+def is_gated(pod: Object) -> bool:
+    """Whether a pod still waits for its turn."""
+    return any(gate["name"] == GATE for gate in pod["spec"].get("schedulingGates", ()))
+
+
+def is_tried(pod: Object) -> bool:
+    """Whether the scheduler has tried a pod that had its turn."""
+    return bool(pod["spec"].get("nodeName") or condition(pod).get("reason") not in (None, "SchedulingGated"))
+
+
+def condition(pod: Object) -> Object:
+    """What the scheduler last said of a pod that it did not place."""
+    return next((each for each in pod["status"].get("conditions", ()) if each["type"] == "PodScheduled"), {})
