@@ -55,7 +55,7 @@ def test_what_an_extender_says_is_a_reason_with_its_address(tmp_path: Path) -> N
 
 def test_scores_of_an_extender_have_a_column(tmp_path: Path) -> None:
     answers: dict[str, Answer] = {"rate": [{"Host": "node-5", "Score": 10}]}
-    config = {"filterVerb": "", "prioritizeVerb": "rate", "weight": 2}
+    config: dict[str, Any] = {"filterVerb": "", "prioritizeVerb": "rate", "weight": 2}
     done, _ = ask(tmp_path, "explain", "shop/web-7", "--call-extenders", answers=answers, **config)
     assert "goes to node-5 (score 809, next best node-8 with 634)" in done.out
     assert "URL x2" in done.out
@@ -78,7 +78,7 @@ def test_an_error_that_may_be_ignored_puts_the_answer_in_doubt(tmp_path: Path) -
 
 def test_candidates_that_an_extender_declines_are_told(tmp_path: Path) -> None:
     answers: dict[str, Answer] = {"preempt": {}}
-    config = {"filterVerb": "", "preemptVerb": "preempt"}
+    config: dict[str, Any] = {"filterVerb": "", "preemptVerb": "preempt"}
     done, _ = ask(tmp_path, "preempt", "shop/search-3", "--call-extenders", answers=answers, **config)
     assert done.code == 1
     assert "it would, but the extender URL declines it" in done.out
@@ -111,7 +111,7 @@ def test_no_command_has_an_extender_bind(tmp_path: Path, command: str) -> None:
 
 
 def test_a_certificate_that_cannot_be_read_is_told_with_its_place(tmp_path: Path) -> None:
-    tls = {"tlsConfig": {"caFile": "/nowhere/ca.crt"}}
+    tls: dict[str, Any] = {"tlsConfig": {"caFile": "/nowhere/ca.crt"}}
     done, _ = ask(tmp_path, "explain", "shop/web-7", "--call-extenders", answers={}, **tls)
     assert done.code == 2
     assert (

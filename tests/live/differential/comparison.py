@@ -85,7 +85,7 @@ def differences(
     for uid in placed:
         decision = states[-1].explain(now[uid].key)
         found += _unlike(decision, was.get(uid, NEW), now[uid], victims)
-        states.append(states[-1].with_bound(decision.pod, now[uid].node))
+        states.append(states[-1].with_bound(decision, now[uid].node))
     for uid in now.keys() - {*placed, first}:
         had, has = was.get(uid, NEW), now[uid]
         if has.node or has.is_terminating:
