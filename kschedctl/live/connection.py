@@ -135,6 +135,9 @@ class Connection:
             for name, value in self._settings.headers():
                 headers.add(name, value)
         left = until.left
+        if left == 0:
+            # Logging in, or waiting for a thread, has taken it all.
+            raise until.too_late(f"{self.host}{path} has not been asked")
         response = self._pool.request(
             "GET",
             url,

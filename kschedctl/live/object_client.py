@@ -83,18 +83,21 @@ class ObjectClient:
         from urllib3 import HTTPHeaderDict, Timeout
         from urllib3.exceptions import HTTPError
 
+        limits = Limits(seconds, _MAX_ANSWER)
+        until = limits.request()
         headers = HTTPHeaderDict({"Accept": _JSON, "Content-Type": _JSON, "User-Agent": "kschedctl"})
         for name, value in self._settings.headers():
             headers.add(name, value)
-        limits = Limits(seconds, _MAX_ANSWER)
-        until = limits.request()
+        left = until.left
+        if left == 0:
+            raise until.too_late(f"{self.host}{path} has not been asked")
         try:
             response: Any = self._pool.request(
                 method,
                 f"{self.host}{path}",
                 body=body,
                 headers=headers,
-                timeout=Timeout(total=seconds),
+                timeout=Timeout(total=left),
                 retries=False,
                 redirect=False,
                 preload_content=False,
