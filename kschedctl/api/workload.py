@@ -107,6 +107,10 @@ class CronJob(ApiObject, frozen=True, kw_only=True):
     spec: CronJobSpec = CronJobSpec()
 
 
+class PodDisruptionBudgetSpec(SelectorSpec, frozen=True):
+    unhealthy_pod_eviction_policy: str = "IfHealthyBudget"
+
+
 class PodDisruptionBudgetStatus(ApiStruct, frozen=True):
     disruptions_allowed: Int32 = 0
     disrupted_pods: dict[str, Time] = {}
@@ -116,5 +120,5 @@ class PodDisruptionBudgetStatus(ApiStruct, frozen=True):
 
 
 class PodDisruptionBudget(ApiObject, frozen=True, kw_only=True):
-    spec: SelectorSpec = SelectorSpec()
+    spec: PodDisruptionBudgetSpec = PodDisruptionBudgetSpec()
     status: PodDisruptionBudgetStatus = PodDisruptionBudgetStatus()

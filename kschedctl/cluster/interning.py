@@ -8,6 +8,7 @@ from operator import attrgetter
 import msgspec
 from msgspec.structs import replace
 
+from kschedctl.api.core import Condition
 from kschedctl.api.defaults import DEFAULT_NAMESPACE, default_pod_spec
 from kschedctl.api.meta import Labels, LabelSelector, ObjectMeta
 from kschedctl.api.pod import Affinity, Container, ContainerStatus, Pod, PodAffinityTerm, PodSpec, PodStatus
@@ -171,8 +172,8 @@ def _reported_resources(status: PodStatus) -> PodStatus:
 
 
 def _kept_status(status: PodStatus, *, pending: bool) -> PodStatus:
-    """What of a pod's status is its own: not what its class has, and of a running pod's conditions only evictions."""
-    conditions = status.conditions if pending else tuple(c for c in status.conditions if c.type == "DisruptionTarget")
+    """What of a pod's status is its own: not what its class has; of a running pod's conditions those of evictions."""
+    conditions = status.conditions if pending else tuple(c for c in status.conditions if _concerns_eviction(c))
     return PodStatus(
         phase=status.phase,
         nominated_node_name=status.nominated_node_name,
@@ -180,6 +181,10 @@ def _kept_status(status: PodStatus, *, pending: bool) -> PodStatus:
         conditions=conditions,
         resource_claim_statuses=status.resource_claim_statuses,
     )
+
+
+def _concerns_eviction(condition: Condition) -> bool:
+    return condition.type == "DisruptionTarget" or (condition.type == "Ready" and condition.status == "False")
 
 
 def _check_pod_selectors(spec: PodSpec) -> None:

@@ -26,6 +26,8 @@ def budgets_after(cluster: Cluster, pod: Pod, change: int) -> Iterator[PodDisrup
     change : int
         1 for one that is healthy now, -1 for one that was.
     """
+    if change < 0 and is_unready(pod):
+        return
     for budget in cluster.list(PodDisruptionBudget):
         if budget.namespace == pod.namespace and _covers(budget, pod):
             status = budget.status
@@ -35,6 +37,11 @@ def budgets_after(cluster: Cluster, pod: Pod, change: int) -> Iterator[PodDisrup
             now = healthy + change
             changed = replace(status, current_healthy=now, disruptions_allowed=max(0, now - status.desired_healthy))
             yield replace(budget, status=changed)
+
+
+def is_unready(pod: Pod) -> bool:
+    """Whether a pod says that it is not ready; one of which nothing is known counts as ready."""
+    return any(condition.type == "Ready" and condition.status == "False" for condition in pod.status.conditions)
 
 
 def _covers(budget: PodDisruptionBudget, pod: Pod) -> bool:

@@ -13,6 +13,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from kschedctl.api.core import Node
 from kschedctl.api.device import ResourceClaim
 from kschedctl.api.meta import ObjectMeta
 from kschedctl.api.pod import Pod
@@ -23,9 +24,11 @@ from kschedctl.framework.effects import ObjectChange, changed_objects
 from kschedctl.framework.events import (
     ASSIGNED_POD_ADD,
     ASSIGNED_POD_DELETE,
+    NODE_ADD,
     ActionType,
     ClusterEvent,
     EventResource,
+    node_changes,
     same_pod,
 )
 from kschedctl.framework.signature import sign_pod
@@ -38,11 +41,12 @@ from kschedctl.simulate.attempt import Attempt
 from kschedctl.simulate.batch import GATE, OpportunisticBatch
 from kschedctl.simulate.choice import Choose, first_by_name
 from kschedctl.simulate.disruption import budgets_after
+from kschedctl.simulate.pods import age, on_node, pod_at, without_nomination
 from kschedctl.simulate.queued_pod import QueuedPodInfo
 from kschedctl.simulate.rejectors import rejector_plugins
 from kschedctl.simulate.scheduling_queue import SchedulingQueue
 from kschedctl.simulate.timeline import Happening, TimelineEntry
-from kschedctl.simulate.world import World, is_made_again, replacement, terminating, waits_for_end
+from kschedctl.simulate.world import World, is_made_again, replacement, running, terminating, waits_for_end
 from kschedctl.whatif.pods import Moved, move_pods
 from kschedctl.workloads.template import uid_of
 
@@ -132,7 +136,7 @@ class Simulation:
         """Put the pods of the cluster that wait into the queue, the oldest first."""
         pods = self.cluster.pods
         waiting = [pods.pod(index) for index in range(len(pods)) if not pods.records[index].node_name]
-        for pod in sorted(waiting, key=_age):
+        for pod in sorted(waiting, key=age):
             self.clock.advance(TICK)
             self._enqueue(pod)
 
@@ -159,22 +163,56 @@ class Simulation:
             elif not self._pass_time():
                 return
 
+    def run_for(self, seconds: float) -> Iterator[Attempt]:
+        """Try pods and let time pass for so long, whether something happens or not."""
+        end = self.clock.now() + seconds
+        while True:
+            if self.queue.can_pop:
+                attempt = self.step()
+                if attempt is not None:
+                    yield attempt
+                continue
+            due = self._next_moment()
+            if due is None or due > end:
+                self.clock.run_until(max(end, self.clock.now()))
+                if not self.queue.can_pop:
+                    return
+            else:
+                self._pass_to(due)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing more comes by itself."""
+        return not self.queue.can_pop and self._next_moment() is None
+
+    @property
+    def changes(self) -> int:
+        """How often a pod was bound or went so far."""
+        return self._changes
+
     def _pass_time(self) -> bool:
         """Let time pass until something happens; false where nothing more can come of it."""
+        due = self._next_moment()
+        if due is None:
+            return self._flush_leftovers()
+        self._pass_to(due)
+        return True
+
+    def _next_moment(self) -> float | None:
+        """When something happens next; ``None`` where nothing does."""
         moments = [self.clock.next_at()]
         # A pod that fails with an error comes back by itself; there is no end to that unless something changes.
         again = [key for key in self.queue.failed if self._tried.get(key) != self._changes]
         if again or self.queue.n_backoff > len(self.queue.failed):
             moments.append(_seconds(self.queue.next_due()))
         moments.append(self.scheduler.waiting_pods.next_due)
-        known = [moment for moment in moments if moment is not None]
-        if not known:
-            return self._flush_leftovers()
-        self.clock.run_until(max(min(known), self.clock.now()))
+        return min((moment for moment in moments if moment is not None), default=None)
+
+    def _pass_to(self, moment: float) -> None:
+        self.clock.run_until(max(moment, self.clock.now()))
         self.queue.flush_backoff()
         self.scheduler.waiting_pods.due(self.clock.now())
         self._settle_waiting()
-        return True
 
     def _flush_leftovers(self) -> bool:
         """Try the pods once more that nothing has woken although the cluster changed."""
@@ -202,8 +240,9 @@ class Simulation:
     def _schedule(self, info: QueuedPodInfo, decision: Decision) -> Attempt:
         node = self._pick(info, decision)
         framework, state = decision.framework, decision.state
-        bound = _on_node(info.pod, node)
-        self._move(self.cluster.with_pods(added=[bound]))
+        bound = on_node(info.pod, node)
+        # Until it is bound nobody asks; a second change of the cluster for the kubelet's word would cost as much again.
+        self._move(self.cluster.with_pods(added=[running(bound) if self._world.kubelet else bound]))
         status = run_reserve(framework, state, info.pod, node)
         if status.code is Code.SUCCESS:
             status, waits = run_permit(framework, state, bound, node)
@@ -246,7 +285,7 @@ class Simulation:
             run_unreserve(decision.framework, decision.state, info.pod, node)
             return status
         self._take_in(decision.state.effects)
-        bound = _on_node(info.pod, node)
+        bound = on_node(info.pod, node)
         self._note(bound, Happening.SCHEDULED, node)
         self._changes += 1
         self._keep_budgets(bound, 1)
@@ -290,7 +329,7 @@ class Simulation:
 
     def _forget(self, info: QueuedPodInfo, status: Status) -> str:
         """Take a pod back that was to be bound; why, in the scheduler's words."""
-        pod = _without_nomination(info.pod)
+        pod = without_nomination(info.pod)
         self._move(self.cluster.with_pods(added=[pod]))
         info.pod = pod
         info.unschedulable_plugins = {status.plugin} if status.code.rejected else set()
@@ -336,7 +375,7 @@ class Simulation:
         if preemption is None or not node:
             return []
         found = next(candidate for candidate in preemption.candidates if candidate.node == node)
-        pods = [self._pod(victim.pod) for victim in found.victims]
+        pods = [pod_at(self.cluster, victim.pod) for victim in found.victims]
         if self.scheduler.release.queue.skips_terminating_victims:
             return [pod for pod in pods if pod.metadata.deletion_timestamp is None]
         return pods
@@ -346,12 +385,8 @@ class Simulation:
         if not node or (not victims and self.scheduler.release.queue.skips_terminating_victims):
             return []
         row = self.cluster.nodes.row[node]
-        return [self._pod(i) for i in lower_priority_nominated_pods(self.cluster, decision.pod, row).tolist()]
-
-    def _pod(self, index: int) -> Pod:
-        """A pod of the cluster with its node."""
-        pods = self.cluster.pods
-        return _on_node(pods.pod(index), pods.records[index].node_name, nominated=True)
+        found = lower_priority_nominated_pods(self.cluster, decision.pod, row)
+        return [pod_at(self.cluster, index) for index in found.tolist()]
 
     def _nominate(self, pod: Pod, node: str) -> None:
         """Write a pod's nomination, and tell the queue."""
@@ -383,6 +418,20 @@ class Simulation:
             if i == len(victims) - 1:
                 self.scheduler.preempting.discard(uid_of(preemptor))
             self.delete(victim, preempted=True)
+
+    def evict(self, pod: Pod) -> None:
+        """Evict a pod, whatever budgets say; ``simulate.eviction`` tells what they do."""
+        self._note(pod, Happening.EVICTED, pod.spec.node_name)
+        self.delete(pod)
+
+    def change_node(self, node: Node) -> None:
+        """Let a node change, or come, and tell the queue."""
+        nodes = {each.name: each for each in self.cluster.nodes.objects}
+        old = nodes.get(node.name)
+        self._move(self.cluster.with_nodes({**nodes, node.name: node}.values()))
+        self._changes += 1
+        for event in node_changes(old, node) if old is not None else (NODE_ADD,):
+            self.queue.move_all(event, old, node)
 
     def delete(self, pod: Pod, *, preempted: bool = False) -> None:
         """Ask a pod on a node to go: it is gone after its grace period, and made again by its controller.
@@ -473,18 +522,3 @@ def _seconds(moment: datetime | None) -> float | None:
 
 def _is_other(pod: Pod, other: Pod) -> bool:
     return not same_pod(pod, other)
-
-
-def _age(pod: Pod) -> float:
-    created = pod.metadata.creation_timestamp
-    return created.timestamp() if created is not None else float("inf")
-
-
-def _on_node(pod: Pod, node: str, *, nominated: bool = False) -> Pod:
-    """The pod with a node, and without its nomination unless that is to stay."""
-    status = pod.status if nominated else replace(pod.status, nominated_node_name="")
-    return replace(pod, spec=replace(pod.spec, node_name=node), status=status)
-
-
-def _without_nomination(pod: Pod) -> Pod:
-    return replace(pod, status=replace(pod.status, nominated_node_name=""))

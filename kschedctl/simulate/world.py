@@ -30,6 +30,8 @@ class World:
         Whether a pod that goes is made again by its controller.
     budgets : bool
         Whether the status of disruption budgets follows.
+    kubelet : bool
+        Whether pods that are bound run and are ready at once.
     leftovers : bool
         Whether pods that wait for an event longer than five minutes are tried again once more.
     """
@@ -37,11 +39,12 @@ class World:
     grace: bool = True
     controllers: bool = True
     budgets: bool = True
+    kubelet: bool = True
     leftovers: bool = True
 
 
 #: Nothing but the scheduler acts.
-SCHEDULER_ALONE: Final = World(grace=False, controllers=False, budgets=False, leftovers=False)
+SCHEDULER_ALONE: Final = World(grace=False, controllers=False, budgets=False, kubelet=False, leftovers=False)
 
 
 def terminating(pod: Pod, now: datetime, *, preempted: bool) -> Pod:
@@ -61,6 +64,11 @@ def terminating(pod: Pod, now: datetime, *, preempted: bool) -> Pod:
         metadata=replace(pod.metadata, deletion_timestamp=now),
         status=replace(pod.status, conditions=conditions),
     )
+
+
+def running(pod: Pod) -> Pod:
+    """A pod that its kubelet has started."""
+    return replace(pod, status=replace(pod.status, phase="Running"))
 
 
 def is_made_again(pod: Pod) -> bool:

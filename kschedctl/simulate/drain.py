@@ -1,0 +1,178 @@
+"""Draining nodes as ``kubectl drain`` does: cordoned, pods evicted one by one, budgets asked again every 5 seconds.
+
+Source: k8s.io/kubectl ``pkg/drain``. What is evicted is made again by its controller and goes through the queue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from msgspec.structs import replace
+
+from kschedctl.api.core import Node
+from kschedctl.api.pod import Pod
+from kschedctl.simulate.attempt import Attempt
+from kschedctl.simulate.eviction import eviction_refusal
+from kschedctl.simulate.pods import is_on, pods_on
+from kschedctl.simulate.simulation import Simulation
+
+#: How long kubectl waits before it asks again, in seconds.
+RETRY: Final = 5.0
+DAEMON_SET: Final = "cannot delete DaemonSet-managed Pods (use --ignore-daemonsets to ignore)"
+UNMANAGED: Final = "cannot delete Pods that declare no controller (use --force to override)"
+_MIRROR: Final = "kubernetes.io/config.mirror"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrainOptions:
+    """What kubectl drain is told.
+
+    Attributes
+    ----------
+    ignore_daemon_sets : bool
+        Whether pods of DaemonSets are passed over; else they stop the drain of their node.
+    force : bool
+        Whether pods without a controller are evicted; else they stop it.
+    rolling : bool
+        Whether each node comes back before the next one is drained, fresh and uncordoned.
+    """
+
+    ignore_daemon_sets: bool = False
+    force: bool = False
+    rolling: bool = False
+
+
+@dataclass(slots=True)
+class DrainedNode:
+    """What became of one node.
+
+    Attributes
+    ----------
+    node : str
+        Its name.
+    refusals : dict of str to list of str
+        Why nothing was evicted, in kubectl's words, with the pods.
+    evicted : list of Pod
+        The pods that were evicted, in order.
+    passed_over : list of str
+        Pods of DaemonSets and mirror pods that stay, ``namespace/name``.
+    blocked : dict of str to str
+        The pods that may not be evicted for ever, with what the API server says.
+    seconds : float
+        How long it took by the virtual clock.
+    waited : dict of str to float
+        For how many seconds each budget, ``namespace/name``, held evictions up.
+    """
+
+    node: str
+    refusals: dict[str, list[str]] = field(default_factory=dict)
+    evicted: list[Pod] = field(default_factory=list)
+    passed_over: list[str] = field(default_factory=list)
+    blocked: dict[str, str] = field(default_factory=dict)
+    seconds: float = 0.0
+    waited: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def drained(self) -> bool:
+        """Whether nothing is left that should go."""
+        return not self.refusals and not self.blocked
+
+
+def drain(
+    simulation: Simulation, nodes: Sequence[str], options: DrainOptions, fresh: Iterable[Node] = ()
+) -> tuple[list[DrainedNode], list[Attempt]]:
+    """Drain nodes, one after another.
+
+    Parameters
+    ----------
+    simulation : Simulation
+        The cluster at work.
+    nodes : sequence of str
+        Their names, in order.
+    options : DrainOptions
+        What kubectl drain is told.
+    fresh : iterable of Node
+        Nodes that are added before.
+
+    Returns
+    -------
+    list of DrainedNode, list of Attempt
+        What became of each, and all scheduling cycles.
+    """
+    attempts: list[Attempt] = []
+    for node in fresh:
+        simulation.change_node(node)
+    if not options.rolling:
+        for name in nodes:
+            _cordon(simulation, name)
+    drained = []
+    for name in nodes:
+        if options.rolling:
+            _cordon(simulation, name)
+        drained.append(_drain_node(simulation, name, options, attempts))
+        if options.rolling:
+            if not drained[-1].drained:
+                break
+            _cordon(simulation, name, cordoned=False)
+    attempts.extend(simulation)
+    return drained, attempts
+
+
+def _cordon(simulation: Simulation, name: str, *, cordoned: bool = True) -> None:
+    node = simulation.cluster.nodes.objects[simulation.cluster.nodes.row[name]]
+    simulation.change_node(replace(node, spec=replace(node.spec, unschedulable=cordoned)))
+
+
+def _drain_node(simulation: Simulation, name: str, options: DrainOptions, attempts: list[Attempt]) -> DrainedNode:
+    out = DrainedNode(name)
+    began = simulation.clock.now()
+    pending = _pods_to_evict(simulation, out, options)
+    if out.refusals:
+        return out
+    while pending:
+        held: set[str] = set()
+        said: dict[str, str] = {}
+        for pod in list(pending):
+            refusal, budget = eviction_refusal(simulation.cluster, pod)
+            if refusal:
+                said[pod.key] = refusal
+                held |= {f"{budget.namespace}/{budget.name}"} if budget is not None else set()
+                continue
+            simulation.evict(pod)
+            out.evicted.append(pod)
+            pending.remove(pod)
+        if not pending:
+            break
+        changes = simulation.changes
+        attempts.extend(simulation.run_for(RETRY))
+        if simulation.is_idle and simulation.changes == changes:
+            out.blocked = said
+            break
+        for key in held:
+            out.waited[key] = out.waited.get(key, 0.0) + RETRY
+    # kubectl waits until the pods are gone.
+    while any(is_on(simulation.cluster, pod, name) for pod in out.evicted) and not simulation.is_idle:
+        attempts.extend(simulation.run_for(RETRY))
+    out.seconds = simulation.clock.now() - began
+    return out
+
+
+def _pods_to_evict(simulation: Simulation, out: DrainedNode, options: DrainOptions) -> list[Pod]:
+    """The pods of a node that should go, by namespace and name; what is against it is noted."""
+    pods = []
+    for pod in sorted(pods_on(simulation.cluster, out.node), key=lambda pod: (pod.namespace, pod.name)):
+        owner = pod.metadata.controller
+        if owner is not None and owner.kind == "DaemonSet":
+            if options.ignore_daemon_sets:
+                out.passed_over.append(pod.key)
+            else:
+                out.refusals.setdefault(DAEMON_SET, []).append(pod.key)
+        elif _MIRROR in pod.metadata.annotations or (owner is not None and owner.kind == "Node"):
+            out.passed_over.append(pod.key)
+        elif owner is None and not options.force:
+            out.refusals.setdefault(UNMANAGED, []).append(pod.key)
+        else:
+            pods.append(pod)
+    return pods

@@ -1,0 +1,54 @@
+"""The Eviction API: whether a pod may be evicted, by the disruption budgets (registry/core/pod/storage/eviction.go)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kschedctl.api.pod import Pod
+from kschedctl.api.selectors import SelectorError, matches, parse_label_selector
+from kschedctl.api.workload import PodDisruptionBudget
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.simulate.disruption import is_unready
+
+VIOLATES: Final = "Cannot evict pod as it would violate the pod's disruption budget."
+SEVERAL: Final = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+
+
+def covering_budgets(cluster: Cluster, pod: Pod) -> list[PodDisruptionBudget]:
+    """The budgets whose selector means a pod; unlike in the scheduler, an empty selector means all of the namespace."""
+    found = []
+    for budget in cluster.list(PodDisruptionBudget):
+        if budget.namespace != pod.namespace or budget.spec.selector is None:
+            continue
+        try:
+            if matches(parse_label_selector(budget.spec.selector), pod.metadata.labels):
+                found.append(budget)
+        except SelectorError:
+            continue
+    return found
+
+
+def eviction_refusal(cluster: Cluster, pod: Pod) -> tuple[str, PodDisruptionBudget | None]:
+    """Why the API server refuses to evict a pod now.
+
+    Returns
+    -------
+    refusal : str
+        In its words; empty where it does not.
+    budget : PodDisruptionBudget or None
+        The budget that it goes by.
+    """
+    if pod.status.phase == "Pending" or pod.metadata.deletion_timestamp is not None:
+        return "", None
+    budgets = covering_budgets(cluster, pod)
+    if len(budgets) > 1:
+        return SEVERAL, None
+    if not budgets or budgets[0].status.disruptions_allowed > 0:
+        return "", None
+    status = budgets[0].status
+    if is_unready(pod):
+        policy = budgets[0].spec.unhealthy_pod_eviction_policy
+        if policy == "AlwaysAllow" or status.current_healthy >= status.desired_healthy > 0:
+            return "", None
+    counts = f"The disruption budget {budgets[0].name} needs {status.desired_healthy} healthy pods and has "
+    return f"{VIOLATES} {counts}{status.current_healthy} currently", budgets[0]
