@@ -18,6 +18,8 @@ from tests.live.differential.play import Play
 from tests.live.differential.scenery import Scenery
 from tests.live.differential.stage import Stage
 
+pytestmark = pytest.mark.live
+
 pytestmark = pytest.mark.slow
 
 
