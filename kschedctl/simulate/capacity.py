@@ -6,6 +6,7 @@ Nobody is evicted for them.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -23,6 +24,8 @@ from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.world import SCHEDULER_ALONE
+from kschedctl.workloads.claims import with_own_claims
+from kschedctl.workloads.made import MadePod
 
 #: The filters whose answer hangs on the node alone; of the last one on what is free there.
 _OF_THE_NODE: Final = frozenset(
@@ -116,7 +119,8 @@ def _free_on_each(scheduler: Scheduler, first: Decision) -> Int64Array | None:
 
 
 def _one_by_one(scheduler: Scheduler, copy: Copy, most: int | None) -> Capacity:
-    simulation = Simulation(scheduler, world=SCHEDULER_ALONE)
+    # Claims for devices that templates stand for are made for each copy.
+    simulation = Simulation(scheduler, world=dataclasses.replace(SCHEDULER_ALONE, controllers=True))
     counts = np.zeros(len(scheduler.cluster.nodes), dtype=np.int64)
     number = 0
     while most is None or number < most:
@@ -128,7 +132,9 @@ def _one_by_one(scheduler: Scheduler, copy: Copy, most: int | None) -> Capacity:
             break
         counts[scheduler.cluster.nodes.row[attempt.node]] += 1
         number += 1
-    last = simulation.scheduler.explain(copy(number))
+    made = with_own_claims(MadePod(copy(number)), simulation.cluster)
+    cluster = simulation.cluster.with_added(made.objects) if made.objects else simulation.cluster
+    last = simulation.scheduler.moved(cluster).explain(made.pod)
     return Capacity(counts, most is not None and number >= most and bool(last.best), last)
 
 

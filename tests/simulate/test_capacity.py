@@ -9,12 +9,14 @@ from hypothesis import given, settings
 from msgspec.structs import replace
 
 from kschedctl.api.core import Node
+from kschedctl.api.device import ResourceClaimTemplate
 from kschedctl.api.pod import Pod
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate import capacity as module
 from kschedctl.simulate.capacity import Capacity, Copy, capacity
 from tests import strategies
-from tests.builders import make_cluster, make_node, make_pod
+from tests.builders import make_cluster, make_node, make_object, make_pod
+from tests.devices.builders import make_class, make_device, make_slice, request
 from tests.strategies import World
 
 HOST = "kubernetes.io/hostname"
@@ -66,6 +68,27 @@ def test_capacity(pod: Pod, counts: list[int], stop: str) -> None:
     found = fill(pod, TWO)
     assert found.counts.tolist() == counts
     assert not found.bounded
+    assert stop in found.next.message
+
+
+@pytest.mark.parametrize(
+    ("most", "counts", "bounded", "stop"),
+    [
+        pytest.param(None, [0, 2], False, "2 cannot allocate all claims", id="as many as there are devices"),
+        pytest.param(1, [0, 1], True, "", id="no more than asked for"),
+    ],
+)
+def test_copies_get_claims_and_devices_of_their_own(
+    most: int | None, counts: list[int], bounded: bool, stop: str
+) -> None:
+    template = make_object(
+        ResourceClaimTemplate, "gpus", namespace="default", spec={"spec": {"devices": {"requests": [request()]}}}
+    )
+    pod = make_pod(resourceClaims=[{"name": "gpu", "resourceClaimTemplateName": "gpus"}])
+    devices = make_slice("s", make_device("x"), make_device("y"), node="b")
+    cluster = make_cluster([make_node("a"), make_node("b")], [], template, make_class(), devices)
+    found = capacity(Scheduler(cluster), copies_of(pod), most)
+    assert (found.counts.tolist(), found.bounded) == (counts, bounded)
     assert stop in found.next.message
 
 
