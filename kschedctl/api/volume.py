@@ -134,14 +134,19 @@ class ImageVolumeSource(ApiStruct, frozen=True):
     reference: str = ""
 
 
+class EmptyDirVolumeSource(ApiStruct, frozen=True):
+    """A folder on the pod's node, which goes with the pod."""
+
+
 class Volume(InTreeVolumes, frozen=True, kw_only=True):
-    """A volume of a pod, with the sources that scheduling reads."""
+    """A volume of a pod, with the sources that scheduling and drains read."""
 
     name: str = ""
     persistent_volume_claim: ClaimVolumeSource | None = None
     ephemeral: EphemeralVolumeSource | None = None
     csi: CSIVolumeSource | None = None
     image: ImageVolumeSource | None = None
+    empty_dir: EmptyDirVolumeSource | None = None
 
 
 class VolumeNodeAffinity(ApiStruct, frozen=True):

@@ -11,6 +11,7 @@ from kschedctl.cli.batch.command import batch
 from kschedctl.cli.capacity.command import capacity
 from kschedctl.cli.devices.command import devices
 from kschedctl.cli.diff.command import diff
+from kschedctl.cli.drain.command import drain
 from kschedctl.cli.explain.command import explain
 from kschedctl.cli.leader.command import app as leader
 from kschedctl.cli.preempt.command import preempt
@@ -27,6 +28,7 @@ COMMANDS: Final[Mapping[str, Callable[..., None] | typer.Typer]] = {
     "devices": devices,
     "simulate": simulate,
     "capacity": capacity,
+    "drain": drain,
     "leader": leader,
     "diff": diff,
     "batch": batch,

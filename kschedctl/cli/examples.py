@@ -49,6 +49,13 @@ EXAMPLES: Final[Mapping[str, tuple[Example, ...]]] = {
         Example("How many replicas more could this Deployment have, and what stops the next?", "capacity deploy/web"),
         Example("The same for two sizes, with three nodes more:", "capacity small.yaml large.yaml --apply node.yaml*3"),
     ),
+    "drain": (
+        Example("Can this node be drained, and where do its pods go?", "drain node-7 --ignore-daemonsets"),
+        Example(
+            "Does an upgrade of a pool get through, with one node more while it lasts?",
+            "drain -l pool=general --ignore-daemonsets --delete-emptydir-data --rolling --surge 1",
+        ),
+    ),
     "leader": (
         Example("Who leads, and when would another take over?", "leader"),
         Example(

@@ -5,7 +5,7 @@ Source: k8s.io/kubectl ``pkg/drain``. What is evicted is made again by its contr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from kschedctl.api.core import Node
 from kschedctl.api.pod import Pod
+from kschedctl.api.well_known import HOSTNAME
 from kschedctl.simulate.attempt import Attempt
 from kschedctl.simulate.eviction import eviction_refusal
 from kschedctl.simulate.pods import is_on, pods_on
@@ -22,6 +23,13 @@ from kschedctl.simulate.simulation import Simulation
 RETRY: Final = 5.0
 DAEMON_SET: Final = "cannot delete DaemonSet-managed Pods (use --ignore-daemonsets to ignore)"
 UNMANAGED: Final = "cannot delete Pods that declare no controller (use --force to override)"
+LOCAL_STORAGE: Final = "cannot delete Pods with local storage (use --delete-emptydir-data to override)"
+#: The flag that overrides each refusal.
+OVERRIDES: Final = {
+    DAEMON_SET: "--ignore-daemonsets",
+    LOCAL_STORAGE: "--delete-emptydir-data",
+    UNMANAGED: "--force",
+}
 _MIRROR: Final = "kubernetes.io/config.mirror"
 
 
@@ -35,13 +43,30 @@ class DrainOptions:
         Whether pods of DaemonSets are passed over; else they stop the drain of their node.
     force : bool
         Whether pods without a controller are evicted; else they stop it.
+    delete_empty_dir_data : bool
+        Whether pods with an emptyDir are evicted, whose data is lost; else they stop it.
+    disable_eviction : bool
+        Whether pods are deleted instead, whatever disruption budgets say.
     rolling : bool
         Whether each node comes back before the next one is drained, fresh and uncordoned.
     """
 
     ignore_daemon_sets: bool = False
     force: bool = False
+    delete_empty_dir_data: bool = False
+    disable_eviction: bool = False
     rolling: bool = False
+
+    def flags(self) -> list[str]:
+        """As flags of kubectl drain, and ``--rolling``."""
+        flags = {
+            "--ignore-daemonsets": self.ignore_daemon_sets,
+            "--force": self.force,
+            "--delete-emptydir-data": self.delete_empty_dir_data,
+            "--disable-eviction": self.disable_eviction,
+            "--rolling": self.rolling,
+        }
+        return [flag for flag, given in flags.items() if given]
 
 
 @dataclass(slots=True)
@@ -80,9 +105,20 @@ class DrainedNode:
         return not self.refusals and not self.blocked
 
 
+def surge_nodes(like: Node, number: int) -> list[Node]:
+    """Fresh nodes like one, each with a name of its own."""
+    return [_fresh_node(like, f"{like.name}-surge-{i + 1}") for i in range(number)]
+
+
+def _fresh_node(like: Node, name: str) -> Node:
+    labels = {**like.metadata.labels, HOSTNAME: name}
+    spec = replace(like.spec, unschedulable=False)
+    return replace(like, metadata=replace(like.metadata, name=name, uid="", labels=labels), spec=spec)
+
+
 def drain(
-    simulation: Simulation, nodes: Sequence[str], options: DrainOptions, fresh: Iterable[Node] = ()
-) -> tuple[list[DrainedNode], list[Attempt]]:
+    simulation: Simulation, nodes: Sequence[str], options: DrainOptions, surge: Iterable[Node] = ()
+) -> Iterator[Attempt | DrainedNode]:
     """Drain nodes, one after another.
 
     Parameters
@@ -93,31 +129,30 @@ def drain(
         Their names, in order.
     options : DrainOptions
         What kubectl drain is told.
-    fresh : iterable of Node
+    surge : iterable of Node
         Nodes that are added before.
 
-    Returns
-    -------
-    list of DrainedNode, list of Attempt
-        What became of each, and all scheduling cycles.
+    Yields
+    ------
+    Attempt or DrainedNode
+        Each scheduling cycle, and behind those of a node what became of it.
     """
-    attempts: list[Attempt] = []
-    for node in fresh:
+    for node in surge:
         simulation.change_node(node)
     if not options.rolling:
         for name in nodes:
             _cordon(simulation, name)
-    drained = []
     for name in nodes:
         if options.rolling:
             _cordon(simulation, name)
-        drained.append(_drain_node(simulation, name, options, attempts))
+        drained = DrainedNode(name)
+        yield from _drain_node(simulation, drained, options)
+        yield drained
         if options.rolling:
-            if not drained[-1].drained:
+            if not drained.drained:
                 break
             _cordon(simulation, name, cordoned=False)
-    attempts.extend(simulation)
-    return drained, attempts
+    yield from simulation
 
 
 def _cordon(simulation: Simulation, name: str, *, cordoned: bool = True) -> None:
@@ -125,17 +160,18 @@ def _cordon(simulation: Simulation, name: str, *, cordoned: bool = True) -> None
     simulation.change_node(replace(node, spec=replace(node.spec, unschedulable=cordoned)))
 
 
-def _drain_node(simulation: Simulation, name: str, options: DrainOptions, attempts: list[Attempt]) -> DrainedNode:
-    out = DrainedNode(name)
+def _drain_node(simulation: Simulation, out: DrainedNode, options: DrainOptions) -> Iterator[Attempt]:
     began = simulation.clock.now()
     pending = _pods_to_evict(simulation, out, options)
     if out.refusals:
-        return out
+        return
     while pending:
         held: set[str] = set()
         said: dict[str, str] = {}
         for pod in list(pending):
-            refusal, budget = eviction_refusal(simulation.cluster, pod)
+            refusal, budget = "", None
+            if not options.disable_eviction:
+                refusal, budget = eviction_refusal(simulation.cluster, pod)
             if refusal:
                 said[pod.key] = refusal
                 held |= {f"{budget.namespace}/{budget.name}"} if budget is not None else set()
@@ -146,17 +182,18 @@ def _drain_node(simulation: Simulation, name: str, options: DrainOptions, attemp
         if not pending:
             break
         changes = simulation.changes
-        attempts.extend(simulation.run_for(RETRY))
+        yield from simulation.run_for(RETRY)
         if simulation.is_idle and simulation.changes == changes:
             out.blocked = said
+            for key in held:
+                out.waited.pop(key, None)
             break
         for key in held:
             out.waited[key] = out.waited.get(key, 0.0) + RETRY
     # kubectl waits until the pods are gone.
-    while any(is_on(simulation.cluster, pod, name) for pod in out.evicted) and not simulation.is_idle:
-        attempts.extend(simulation.run_for(RETRY))
+    while any(is_on(simulation.cluster, pod, out.node) for pod in out.evicted) and not simulation.is_idle:
+        yield from simulation.run_for(RETRY)
     out.seconds = simulation.clock.now() - began
-    return out
 
 
 def _pods_to_evict(simulation: Simulation, out: DrainedNode, options: DrainOptions) -> list[Pod]:
@@ -171,6 +208,8 @@ def _pods_to_evict(simulation: Simulation, out: DrainedNode, options: DrainOptio
                 out.refusals.setdefault(DAEMON_SET, []).append(pod.key)
         elif _MIRROR in pod.metadata.annotations or (owner is not None and owner.kind == "Node"):
             out.passed_over.append(pod.key)
+        elif not options.delete_empty_dir_data and any(v.empty_dir is not None for v in pod.spec.volumes):
+            out.refusals.setdefault(LOCAL_STORAGE, []).append(pod.key)
         elif owner is None and not options.force:
             out.refusals.setdefault(UNMANAGED, []).append(pod.key)
         else:

@@ -55,6 +55,8 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LEFTOVERS_AFTER: Final = 330.0
 #: How long a cycle takes, and the arrival of a pod, in seconds.
 TICK: Final = 0.001
+#: What the timeline says, before the other, of a pod that is made instead of one that goes.
+IN_PLACE_OF: Final = "in place of "
 
 
 class Simulation:
@@ -117,8 +119,14 @@ class Simulation:
         """The time, to the microsecond."""
         return _EPOCH + timedelta(microseconds=round(self.clock.now() * 1_000_000))
 
-    def create(self, pods: Iterable[Pod]) -> None:
-        """Let pods arrive, one after another; those that the scheduler is not responsible for only exist."""
+    def create(self, pods: Iterable[Pod], why: str = "") -> None:
+        """Let pods arrive, one after another; those that the scheduler is not responsible for only exist.
+
+        Parameters
+        ----------
+        why : str
+            What the timeline says of it.
+        """
         new = list(pods)
         if self._world.controllers:
             # Claims that are made for pods are there at once.
@@ -129,7 +137,7 @@ class Simulation:
             self._move(self.cluster.with_pods(added=new))
         for pod in new:
             self.clock.advance(TICK)
-            self._note(pod, Happening.CREATED)
+            self._note(pod, Happening.CREATED, why=why)
             self._enqueue(pod)
 
     def enqueue_pending(self) -> None:
@@ -460,7 +468,8 @@ class Simulation:
 
     def _make_again(self, pod: Pod) -> None:
         taken = self.cluster.pods.index
-        self.create([replacement(pod, lambda name: (pod.namespace, name) in taken)])
+        new = replacement(pod, lambda name: (pod.namespace, name) in taken)
+        self.create([new], f"{IN_PLACE_OF}{pod.key}")
 
     def remove(self, pod: Pod) -> None:
         """Take a pod away, and tell the queue."""

@@ -19,6 +19,7 @@ READ_ANNOTATIONS: Final = frozenset(
     {
         LEADER_ANNOTATION,
         "deployment.kubernetes.io/revision",
+        "kubernetes.io/config.mirror",
         "pv.kubernetes.io/bind-completed",
         "pv.kubernetes.io/bound-by-controller",
         "resource.kubernetes.io/extended-resource-claim",
@@ -48,18 +49,20 @@ UNREAD_FIELDS: Final[dict[tuple[type, str], Any]] = {
     (volume.VsphereVolume, "volume_path"): "",
 }
 #: The conditions that are read, and those of them whose reason and message are.
-READ_CONDITIONS: Final = frozenset({"PodScheduled", "PodResizePending", "DisruptionTarget"})
-READ_REASONS: Final = READ_CONDITIONS
+READ_CONDITIONS: Final = frozenset({"PodScheduled", "PodResizePending", "DisruptionTarget", "Ready"})
+READ_REASONS: Final = READ_CONDITIONS - {"Ready"}
 READ_MESSAGES: Final = frozenset({"PodScheduled"})
 
 
 def read_conditions(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
-    """The conditions that are read, without messages that are not."""
-    return tuple(
-        condition if condition.type in READ_MESSAGES else replace(condition, message="")
-        for condition in conditions
-        if condition.type in READ_CONDITIONS
-    )
+    """The conditions that are read, without reasons and messages that are not."""
+    return tuple(_read(condition) for condition in conditions if condition.type in READ_CONDITIONS)
+
+
+def _read(condition: Condition) -> Condition:
+    if condition.type in READ_MESSAGES:
+        return condition
+    return replace(condition, message="", reason=condition.reason if condition.type in READ_REASONS else "")
 
 
 def without_messages(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
@@ -86,8 +89,8 @@ def _paths(type_: type[msgspec.Struct]) -> Iterator[str]:
         if any((base, field.name) in UNREAD_FIELDS for base in type_.__mro__):
             continue
         parts = structs_in(field.type)
-        if not parts or get_origin(field.type) is dict:
-            # The keys of a map are kept as well.
+        if not any(msgspec.structs.fields(part) for part in parts) or get_origin(field.type) is dict:
+            # The keys of a map are kept as well, and that something without fields is there.
             yield field.encode_name
         name = f"{field.encode_name}[]" if get_origin(field.type) is tuple else field.encode_name
         for part in parts:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -26,7 +26,7 @@ from kschedctl.report.simulate.data import (
 )
 from kschedctl.simulate.attempt import Attempt
 from kschedctl.simulate.simulation import Simulation
-from kschedctl.simulate.timeline import Happening
+from kschedctl.simulate.timeline import Happening, TimelineEntry
 from kschedctl.workloads.ownership import workload_of
 
 #: The resources whose use is told, in this order; others where something requests them.
@@ -60,12 +60,8 @@ def simulation_answer(
         Whether it came to its end.
     """
     placed = [entry for entry in simulation.timeline if entry.event is Happening.SCHEDULED]
-    waiting = tuple(_waiting(simulation, attempts))
-    evicted = tuple(
-        EvictionData(entry.pod, entry.node, entry.time, entry.why.removeprefix("by "))
-        for entry in simulation.timeline
-        if entry.event is Happening.PREEMPTED
-    )
+    waiting = tuple(waiting_groups(simulation, attempts))
+    evicted = preempted(simulation.timeline)
     n_waiting = sum(len(group.pods) for group in waiting)
     return Simulated(
         **envelope(before, provenance, dict.fromkeys(note for a in attempts for note in a.decision.not_modelled)),
@@ -81,8 +77,22 @@ def simulation_answer(
         placements=tuple(PlacementData(entry.pod, entry.node) for entry in placed),
         utilisation=tuple(_utilisation(before, simulation.cluster, RequestRules.of(simulation.scheduler.release))),
         attempts=tuple(_attempt(attempt) for attempt in attempts),
-        timeline=tuple(EntryData(e.time, e.pod, e.event, e.node, e.why) for e in simulation.timeline),
+        timeline=entries(simulation.timeline),
     )
+
+
+def preempted(happened: Iterable[TimelineEntry]) -> tuple[EvictionData, ...]:
+    """The pods that were evicted for others."""
+    return tuple(
+        EvictionData(entry.pod, entry.node, entry.time, entry.why.removeprefix("by "))
+        for entry in happened
+        if entry.event is Happening.PREEMPTED
+    )
+
+
+def entries(happened: Iterable[TimelineEntry]) -> tuple[EntryData, ...]:
+    """What happened, as data."""
+    return tuple(EntryData(e.time, e.pod, e.event, e.node, e.why) for e in happened)
 
 
 def _summary(n_placed: int, n_waiting: int, n_evicted: int, *, finished: bool) -> str:
@@ -94,7 +104,7 @@ def _summary(n_placed: int, n_waiting: int, n_evicted: int, *, finished: bool) -
     return text if finished else f"interrupted: {text} so far"
 
 
-def _waiting(simulation: Simulation, attempts: Sequence[Attempt]) -> Iterator[WaitingData]:
+def waiting_groups(simulation: Simulation, attempts: Sequence[Attempt]) -> Iterator[WaitingData]:
     """The pods without a node that the scheduler knows, by what it said last."""
     tried: dict[str, list[Attempt]] = defaultdict(list)
     for attempt in attempts:

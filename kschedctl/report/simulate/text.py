@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -10,7 +11,14 @@ from kschedctl.api.wording import counted, listed
 from kschedctl.report.document import GAP, Document, Paragraph, Tone, table
 from kschedctl.report.frame import AnswerView, cautions, header, next_questions
 from kschedctl.report.preempt.words import duration
-from kschedctl.report.simulate.data import Simulated, UtilisationData, WorkloadPlacementData
+from kschedctl.report.simulate.data import (
+    EntryData,
+    EvictionData,
+    Simulated,
+    UtilisationData,
+    WaitingData,
+    WorkloadPlacementData,
+)
 
 #: How many nodes and names are told of a row where not all are asked for.
 _FEW: Final = 3
@@ -34,18 +42,20 @@ def document(answer: Simulated, view: AnswerView, began: datetime) -> Document:
         took = duration(round(answer.seconds)) if answer.seconds >= 1 else "less than a second"
         tried = counted(len(answer.attempts), "scheduling cycle")
         yield Paragraph(f"{tried}, {took} of the cluster's time; among equal nodes {answer.chance}", Tone.FAINT)
-    yield from _waiting(answer, every=view.every)
-    yield from _evicted(answer, every=view.every)
+    yield from waiting_pods(answer.waiting, every=view.every)
+    again = {placement.pod: placement.node for placement in answer.placements}
+    yield from evictions(answer.evicted, again, every=view.every)
     yield from _workloads(answer, every=view.every)
     yield from _utilisation(answer, every=view.every)
     if view.every:
-        yield from _timeline(answer, began)
+        yield from timeline(answer.timeline, began)
     yield from cautions(answer)
     yield from next_questions(view.questions)
 
 
-def _waiting(answer: Simulated, *, every: bool) -> Document:
-    if not answer.waiting:
+def waiting_pods(groups: Sequence[WaitingData], *, every: bool) -> Document:
+    """Who waits, and why."""
+    if not groups:
         return
     yield GAP
     yield Paragraph("Waiting", Tone.STRONG)
@@ -55,22 +65,28 @@ def _waiting(answer: Simulated, *, every: bool) -> Document:
             listed(group.pods, most=len(group.pods) if every else _FEW),
             f"gated: {group.message}" if group.gated else group.message or "was not tried",
         )
-        for group in answer.waiting
+        for group in groups
     ]
     yield table(("pods", "which", "why"), rows, numeric=(0,))
 
 
-def _evicted(answer: Simulated, *, every: bool) -> Document:
-    if not answer.evicted:
+def evictions(evicted: Sequence[EvictionData], places: Mapping[str, str], *, every: bool) -> Document:
+    """Who is evicted for whom.
+
+    Parameters
+    ----------
+    places : mapping of str to str
+        The nodes of pods that have one now, by ``namespace/name``.
+    """
+    if not evicted:
         return
     yield GAP
     yield Paragraph("Evicted", Tone.STRONG)
-    again = {placement.pod: placement.node for placement in answer.placements}
-    shown = answer.evicted if every else answer.evicted[: 4 * _FEW]
-    rows = [(each.pod, each.node, each.by, again.get(each.by, "")) for each in shown]
+    shown = evicted if every else evicted[: 4 * _FEW]
+    rows = [(each.pod, each.node, each.by, places.get(each.by, "")) for each in shown]
     yield table(("pod", "from", "for", "which is now on"), rows, identifiers=(1, 3))
-    if len(shown) < len(answer.evicted):
-        yield Paragraph(f"and {len(answer.evicted) - len(shown)} more: -o wide", Tone.FAINT, 2)
+    if len(shown) < len(evicted):
+        yield Paragraph(f"and {len(evicted) - len(shown)} more: -o wide", Tone.FAINT, 2)
 
 
 def _workloads(answer: Simulated, *, every: bool) -> Document:
@@ -119,10 +135,11 @@ def _shares(each: UtilisationData) -> tuple[str, str]:
     return f"{100 * each.before / each.allocatable:.1f} %", f"{100 * each.after / each.allocatable:.1f} %"
 
 
-def _timeline(answer: Simulated, began: datetime) -> Document:
+def timeline(entries: Sequence[EntryData], began: datetime) -> Document:
+    """What happened when, from a moment on."""
     yield GAP
     yield Paragraph("What happened", Tone.STRONG)
-    rows = [(_since(each.time - began), each.pod, str(each.event), each.node, each.why) for each in answer.timeline]
+    rows = [(_since(each.time - began), each.pod, str(each.event), each.node, each.why) for each in entries]
     yield table(("time", "pod", "event", "node", "why"), rows, numeric=(0,))
 
 

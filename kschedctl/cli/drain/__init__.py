@@ -1,0 +1,1 @@
+"""``kschedctl drain``: what becomes of the pods of nodes that are drained."""

@@ -1,0 +1,1 @@
+"""The answer of ``drain``: as data, and as a document."""
