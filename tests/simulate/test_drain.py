@@ -57,7 +57,8 @@ def test_flags_let_pods_go_that_stop_a_drain_without_them(pod: Pod, flag: str, r
     (node,), _ = drained([pod, web("web-2")])
     assert node.refusals == {refusal: [pod.key]}
     assert not node.evicted
-    (node,), _ = drained([pod, web("web-2")], **{flag: True})
+    options: dict[str, Any] = {flag: True}
+    (node,), _ = drained([pod, web("web-2")], **options)
     assert (node.refusals, len(node.evicted)) == ({}, 2)
 
 
