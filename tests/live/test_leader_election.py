@@ -31,6 +31,8 @@ from kschedctl.live.object_client import ObjectClient
 from tests.live.cable import Cable
 from tests.live.control_plane import ControlPlane
 
+pytestmark = pytest.mark.live
+
 #: Short, so that tests are; a renewal per second, as records tell no smaller times apart.
 TIMES: Final = ElectionSettings(lease_duration=4.0, renew_deadline=2.0, retry_period=1.0)
 #: What a machine under load may take longer, in seconds.

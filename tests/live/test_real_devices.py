@@ -29,6 +29,8 @@ from kschedctl.snapshot.capture_files import write_capture
 from tests.live.conftest import is_settled, node, wait_for
 from tests.live.control_plane import ControlPlane, missing_assets
 
+pytestmark = pytest.mark.live
+
 API = "resource.k8s.io/v1"
 DRIVER = "gpu.example.com"
 GATE = [{"name": "example.com/undecided"}]

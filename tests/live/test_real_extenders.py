@@ -18,6 +18,8 @@ from tests.extenders.server import Answer, Asked, ExtenderServer, leaving
 from tests.live.conftest import node, pod, wait_for
 from tests.live.control_plane import ControlPlane, missing_assets
 
+pytestmark = pytest.mark.live
+
 GPU = "example.com/gpu"
 GATE = "held-back"
 NAMES = ("a", "b", "c")
