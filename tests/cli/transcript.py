@@ -101,7 +101,7 @@ def run_installed(command: str, folder: Path) -> tuple[str, ...]:
     # Coverage of what the command runs.
     environment = _environment(folder) | {name: value for name, value in os.environ.items() if name.startswith("COV")}
     done = subprocess.run(
-        command, shell=True, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=60
+        command, shell=True, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=300
     )
     return _lines(Printed(done.returncode, done.stdout, done.stderr))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -15,6 +16,11 @@ def recipe(target: str) -> str:
     return found[1]
 
 
+def is_live(text: str) -> bool:
+    marks = [step.value for step in ast.parse(text).body if isinstance(step, ast.Assign)]
+    return "pytest.mark.live" in map(ast.unparse, marks)
+
+
 def test_ci_runs_what_make_check_leaves_out() -> None:
     assert '-m "not slow and not live"' in recipe("test")
     assert '-m "(slow or hypothesis) and not live" --hypothesis-profile=full' in recipe("slow")
@@ -24,9 +30,10 @@ def test_ci_runs_what_make_check_leaves_out() -> None:
 
 
 def test_only_tests_of_live_clusters_ask_a_control_plane() -> None:
-    asking = [path for path in (ROOT / "tests").rglob("test_*.py") if "ControlPlane" in path.read_text()]
-    marked = [path for path in (ROOT / "tests").rglob("*.py") if "pytestmark = pytest.mark.live\n" in path.read_text()]
-    assert {path for path in asking if path != Path(__file__)} <= set(marked)
+    texts = {path: path.read_text() for path in (ROOT / "tests").rglob("test_*.py") if path != Path(__file__)}
+    asking = {path for path, text in texts.items() if "ControlPlane" in text}
+    marked = {path for path, text in texts.items() if "pytest.mark.live" in text and is_live(text)}
+    assert marked == asking
     assert {path.parent.name for path in marked} == {"live"}
 
 

@@ -441,7 +441,7 @@ def test_servers_that_take_too_long(
     url = raw_server(sends)
     begin = time.monotonic()
     assert unreachable(url, http_timeout=SHORT) == problem.format(url)
-    assert time.monotonic() - begin < 5
+    assert time.monotonic() - begin < 30
 
 
 def test_a_proxy_is_used_but_for_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:

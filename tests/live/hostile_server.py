@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlsplit
 from kschedctl.live.context import LiveContext
 from tests.live.plain_server import kubeconfig, usual
 
-_SECONDS = 20.0
+_SECONDS = 300.0
 
 
 class Talk:

@@ -28,7 +28,7 @@ from tests.live.plain_server import discovery, page
 NODES = "/api/v1/nodes"
 PODS = "/api/v1/pods"
 #: Far above what any of these takes, far below what the servers ask for.
-SOON = 15.0
+SOON = 60.0
 
 
 def refused(handle: Callable[[Talk], None], folder: Path, **options: float) -> str:
