@@ -75,28 +75,30 @@ def differences(
     """
     was = {pod["metadata"]["uid"]: Outcome.of(pod) for pod in before}
     now = {pod["metadata"]["uid"]: Outcome.of(pod) for pod in after if not is_gated(pod)}
-    victims = {now[uid].key for uid in now if now[uid].is_terminating and not was.get(uid, NEW).is_terminating}
+    # Whoever was going before is a victim that nothing more happens to.
+    going = {each.key for each in was.values() if each.is_terminating}
+    victims = {each.key for each in now.values() if each.is_terminating} - going
     placed = [uid for uid in now if now[uid].node and not was.get(uid, NEW).node]
     placed.sort(key=lambda uid: (uid != first, now[uid].version))
     states, found = [cluster], []
     named = now[first].key if first else "nobody"
     if first and first not in placed:
-        found += _unlike(cluster.explain(now[first].key), was[first], now[first], victims)
+        found += _unlike(cluster.explain(now[first].key), was[first], now[first], victims, going)
     for uid in placed:
         decision = states[-1].explain(now[uid].key)
-        found += _unlike(decision, was.get(uid, NEW), now[uid], victims)
+        found += _unlike(decision, was.get(uid, NEW), now[uid], victims, going)
         states.append(states[-1].with_bound(decision, now[uid].node))
     for uid in now.keys() - {*placed, first}:
         had, has = was.get(uid, NEW), now[uid]
         if has.node or has.is_terminating:
             continue
         if all_were_tried or (had.message, had.nominated) != (has.message, has.nominated):
-            tries = [_unlike(state.explain(has.key), had, has, victims) for state in states]
+            tries = [_unlike(state.explain(has.key), had, has, victims, going) for state in states]
             found += [] if [] in tries else tries[0]
     return [f"({named}'s turn) {text}" for text in found]
 
 
-def _unlike(decision: Decision, had: Outcome, has: Outcome, victims: set[str]) -> list[str]:
+def _unlike(decision: Decision, had: Outcome, has: Outcome, victims: set[str], going: set[str]) -> list[str]:
     """How the outcome of an attempt is not the one that we decide for."""
     if has.node:
         return [] if has.node in decision.best else [f"{has.key} is on {has.node}, ours: {decision!r}"]
@@ -104,7 +106,7 @@ def _unlike(decision: Decision, had: Outcome, has: Outcome, victims: set[str]) -
     if has.message != said:
         return [f"{has.key}\n  says {has.message!r}\n  ours {said!r}"]
     nominated = decision.preemption.nominated if decision.preemption is not None else ()
-    if nominated and (has.nominated not in nominated or set(decision.victims[has.nominated]) != victims):
+    if nominated and (has.nominated not in nominated or set(decision.victims[has.nominated]) - going != victims):
         return [f"{has.key} is nominated to {has.nominated} for {victims}, ours: {dict(decision.victims)}"]
     if not nominated and has.nominated != had.nominated and has.nominated:
         return [f"{has.key} is nominated to {has.nominated}, ours: to no node"]
