@@ -9,7 +9,7 @@ import pytest
 
 import kschedctl
 from kschedctl.face import SchedulingCluster
-from tests.builders import make_node, make_pod, write_snapshot
+from tests.builders import LONG_AGO, make_node, make_pod, write_snapshot
 from tests.live.differential.comparison import differences
 from tests.live.differential.scenery import APPS, GATE, Scenery
 
@@ -71,11 +71,29 @@ def test_pods_that_wait(cluster: SchedulingCluster, message: str, all_were_tried
     assert bool(differences(pods, pods, cluster, all_were_tried=all_were_tried)) is differs
 
 
-def test_victims_are_compared(cluster: SchedulingCluster) -> None:
-    before, gone = [pod("one", 1), pod("two", 1, node="b")], {"deletionTimestamp": "2026-01-01T00:00:00Z"}
-    after = [pod("one", 2, message=REFUSED), pod("two", 2, node="b", **gone)]
-    after[0]["status"]["nominatedNodeName"] = "b"
-    assert differences(before, after, cluster, "one")
+@pytest.mark.parametrize(
+    ("was_going", "is_going", "differs"),
+    [
+        pytest.param((), ("low",), False, id="the victim that we name"),
+        pytest.param((), ("other",), True, id="another one"),
+        pytest.param((), (), True, id="nobody"),
+        pytest.param(("low",), ("low",), False, id="the victim goes already"),
+    ],
+)
+def test_victims(tmp_path: Path, was_going: tuple[str, ...], is_going: tuple[str, ...], differs: bool) -> None:
+    high = make_pod("high", requests={"cpu": "1"}, priority=10)
+    low = make_pod("low", node="a", requests={"cpu": "1"}, terminating="low" in was_going)
+    write_snapshot(tmp_path, [make_node("a", cpu="1")], [high, low, make_pod("other", node="a", priority=10)])
+    cluster = kschedctl.load(tmp_path, kubernetes_version="1.37")
+
+    def pods(version: int, going: tuple[str, ...], message: str) -> list[dict[str, Any]]:
+        gone = {"deletionTimestamp": LONG_AGO}
+        running = [pod(name, version, node="a", **(gone if name in going else {})) for name in ("low", "other")]
+        return [pod("high", version, message=message), *running]
+
+    after = pods(2, is_going, cluster.explain("default/high").message)
+    after[0]["status"]["nominatedNodeName"] = "a"
+    assert bool(differences(pods(1, was_going, ""), after, cluster, "high")) is differs
 
 
 def test_pods_at_the_gate_are_left_out(cluster: SchedulingCluster) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Final
 
 from kschedctl.face import SchedulingCluster
 from kschedctl.scheduler.decision import Decision
+from kschedctl.simulate.pods import without_nomination
 from tests.live.differential.scenery import Object
 from tests.live.differential.stage import condition, is_gated
 
@@ -35,6 +37,11 @@ class Outcome:
     message: str
     is_terminating: bool
 
+    @property
+    def said(self) -> tuple[str, str]:
+        """What an attempt in vain leaves behind."""
+        return self.message, self.nominated
+
     @classmethod
     def of(cls, pod: Object) -> Outcome:
         """Read it off a pod."""
@@ -49,6 +56,8 @@ class Outcome:
         )
 
 
+#: Of so many pods of a step it is tried out what they would leave to others without their nomination.
+_MOST_NOMINATIONS: Final = 3
 NEW: Final = Outcome("", 0, "", "", "", False)
 
 
@@ -75,28 +84,53 @@ def differences(
     """
     was = {pod["metadata"]["uid"]: Outcome.of(pod) for pod in before}
     now = {pod["metadata"]["uid"]: Outcome.of(pod) for pod in after if not is_gated(pod)}
-    victims = {now[uid].key for uid in now if now[uid].is_terminating and not was.get(uid, NEW).is_terminating}
+    # Whoever was going before is a victim that nothing more happens to.
+    going = {each.key for each in was.values() if each.is_terminating}
+    victims = {each.key for each in now.values() if each.is_terminating} - going
     placed = [uid for uid in now if now[uid].node and not was.get(uid, NEW).node]
     placed.sort(key=lambda uid: (uid != first, now[uid].version))
     states, found = [cluster], []
     named = now[first].key if first else "nobody"
     if first and first not in placed:
-        found += _unlike(cluster.explain(now[first].key), was[first], now[first], victims)
-    for uid in placed:
-        decision = states[-1].explain(now[uid].key)
-        found += _unlike(decision, was.get(uid, NEW), now[uid], victims)
-        states.append(states[-1].with_bound(decision, now[uid].node))
-    for uid in now.keys() - {*placed, first}:
+        found += _unlike(cluster.explain(now[first].key), was[first], now[first], victims, going)
+    waiting = [uid for uid in now if uid != first and not now[uid].node and not now[uid].is_terminating]
+    tried = [uid for uid in waiting if all_were_tried or now[uid].said != was.get(uid, NEW).said]
+    # Whoever was tried in vain may have lost its nomination in between, also where it has one in the end.
+    lost = [now[uid].key for uid in tried if was.get(uid, NEW).nominated][:_MOST_NOMINATIONS]
+
+    def judge(uid: str, among: Iterable[SchedulingCluster]) -> list[str]:
         had, has = was.get(uid, NEW), now[uid]
-        if has.node or has.is_terminating:
-            continue
-        if all_were_tried or (had.message, had.nominated) != (has.message, has.nominated):
-            tries = [_unlike(state.explain(has.key), had, has, victims) for state in states]
-            found += [] if [] in tries else tries[0]
+        first_said: list[str] | None = None
+        for state in among:
+            said = _unlike(state.explain(has.key), had, has, victims, going)
+            if not said:
+                return []
+            first_said = said if first_said is None else first_said
+        return first_said or []
+
+    for uid in placed:
+        found += judge(uid, [cluster] if uid == first else _without_nominations(states[-1], lost))
+        states.append(states[-1].with_bound(states[-1].explain(now[uid].key), now[uid].node))
+    for uid in tried:
+        found += judge(uid, (each for state in states for each in _without_nominations(state, lost)))
     return [f"({named}'s turn) {text}" for text in found]
 
 
-def _unlike(decision: Decision, had: Outcome, has: Outcome, victims: set[str]) -> list[str]:
+def _without_nominations(cluster: SchedulingCluster, pods: list[str]) -> Iterator[SchedulingCluster]:
+    """The cluster, and what it is once some of these pods are nominated to no node any more."""
+    for number in range(len(pods) + 1):
+        for gone in combinations(pods, number):
+            found = [without_nomination(cluster.pods.pod(cluster.pods.index[_names(key)])) for key in gone]
+            changed = cluster.cluster.with_pods(added=found) if found else cluster.cluster
+            yield SchedulingCluster(replace(cluster.snapshot, cluster=changed), cluster.release_choice)
+
+
+def _names(key: str) -> tuple[str, str]:
+    namespace, _, name = key.partition("/")
+    return namespace, name
+
+
+def _unlike(decision: Decision, had: Outcome, has: Outcome, victims: set[str], going: set[str]) -> list[str]:
     """How the outcome of an attempt is not the one that we decide for."""
     if has.node:
         return [] if has.node in decision.best else [f"{has.key} is on {has.node}, ours: {decision!r}"]
@@ -104,7 +138,7 @@ def _unlike(decision: Decision, had: Outcome, has: Outcome, victims: set[str]) -
     if has.message != said:
         return [f"{has.key}\n  says {has.message!r}\n  ours {said!r}"]
     nominated = decision.preemption.nominated if decision.preemption is not None else ()
-    if nominated and (has.nominated not in nominated or set(decision.victims[has.nominated]) != victims):
+    if nominated and (has.nominated not in nominated or set(decision.victims[has.nominated]) - going != victims):
         return [f"{has.key} is nominated to {has.nominated} for {victims}, ours: {dict(decision.victims)}"]
     if not nominated and has.nominated != had.nominated and has.nominated:
         return [f"{has.key} is nominated to {has.nominated}, ours: to no node"]
