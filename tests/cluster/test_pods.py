@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.pods import NOT_STARTED, PENDING
+from kschedctl.cluster.records import NOT_STARTED, PENDING
 from tests.builders import make_cluster, make_node, make_pod
 from tests.strategies import World, worlds
 

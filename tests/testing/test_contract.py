@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kschedctl.cluster.pods import PENDING
+from kschedctl.cluster.records import PENDING
 from kschedctl.framework.interface import FilterPlugin, Plugin, PreFilterPlugin, PreFilterResult, ScorePlugin
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Code, Reason, Rejections, Status

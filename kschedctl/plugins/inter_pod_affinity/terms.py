@@ -126,7 +126,7 @@ def classes_matching(cluster: Cluster, term: Term) -> Mask:
     pods = cluster.pods
     if term.selector is None:
         return np.zeros(len(pods.classes), dtype=np.bool_)
-    mask = pods.class_labels.matches(term.selector)
+    mask = pods.classes_matching(term.selector)
     if _selects(term.namespace_selector, _NO_LABELS):
         return mask
     return mask & pods.classes_in(term.namespaces)
