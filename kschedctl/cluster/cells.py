@@ -54,9 +54,10 @@ class Cells:
 
     def among(self, class_ids: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array]:
         """Class, row and count of the cells of some classes, which ascend; a class that is not known here has none."""
-        if len(class_ids) >= len(self.offsets) - 1 > 0:
+        n_known = len(self.offsets) - 1
+        class_ids = class_ids[: np.searchsorted(class_ids, n_known)]
+        if len(class_ids) == n_known:
             return self.classes, self.rows, self.counts
-        class_ids = class_ids[: np.searchsorted(class_ids, len(self.offsets) - 1)]
         starts = self.offsets[class_ids]
         lengths = self.offsets[class_ids + 1] - starts
         ends = np.cumsum(lengths)

@@ -37,6 +37,7 @@ class PodClasses:
         self._labels = LabelColumns([])
         self._namespaces = LabelColumns([])
         self._terminating = np.zeros(0, dtype=np.bool_)
+        self._companions: dict[Callable[[PodClasses], object], object] = {}
         self._having: dict[Callable[[PodClass], object], tuple[list[tuple[int, object]], int]] = {}
 
     def _catch_up(self) -> None:
@@ -46,6 +47,19 @@ class PodClasses:
             self._namespaces.grow([{"": pod_class.namespace} for pod_class in new])
             terminating = np.array([pod_class.terminating for pod_class in new], dtype=np.bool_)
             self._terminating = np.concatenate((self._terminating, terminating))
+
+    def companion(self, kind: Callable[[PodClasses], V]) -> V:
+        """What a room above keeps beside the classes, made once.
+
+        Parameters
+        ----------
+        kind : type
+            What is made, of the classes; it is to grow with these.
+        """
+        found = self._companions.get(kind)
+        if found is None:
+            found = self._companions[kind] = kind(self)
+        return cast("V", found)
 
     def matching(self, selector: Selector, n_classes: int) -> Mask:
         """Which classes a selector matches: bool, shape (n_classes,)."""

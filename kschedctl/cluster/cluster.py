@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from datetime import datetime
 from functools import cached_property
 from typing import NamedTuple, TypeVar, cast
@@ -88,7 +88,7 @@ class Cluster:
         #: Changes with the objects of a kind.
         self._kind_versions = dict.fromkeys(objects, next_version())
         #: What rooms above work out of nodes and objects.
-        self._derived: dict[tuple[type, Hashable], object] = {}
+        self._derived: dict[tuple[type, Hashable], tuple[object, Collection[type[ApiObject]]]] = {}
         # Made here, so that all clusters that are derived from this one share it.
         self._interner_of: list[PodInterner] = []
 
@@ -117,7 +117,7 @@ class Cluster:
         rows = self.nodes.rows if rows is None else rows
         if nominated is None or not len(nominated):
             return Overlay(self.pods, rows)
-        kept, worlds = Numbering.of(rows, len(self.nodes)).find(self.pods.nominated_row[nominated])
+        kept, worlds = Numbering.of(rows, len(self.nodes)).find(self.pods.nominated_to(nominated))
         return Overlay(self.pods, rows, PodsInWorlds(rows, worlds, nominated[kept]))
 
     def resources(self, rules: RequestRules) -> ResourceColumns:
@@ -131,8 +131,10 @@ class Cluster:
             self._resources[rules] = columns
         return columns
 
-    def derived(self, kind: type[V], rules: Hashable, make: Callable[[], V]) -> V:
+    def derived(self, kind: type[V], rules: Hashable, make: Callable[[], V], *, of: Collection[type[ApiObject]]) -> V:
         """What a room above works out of nodes and objects, made once per kind and rules; pods play no part in it.
+
+        It goes along with derived clusters for as long as nodes and objects are the same.
 
         Parameters
         ----------
@@ -142,15 +144,18 @@ class Cluster:
             What it depends on besides these.
         make : callable
             Makes it.
+        of : collection of type
+            The kinds of objects that it is worked out of.
         """
-        found = self._derived.get((kind, rules))
+        found, _ = self._derived.get((kind, rules), (None, ()))
         if not isinstance(found, kind):
-            found = self._derived[kind, rules] = make()
+            found = make()
+            self._derived[kind, rules] = found, of
         return found
 
     def kept(self, kind: type[V]) -> tuple[tuple[Hashable, V], ...]:
         """What ``derived`` has made of a kind so far, with the rules of each."""
-        found = ((rules, made) for (of, rules), made in self._derived.items() if of is kind)
+        found = ((rules, made) for (of, rules), (made, _) in self._derived.items() if of is kind)
         return tuple((rules, made) for rules, made in found if isinstance(made, kind))
 
     def with_pods(self, *, removed: Iterable[int] = (), added: Iterable[Pod] = ()) -> Cluster:
@@ -221,8 +226,11 @@ class Cluster:
             new._kind_versions = {**self._kind_versions, **dict.fromkeys(changed, next_version())}
             if Namespace in changed:
                 new.__dict__.pop("namespace_labels", None)
-        if objects is not None or (nodes is not None and nodes is not self.nodes):
+        if nodes is not None and nodes is not self.nodes:
             new._derived = {}
+        elif objects is not None:
+            gone = set(changed)
+            new._derived = {key: found for key, found in self._derived.items() if gone.isdisjoint(found[1])}
         # Classes are only ever added, so that clusters that are derived from one another can share them.
         return new
 

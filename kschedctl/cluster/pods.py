@@ -6,20 +6,21 @@ A cluster of 150,000 pods has a few thousand classes. What a plugin asks of the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
-from typing import Final, TypeVar, cast, overload
+from typing import Final, TypeVar, cast
 
 import numpy as np
 
 from kschedctl.api.meta import OwnerReference
 from kschedctl.api.pod import Pod
 from kschedctl.api.selectors import Selector
-from kschedctl.arrays import Int64Array, Mask, PodIndices
+from kschedctl.arrays import Int64Array, Mask, PodIndices, Rows
 from kschedctl.cluster.cells import Cells
 from kschedctl.cluster.classes import PodClasses
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.order import by_importance, by_node, by_node_moved, importance_moved
+from kschedctl.cluster.pod_views import PodIndex, PodRecords
 from kschedctl.cluster.records import PodClass, PodRecord
 from kschedctl.cluster.slots import Mark, Moves, PodName, PodSlots, Slots
 from kschedctl.cluster.versions import next_version
@@ -106,8 +107,7 @@ class Pods:
         new = object.__new__(Pods)
         mark, same = self.mark, nodes.row is self._nodes.row
         if not same:
-            slots = mark.slots.on(nodes, mark.end, mark.empty)
-            mark = Mark(slots, len(slots), _NO_SLOTS)
+            mark = Mark(mark.slots.on(nodes, mark.end), mark.end, mark.empty)
         new._set(mark, self.class_table, self.classes, nodes)
         new._moving = self._moving.copy() if same else {}
         new.version = self.version if same else next_version()
@@ -242,6 +242,10 @@ class Pods:
         """The pending pods that are nominated to a node, in the order of the snapshot: int64."""
         return self.indices_of(self.moving("nominated", self._nominated_slots, _nominated_moved))
 
+    def nominated_to(self, indices: PodIndices) -> Rows:
+        """The rows of the nodes that some pods, which ascend, are nominated to."""
+        return self.mark.slots.take("nominated_row", self.slots_of(indices))
+
     def _nominated_slots(self) -> Slots:
         return self.slots[self.nominated_row >= 0]
 
@@ -345,65 +349,6 @@ class Pods:
                 here = rows >= 0
                 np.add.at(out, rows[here], sign * amounts[some[here]])
         return out
-
-
-class PodRecords(Sequence[PodRecord]):
-    """The records of some pods, in their order."""
-
-    def __init__(self, pods: Pods) -> None:
-        self._pods = pods
-        self._slots = pods.mark.slots
-
-    def __len__(self) -> int:
-        return len(self._pods)
-
-    @overload
-    def __getitem__(self, index: int) -> PodRecord: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[PodRecord]: ...
-
-    def __getitem__(self, index: int | slice) -> PodRecord | Sequence[PodRecord]:
-        if isinstance(index, slice):
-            return tuple(self)[index]
-        if index < 0:
-            index += len(self)
-        if not 0 <= index < len(self):
-            raise IndexError(index)
-        mark = self._pods.mark
-        if len(mark.empty):
-            index = int(self._pods.slots_of(np.array([index], dtype=np.int64))[0])
-        return self._slots.record(index)
-
-    def __iter__(self) -> Iterator[PodRecord]:
-        mark = self._pods.mark
-        records = self._slots.records(mark.end)
-        if not len(mark.empty):
-            return iter(records)
-        return map(records.__getitem__, self._pods.slots.tolist())
-
-
-class PodIndex(Mapping[PodName, int]):
-    """The index of a pod by namespace and name."""
-
-    def __init__(self, pods: Pods) -> None:
-        self._pods = pods
-
-    def __len__(self) -> int:
-        return len(self._pods)
-
-    def __iter__(self) -> Iterator[PodName]:
-        return (record.name for record in self._pods.records)
-
-    def __getitem__(self, name: PodName) -> int:
-        mark = self._pods.mark
-        slot = mark.slots.slot_of(name, mark.end)
-        if slot is None:
-            raise KeyError(name)
-        before = int(np.searchsorted(mark.empty, slot))
-        if before < len(mark.empty) and mark.empty[before] == slot:
-            raise KeyError(name)
-        return slot - before
 
 
 def _nominated_moved(nominated: Slots, moves: Moves) -> Slots:

@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from kschedctl.arrays import Int64Array
+from kschedctl.arrays import Int64Array, Rows
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.records import LOST, PENDING, PodRecord
 
@@ -162,22 +162,33 @@ class PodSlots:
 
     def without(self, empty: Slots, end: int) -> PodSlots:
         """New slots for the pods before an end, without the empty ones; they have nothing in common with these."""
-        return self._anew(self.nodes, empty, end)
-
-    def on(self, nodes: Nodes, end: int, empty: Slots) -> PodSlots:
-        """New slots for the pods before an end, without the empty ones, where other nodes are."""
-        return self._anew(nodes, empty, end)
-
-    def _anew(self, nodes: Nodes, empty: Slots, end: int) -> PodSlots:
         gone = set(empty.tolist())
-        records = self.records(end)
-        first = _First([record for slot, record in enumerate(records) if slot not in gone] if gone else records, nodes)
-        columns = {name: np.delete(self.column(name, 0, end), empty) for name in COLUMNS}
-        if nodes.row is not self.nodes.row:
-            _rename(first.records, columns, self.nodes, nodes)
-        first.__dict__.update(columns)
+        first = _First([record for slot, record in enumerate(self.records(end)) if slot not in gone], self.nodes)
+        # Priorities and start times are asked for by few.
+        known = [name for name in COLUMNS if name in self._first.__dict__]
+        first.__dict__.update((name, np.delete(self.column(name, 0, end), empty)) for name in known)
+        slots = object.__new__(PodSlots)
+        slots._start(first, self.nodes)
+        return slots
+
+    def on(self, nodes: Nodes, end: int) -> PodSlots:
+        """The same slots before an end where other nodes are; what goes by nodes has nothing in common with these."""
+        first = _First(self._first.records, nodes)
+        first.__dict__.update(self._first.__dict__)
+        n_first, n_later = len(first), end - len(first)
+        first._rows = nodes.row
+        first.node_row, first.nominated_row = _renamed(
+            first.records, self._first.node_row, self._first.nominated_row, self.nodes, nodes
+        )
         slots = object.__new__(PodSlots)
         slots._start(first, nodes)
+        slots._later = self._later[:n_later]
+        slots._columns = self._columns.copy()
+        at = [COLUMNS.index("node_row"), COLUMNS.index("nominated_row")]
+        rows = self._columns[at, :n_later]
+        slots._columns[at, :n_later] = _renamed(slots._later, rows[0], rows[1], self.nodes, nodes)
+        for slot, record in enumerate(slots._later, n_first):
+            slots._later_slots[record.name] = (*slots._later_slots.get(record.name, ()), slot)
         return slots
 
     def slot_of(self, name: PodName, end: int) -> int | None:
@@ -196,16 +207,19 @@ class PodSlots:
         return end
 
 
-def _rename(records: Sequence[PodRecord], columns: dict[str, Int64Array], before: Nodes, after: Nodes) -> None:
-    """Put the rows of other nodes in place; pods that were on none of the earlier ones are looked at one by one."""
-    node_row, nominated_row = columns["node_row"], columns["nominated_row"]
-    for name, rows, absent in (("node_row", node_row, LOST), ("nominated_row", nominated_row, PENDING)):
+def _renamed(
+    records: Sequence[PodRecord], node_row: Rows, nominated_row: Rows, before: Nodes, after: Nodes
+) -> tuple[Rows, Rows]:
+    """Node rows and nominated rows among other nodes; who was on none of the earlier ones is looked at one by one."""
+    out = []
+    for rows, absent in ((node_row, LOST), (nominated_row, PENDING)):
         new_rows = np.array([*(after.row.get(node, absent) for node in before.names), absent], dtype=np.int64)
-        columns[name] = np.where(rows >= 0, new_rows[rows], rows)
+        out.append(np.where(rows >= 0, new_rows[rows], rows))
     for index in np.flatnonzero(node_row == LOST).tolist():
-        columns["node_row"][index] = records[index].node_row(after.row)
+        out[0][index] = records[index].node_row(after.row)
     for index in np.flatnonzero((node_row == PENDING) & (nominated_row < 0)).tolist():
-        columns["nominated_row"][index] = records[index].nominated_row(after.row)
+        out[1][index] = records[index].nominated_row(after.row)
+    return out[0], out[1]
 
 
 @dataclass(frozen=True, slots=True)
