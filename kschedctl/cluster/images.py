@@ -8,9 +8,8 @@ from typing import Final
 import numpy as np
 
 from kschedctl.api.core import ContainerImage, Node
-from kschedctl.arrays import Int64Array, Rows
+from kschedctl.arrays import Rows
 
-_NOWHERE: Final = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 #: Once more than this share of the nodes are others, it is made anew.
 _SHARE: Final = 8
 
@@ -64,8 +63,9 @@ class Images:
         return self._known[name]
 
     def _find(self, name: str) -> tuple[Rows, int] | None:
-        rows, sizes = self._found.get(name, _NOWHERE)
-        rows = self._row[rows]
+        holders = self._found.get(name, [])
+        sizes = np.repeat(np.array([size for _, size in holders], dtype=np.int64), [len(rows) for rows, _ in holders])
+        rows = self._row[np.array([row for rows, _ in holders for row in rows], dtype=np.int64)]
         rows, sizes = rows[rows >= 0], sizes[rows >= 0]
         said = [(row, _size(self._nodes[row].status.images, name)) for row in self._others]
         more = [(row, size) for row, size in said if size is not None]
@@ -80,21 +80,24 @@ def _size(images: tuple[ContainerImage, ...], name: str) -> int | None:
     return next((image.size_bytes for image in images if name in image.names), None)
 
 
-def _by_name(nodes: Sequence[Node]) -> dict[str, tuple[Rows, Int64Array]]:
-    """Per image name the rows of the nodes that have it, and the size that each says."""
+#: Rows of nodes with the same list of images, and the size that it says.
+_Holders = list[tuple[list[int], int]]
+
+
+def _by_name(nodes: Sequence[Node]) -> dict[str, _Holders]:
+    """Per image name the nodes that have it, and the size that each says."""
     lists: dict[tuple[ContainerImage, ...], list[int]] = {}
     for row, node in enumerate(nodes):
         lists.setdefault(node.status.images, []).append(row)
-    found: dict[str, tuple[list[int], list[int]]] = {}
+    found: dict[str, _Holders] = {}
     for images, rows in lists.items():
-        sizes: dict[str, int] = {}
         for image in images:
+            holder = rows, image.size_bytes
             for name in image.names:
-                sizes.setdefault(name, image.size_bytes)
-        for name, size in sizes.items():
-            holders = found.setdefault(name, ([], []))
-            holders[0].extend(rows)
-            holders[1].extend([size] * len(rows))
-    return {
-        name: (np.array(rows, dtype=np.int64), np.array(sizes, dtype=np.int64)) for name, (rows, sizes) in found.items()
-    }
+                holders = found.get(name)
+                if holders is None:
+                    found[name] = [holder]
+                elif holders[-1][0] is not rows:
+                    # In one list the first image of a name counts.
+                    holders.append(holder)
+    return found

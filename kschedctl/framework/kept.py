@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 import msgspec
@@ -245,15 +246,15 @@ class KeptAnswers:
         """
         # An array that can be written to may hold something else by now.
         same = {name for name, scores, _ in parts if self._last.get(name) is scores and not scores.flags.writeable}
-        names, total = self._steady
-        if same != names or len(total) != n_rows:
-            total = np.zeros(n_rows, dtype=np.int64)
+        names, steady = self._steady
+        if same != names:
+            steady = np.zeros(n_rows if same else 0, dtype=np.int64)
             for name, scores, weight in parts:
                 if name in same:
-                    total += scores * weight
-            self._steady = same, total
+                    steady += scores * weight
+            self._steady = same, steady
         self._last = {name: scores for name, scores, _ in parts}
-        total = total.copy()
+        total = steady.copy() if same else np.zeros(n_rows, dtype=np.int64)
         for name, scores, weight in parts:
             if name not in same:
                 total += scores if weight == 1 else scores * weight
@@ -304,6 +305,8 @@ def _fixed(array: NDArray[T]) -> NDArray[T]:  # type: ignore[type-var]
 
 def _filtered(said: Rejections) -> _Filtered | None:
     """An answer about all nodes without what is behind it; ``None`` where it is not worth keeping."""
+    if not said.code.any():
+        return _silent(len(said.code))
     rejected = np.flatnonzero(said.code)
     reason = np.zeros(len(said.code), dtype=np.int64)
     texts: tuple[tuple[str, ...], ...] = ()
@@ -316,6 +319,17 @@ def _filtered(said: Rejections) -> _Filtered | None:
         texts = tuple(said.texts(int(number)) for number in numbers)
         reason[rejected] = own
     return _Filtered(_fixed(said.code.copy()), _fixed(reason), texts)
+
+
+@lru_cache(maxsize=4)
+def _every(n_nodes: int) -> Mask:
+    return _fixed(np.ones(n_nodes, dtype=np.bool_))
+
+
+@lru_cache(maxsize=4)
+def _silent(n_nodes: int) -> _Filtered:
+    """That every node passes: what most filters say, kept once."""
+    return _Filtered(_fixed(np.zeros(n_nodes, dtype=np.int8)), _fixed(np.zeros(n_nodes, dtype=np.int64)), ())
 
 
 def _patched(known: _Filtered, rows: Rows, again: Rejections) -> _Filtered | None:
@@ -367,7 +381,8 @@ def _still_known(value: _Scored, touched: Rows, rows: Rows) -> tuple[_Scored, Ro
 def _scored(before: _Scored | None, n_nodes: int, rows: Rows, given: Int64Array) -> _Scored:
     """Scores with those of some rows put in."""
     if len(rows) == n_nodes:
-        return _Scored(_fixed(given.copy()), np.ones(n_nodes, dtype=np.bool_), complete=True)
+        # What a plugin gives is its own no longer; a part of something larger it may go on to use.
+        return _Scored(_fixed(given if given.flags.owndata else given.copy()), _every(n_nodes), complete=True)
     if before is None:
         before = _Scored(np.zeros(n_nodes, dtype=np.int64), np.zeros(n_nodes, dtype=np.bool_), complete=False)
     scores = before.scores.copy()
