@@ -79,7 +79,7 @@ def pods(n_pods: int, n_nodes: int, *, full: bool = False) -> Iterator[Object]:
         yield _with_the_rest(pod, i) if full else pod
 
 
-def pod_to_place(kind: str) -> Pod:
+def pod_to_place(kind: str, app: int = 7 * _WITH_ANTI_AFFINITY + 1) -> Pod:
     """A pod to explain.
 
     Parameters
@@ -87,8 +87,9 @@ def pod_to_place(kind: str) -> Pod:
     kind : str
         ``plain``, ``spread`` (two hard constraints), ``anti`` (a preferred anti-affinity) or ``preempt`` (fits on no
         node and may evict any pod).
+    app : int
+        The number of the application that it belongs to.
     """
-    app = 7 * _WITH_ANTI_AFFINITY + 1
     spec = _spec(app, "")
     selector = {"matchLabels": {"app": f"app-{app}"}}
     if kind == "spread":

@@ -18,7 +18,8 @@ from kschedctl.cli.options.pods import PodOptions, ScopeOptions
 from kschedctl.cli.shell import command_line
 from kschedctl.cli.streams import note
 from kschedctl.cli.workload_names import named_workload, workload_kind
-from kschedctl.cluster.pods import PENDING, Pods
+from kschedctl.cluster.pods import Pods
+from kschedctl.cluster.records import PENDING
 from kschedctl.errors import InputError, ManifestError
 from kschedctl.face import SchedulingCluster
 from kschedctl.scheduler.missing import require_listed

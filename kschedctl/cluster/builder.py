@@ -18,7 +18,8 @@ from kschedctl.api.selectors import SelectorError, parse_label_selector
 from kschedctl.cluster.cluster import Cluster, Unread
 from kschedctl.cluster.interning import PodInterner
 from kschedctl.cluster.nodes import Nodes
-from kschedctl.cluster.pods import PodRecord, Pods
+from kschedctl.cluster.pods import Pods
+from kschedctl.cluster.records import PodRecord
 from kschedctl.errors import SnapshotError
 from kschedctl.findings.finding import Place, Subject
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from datetime import datetime
 from functools import cached_property
 from typing import NamedTuple, TypeVar, cast
@@ -20,6 +20,7 @@ from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.cluster.pods import Pods
 from kschedctl.cluster.requests import ResourceColumns
+from kschedctl.cluster.versions import Versions, next_version
 from kschedctl.cluster.worlds import Numbering, PodsInWorlds
 
 T = TypeVar("T", bound=ApiObject)
@@ -84,10 +85,12 @@ class Cluster:
         self.not_listed = dict(not_listed or {})
         self._objects = objects
         self._resources: dict[RequestRules, ResourceColumns] = {}
-        #: The cluster that this one was derived from, the pods of it that are gone, and how many are new.
-        self._before: tuple[Cluster, PodIndices, int] | None = None
+        #: Changes with the objects of a kind.
+        self._kind_versions = dict.fromkeys(objects, next_version())
         #: What rooms above work out of nodes and objects.
-        self._derived: dict[tuple[type, Hashable], object] = {}
+        self._derived: dict[tuple[type, Hashable], tuple[object, Collection[type[ApiObject]]]] = {}
+        # Made here, so that all clusters that are derived from this one share it.
+        self._interner_of: list[PodInterner] = []
 
     def __repr__(self) -> str:
         parts = (counted(len(self.nodes), "node"), counted(len(self.pods), "pod"), self.server_version)
@@ -114,24 +117,24 @@ class Cluster:
         rows = self.nodes.rows if rows is None else rows
         if nominated is None or not len(nominated):
             return Overlay(self.pods, rows)
-        kept, worlds = Numbering.of(rows, len(self.nodes)).find(self.pods.nominated_row[nominated])
+        kept, worlds = Numbering.of(rows, len(self.nodes)).find(self.pods.nominated_to(nominated))
         return Overlay(self.pods, rows, PodsInWorlds(rows, worlds, nominated[kept]))
 
     def resources(self, rules: RequestRules) -> ResourceColumns:
         """What nodes offer and pods request, under a release's rules."""
+        # Those of the cluster that this one was derived from may be there.
         columns = self._resources.get(rules)
-        if columns is None and self._before is not None:
-            before, removed, n_added = self._before
-            columns = before.resources(rules).moved(before.pods, self.pods, removed, n_added)
-            # The rules are those of one release: what came before is not asked again.
-            self._before = None
-        if columns is None:
-            columns = ResourceColumns(self.nodes, self.pods, rules)
-        self._resources[rules] = columns
+        if columns is None or not columns.are_of(self.nodes, self.pods):
+            columns = columns.moved(self.nodes, self.pods) if columns is not None else None
+            if columns is None:
+                columns = ResourceColumns(self.nodes, self.pods, rules)
+            self._resources[rules] = columns
         return columns
 
-    def derived(self, kind: type[V], rules: Hashable, make: Callable[[], V]) -> V:
+    def derived(self, kind: type[V], rules: Hashable, make: Callable[[], V], *, of: Collection[type[ApiObject]]) -> V:
         """What a room above works out of nodes and objects, made once per kind and rules; pods play no part in it.
+
+        It goes along with derived clusters for as long as nodes and objects are the same.
 
         Parameters
         ----------
@@ -141,15 +144,18 @@ class Cluster:
             What it depends on besides these.
         make : callable
             Makes it.
+        of : collection of type
+            The kinds of objects that it is worked out of.
         """
-        found = self._derived.get((kind, rules))
+        found, _ = self._derived.get((kind, rules), (None, ()))
         if not isinstance(found, kind):
-            found = self._derived[kind, rules] = make()
+            found = make()
+            self._derived[kind, rules] = found, of
         return found
 
     def kept(self, kind: type[V]) -> tuple[tuple[Hashable, V], ...]:
         """What ``derived`` has made of a kind so far, with the rules of each."""
-        found = ((rules, made) for (of, rules), made in self._derived.items() if of is kind)
+        found = ((rules, made) for (of, rules), (made, _) in self._derived.items() if of is kind)
         return tuple((rules, made) for rules, made in found if isinstance(made, kind))
 
     def with_pods(self, *, removed: Iterable[int] = (), added: Iterable[Pod] = ()) -> Cluster:
@@ -160,60 +166,85 @@ class Cluster:
         removed : iterable of int
             Indices into ``pods``.
         added : iterable of Pod
-            Pods that name their node; one with the name of a pod that is there takes its place.
+            Pods that name their node; one with the name of a pod that is there takes its place, behind the others.
         """
-        before = self.pods
         new = [self._interner.record(pod) for pod in added]
         gone = set(removed)
         if new:
-            gone |= {before.index.get((r.metadata.namespace, r.metadata.name), -1) for r in new} - {-1}
-        indices = np.array(sorted(gone), dtype=np.int64)
-        classes = self._interner.classes if new else before.classes
-        pods = before.moved(indices, new, classes)
-        cluster = self._with(pods=pods)
-        cluster._derived = self._derived
-        # Classes are only ever added, so that clusters that are derived from one another can share them.
-        cluster.__dict__["_interner"] = self._interner
-        cluster._before = (self, indices, len(new))
-        return cluster
+            index = self.pods.index
+            gone.update(there for record in new if (there := index.get(record.name)) is not None)
+        pods = self.pods.moved(np.array(sorted(gone), dtype=np.int64), new)
+        return self._with(pods=pods)
 
     def with_nodes(self, nodes: Iterable[Node]) -> Cluster:
         """The cluster with other nodes; pods on a node that is gone are lost."""
-        rows = Nodes(tuple(nodes))
-        return self._with(nodes=rows, pods=Pods(self.pods.records, self.pods.classes, rows))
+        rows = self.nodes.moved(tuple(nodes))
+        return self._with(nodes=rows, pods=self.pods.on(rows))
 
     def with_objects(self, kind: type[T], objects: Iterable[T]) -> Cluster:
         """The cluster with other objects of a kind that is neither Node nor Pod."""
         by_name = {(obj.namespace, obj.name): obj for obj in objects}
-        return self._with(objects={**self._objects, kind: by_name})
+        return self._with(objects={**self._objects, kind: by_name}, changed=(kind,))
 
     def with_added(self, objects: Iterable[ApiObject]) -> Cluster:
         """The cluster with some objects more, of kinds that are neither Node nor Pod; the same name replaces."""
-        by_kind = dict(self._objects)
+        by_kind: dict[type[ApiObject], dict[tuple[str, str], ApiObject]] = {}
         for obj in objects:
-            by_kind[type(obj)] = {**by_kind.get(type(obj), {}), (obj.namespace, obj.name): obj}
-        return self._with(objects=by_kind)
+            by_kind.setdefault(type(obj), {})[obj.namespace, obj.name] = obj
+        more = {kind: {**self._objects.get(kind, {}), **own} for kind, own in by_kind.items()}
+        return self._with(objects={**self._objects, **more}, changed=by_kind)
+
+    def without(self, objects: Iterable[ApiObject]) -> Cluster:
+        """The cluster without some of its objects, of kinds that are neither Node nor Pod."""
+        by_kind: dict[type[ApiObject], set[tuple[str, str]]] = {}
+        for obj in objects:
+            by_kind.setdefault(type(obj), set()).add((obj.namespace, obj.name))
+        left = {
+            kind: {name: obj for name, obj in self._objects.get(kind, {}).items() if name not in gone}
+            for kind, gone in by_kind.items()
+        }
+        return self._with(objects={**self._objects, **left}, changed=by_kind)
 
     def _with(
-        self, *, nodes: Nodes | None = None, pods: Pods | None = None, objects: ObjectMap | None = None
+        self,
+        *,
+        nodes: Nodes | None = None,
+        pods: Pods | None = None,
+        objects: ObjectMap | None = None,
+        changed: Iterable[type[ApiObject]] = (),
     ) -> Cluster:
-        cluster = Cluster(
-            nodes if nodes is not None else self.nodes,
-            pods if pods is not None else self.pods,
-            objects if objects is not None else self._objects,
-            server_version=self.server_version,
-            taken_at=self.taken_at,
-            warnings=self.warnings,
-            unread=self.unread,
-            not_listed=self.not_listed,
-        )
-        if nodes is None and pods is None:
-            cluster._resources, cluster._before = self._resources, self._before
-        return cluster
+        new = object.__new__(Cluster)
+        new.__dict__.update(self.__dict__)
+        new._resources = self._resources.copy()
+        new.__dict__.pop("versions", None)
+        if nodes is not None:
+            new.nodes = nodes
+        if pods is not None:
+            new.pods = pods
+        if objects is not None:
+            new._objects = objects
+            new._kind_versions = {**self._kind_versions, **dict.fromkeys(changed, next_version())}
+            if Namespace in changed:
+                new.__dict__.pop("namespace_labels", None)
+        if nodes is not None and nodes is not self.nodes:
+            new._derived = {}
+        elif objects is not None:
+            gone = set(changed)
+            new._derived = {key: found for key, found in self._derived.items() if gone.isdisjoint(found[1])}
+        # Classes are only ever added, so that clusters that are derived from one another can share them.
+        return new
+
+    @property
+    def _interner(self) -> PodInterner:
+        if not self._interner_of:
+            self._interner_of.append(PodInterner.continuing(self.pods.class_table.all))
+        return self._interner_of[0]
 
     @cached_property
-    def _interner(self) -> PodInterner:
-        return PodInterner.continuing(self.pods.classes)
+    def versions(self) -> Versions:
+        """Numbers by which to see what differs from another cluster."""
+        pods, nodes = self.pods, self.nodes
+        return Versions(pods.version, pods.row_version, nodes.version, nodes.row_version, self._kind_versions)
 
     @property
     def kinds(self) -> tuple[type[ApiObject], ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from operator import attrgetter
 
 import msgspec
@@ -15,7 +14,7 @@ from kschedctl.api.pod import Affinity, Container, ContainerStatus, Pod, PodAffi
 from kschedctl.api.resources import RequestRules, pod_requests
 from kschedctl.api.selectors import SelectorError, parse_label_selector
 from kschedctl.api.volume import Volume
-from kschedctl.cluster.pods import PodClass, PodRecord
+from kschedctl.cluster.records import PodClass, PodRecord
 
 _RESIZE_CONDITIONS = frozenset({"PodResizePending"})
 _NOTHING_REPORTED = PodStatus()
@@ -43,15 +42,15 @@ class PodInterner:
         self._class_ids: dict[ClassKey, int] = {}
 
     @classmethod
-    def continuing(cls, classes: Iterable[PodClass]) -> PodInterner:
-        """An interner that knows the classes of a cluster, so that more pods can be added to it."""
+    def continuing(cls, classes: list[PodClass]) -> PodInterner:
+        """An interner that knows the classes of a cluster, and appends new ones, so that pods can be added to it."""
         out = cls()
-        for pod_class in classes:
+        out.classes = classes
+        for class_id, pod_class in enumerate(classes):
             pod = pod_class.pod
             meaning = _encode(pod.spec)
             key = _class_key(pod.namespace, pod_class.labels, meaning, pod.status, pod_class.terminating)
-            out._class_ids[key] = len(out.classes)
-            out.classes.append(pod_class)
+            out._class_ids[key] = class_id
         return out
 
     def record(self, pod: Pod) -> PodRecord:

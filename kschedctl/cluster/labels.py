@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from kschedctl.api.selectors import IN, Requirement, Selector
-from kschedctl.arrays import Int64Array, Mask
+from kschedctl.arrays import Int64Array, Mask, Rows
 
 
 class LabelColumn:
@@ -16,29 +16,43 @@ class LabelColumn:
     Attributes
     ----------
     codes : ndarray of int64, shape (n_rows,)
-        Index into ``values``; -1 where a row does not have the label.
-    values : tuple of str
-        The distinct values, in order of first appearance.
+        Index into ``values``; -1 where a row does not have the label. Not to be written to.
+    values : list of str
+        The distinct values, in order of first appearance. Not to be changed.
     """
 
     __slots__ = ("_code_of", "_masks", "codes", "values")
 
-    def __init__(self, codes: Int64Array, values: tuple[str, ...]) -> None:
+    def __init__(self, codes: Int64Array, values: Sequence[str]) -> None:
         self.codes = codes
-        self.values = values
+        self.values = list(values)
         self._masks: dict[Requirement, Mask] = {}
         self._code_of = {value: code for code, value in enumerate(values)}
 
     @classmethod
     def of(cls, values: Sequence[str | None]) -> LabelColumn:
         """Intern one value per row; ``None`` for rows without the label."""
-        interned: dict[str, int] = {}
+        column = cls(np.zeros(0, dtype=np.int64), ())
+        column.grow(values)
+        return column
+
+    def code(self, value: str) -> int | None:
+        """The code of a value; ``None`` where no row has it."""
+        return self._code_of.get(value)
+
+    def _intern(self, values: Sequence[str | None]) -> Int64Array:
+        code_of = self._code_of
         codes = np.fromiter(
-            (-1 if value is None else interned.setdefault(value, len(interned)) for value in values),
+            (-1 if value is None else code_of.setdefault(value, len(code_of)) for value in values),
             dtype=np.int64,
             count=len(values),
         )
-        return cls(codes, tuple(interned))
+        self.values += list(code_of)[len(self.values) :]
+        return codes
+
+    def grow(self, values: Sequence[str | None]) -> None:
+        """Take in more rows, behind the others."""
+        self.codes = np.concatenate((self.codes, self._intern(values)))
 
     @property
     def present(self) -> Mask:
@@ -49,15 +63,26 @@ class LabelColumn:
         """For which rows a requirement on this key holds: bool, shape (n_rows,). Not to be written to."""
         mask = self._masks.get(requirement)
         if mask is None:
-            # One entry per distinct value, and a last one, which code -1 picks, for rows without the label.
-            if requirement.operator == IN:
-                by_code = np.zeros(len(self.values) + 1, dtype=np.bool_)
-                by_code[[self._code_of[value] for value in requirement.values if value in self._code_of]] = True
-            else:
-                held = [requirement.holds(value) for value in self.values]
-                by_code = np.array([*held, requirement.holds(None)], dtype=np.bool_)
-            mask = self._masks[requirement] = by_code[self.codes]
+            mask = self._masks[requirement] = self._held(requirement, self.codes)
+        elif len(mask) < len(self.codes):
+            more = self._held(requirement, self.codes[len(mask) :])
+            mask = self._masks[requirement] = np.concatenate((mask, more))
         return mask
+
+    def _held(self, requirement: Requirement, codes: Int64Array) -> Mask:
+        if len(codes) < len(self.values):
+            held_by = {
+                code: requirement.holds(self.values[code] if code >= 0 else None) for code in set(codes.tolist())
+            }
+            return np.array([held_by[code] for code in codes.tolist()], dtype=np.bool_)
+        # One entry per distinct value, and a last one, which code -1 picks, for rows without the label.
+        if requirement.operator == IN:
+            by_code = np.zeros(len(self.values) + 1, dtype=np.bool_)
+            by_code[[self._code_of[value] for value in requirement.values if value in self._code_of]] = True
+        else:
+            held = [requirement.holds(value) for value in self.values]
+            by_code = np.array([*held, requirement.holds(None)], dtype=np.bool_)
+        return by_code[codes]
 
 
 class LabelColumns:
@@ -70,7 +95,7 @@ class LabelColumns:
     """
 
     def __init__(self, rows: Sequence[Mapping[str, str]]) -> None:
-        self._rows = rows
+        self._rows = list(rows)
         self._columns: dict[str, LabelColumn] = {}
 
     def __len__(self) -> int:
@@ -81,6 +106,23 @@ class LabelColumns:
         if column is None:
             column = self._columns[key] = LabelColumn.of([labels.get(key) for labels in self._rows])
         return column
+
+    def grow(self, rows: Sequence[Mapping[str, str]]) -> None:
+        """Take in more rows, behind the others."""
+        self._rows += rows
+        for key, column in self._columns.items():
+            column.grow([labels.get(key) for labels in rows])
+
+    def patched(self, rows: Rows, labels: Sequence[Mapping[str, str]]) -> LabelColumns:
+        """The columns with other labels in some rows; a column in which nothing differs is shared."""
+        new = LabelColumns(self._rows)
+        for row, own in zip(rows.tolist(), labels, strict=True):
+            new._rows[row] = own
+        for key, column in self._columns.items():
+            # Codes are in order of first appearance: a column with other values is made anew when it is asked for.
+            if all(self._rows[row].get(key) == new._rows[row].get(key) for row in rows.tolist()):
+                new._columns[key] = column
+        return new
 
     def matches(self, selector: Selector) -> Mask:
         """For which rows all requirements hold: bool, shape (n_rows,); all rows for an empty selector."""

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from kschedctl.api.core import ContainerImage, Node, QuantityText, Taint
+from kschedctl.api.core import Node, QuantityText, Taint
 from kschedctl.api.resources import parse_resources, scheduler_units
-from kschedctl.arrays import Int64Array, Mask
+from kschedctl.arrays import Int64Array, Mask, Rows
+from kschedctl.cluster.images import Images
 from kschedctl.cluster.labels import LabelColumns
+from kschedctl.cluster.versions import next_version
+
+T = TypeVar("T", bound=np.generic)
 
 
 class Nodes:
@@ -26,6 +32,10 @@ class Nodes:
         The row of a name.
     labels : LabelColumns
         Their labels, a column per key.
+    version : int
+        Changes with every node that does; nodes with the same number are the same.
+    row_version : ndarray of int64, shape (n_nodes,)
+        Changes with the node; a row with the same number is the same node.
     """
 
     def __init__(self, objects: Sequence[Node]) -> None:
@@ -33,6 +43,60 @@ class Nodes:
         self.names = tuple(node.name for node in self.objects)
         self.row = {name: i for i, name in enumerate(self.names)}
         self.labels = LabelColumns([node.metadata.labels for node in self.objects])
+        self.version = next_version()
+        self.row_version = np.full(len(self.objects), self.version, dtype=np.int64)
+
+    def moved(self, objects: Sequence[Node]) -> Nodes:
+        """Other nodes; what is known of those that stay goes along."""
+        row = self.row
+        same = [(at := row.get(node.name, -1)) >= 0 and self.objects[at] is node for node in objects]
+        names = tuple(node.name for node in objects)
+        if names == self.names:
+            if all(same):
+                return self
+            source = np.where(same, self.rows, -1)
+        else:
+            source = np.array([row[node.name] if stays else -1 for node, stays in zip(objects, same, strict=True)])
+        source = source.astype(np.int64)
+        new = object.__new__(Nodes)
+        new.objects = tuple(objects)
+        new.names, new.row = names, {name: i for i, name in enumerate(names)}
+        others = np.flatnonzero(source < 0)
+        nodes = [objects[at] for at in others.tolist()]
+        new.version = next_version()
+        if names == self.names:
+            # The very same mapping tells that the rows are.
+            new.names, new.row = self.names, self.row
+            new.labels = self.labels.patched(others, [node.metadata.labels for node in nodes])
+            new.row_version = _carried(self.row_version, source, others, [new.version] * len(nodes))
+        else:
+            new.labels = LabelColumns([node.metadata.labels for node in objects])
+            # What is known by row is of other nodes.
+            new.row_version = np.full(len(objects), new.version, dtype=np.int64)
+        new.__dict__.update(self._known_of(new, source, others))
+        return new
+
+    def _known_of(self, new: Nodes, source: Rows, others: Rows) -> Iterator[tuple[str, object]]:
+        """What was worked out for these nodes, for others."""
+        known = self.__dict__
+        nodes = [new.objects[row] for row in others.tolist()]
+        if new.row is self.row:
+            yield from ((name, known[name]) for name in ("rows", "by_name") if name in known)
+        if "unschedulable" in known:
+            cordoned = [node.spec.unschedulable for node in nodes]
+            yield "unschedulable", _carried(self.unschedulable, source, others, cordoned)
+        if "_taints" in known:
+            lists, codes = self._taints
+            lists = lists.copy()
+            own = [lists.setdefault(node.spec.taints, len(lists)) for node in nodes]
+            yield "_taints", (lists, _carried(codes, source, others, own))
+        if "images" in known:
+            yield "images", self.images.moved(new.objects, source)
+        if "allocatable" in known:
+            amounts = [self.allocatable[row] for row in source.tolist()] if len(self) else [{}] * len(source)
+            for row, node in zip(others.tolist(), nodes, strict=True):
+                amounts[row] = scheduler_units(parse_resources(node.status.allocatable))
+            yield "allocatable", tuple(amounts)
 
     def __len__(self) -> int:
         return len(self.objects)
@@ -41,6 +105,21 @@ class Nodes:
     def rows(self) -> Int64Array:
         """All rows: int64, shape (n_nodes,)."""
         return np.arange(len(self.objects), dtype=np.int64)
+
+    @cached_property
+    def by_name(self) -> tuple[Int64Array, NDArray[np.object_]]:
+        """The place of each node by name, int64, shape (n_nodes,); the names in that order, str, shape (n_nodes,)."""
+        order = sorted(range(len(self.names)), key=self.names.__getitem__)
+        place = np.zeros(len(order), dtype=np.int64)
+        place[order] = np.arange(len(order))
+        return place, np.array([self.names[row] for row in order], dtype=np.object_)
+
+    def sorted_names(self, rows: Rows) -> tuple[str, ...]:
+        """The names of some nodes in alphabetical order."""
+        place, names = self.by_name
+        mask = np.zeros(len(names), dtype=np.bool_)
+        mask[place[rows]] = True
+        return tuple(names[mask].tolist())
 
     @cached_property
     def unschedulable(self) -> Mask:
@@ -64,26 +143,9 @@ class Nodes:
         return interned, np.array(codes, dtype=np.int64)
 
     @cached_property
-    def images(self) -> dict[str, tuple[Int64Array, int]]:
-        """Per image name the rows of the nodes that have it, and its size in bytes as the first of them says."""
-        lists: dict[tuple[ContainerImage, ...], list[int]] = {}
-        for row, node in enumerate(self.objects):
-            lists.setdefault(node.status.images, []).append(row)
-        holders: dict[str, list[list[int]]] = {}
-        sizes: dict[str, tuple[int, int]] = {}
-        for images, rows in lists.items():
-            for image in images:
-                for name in dict.fromkeys(image.names):
-                    found = holders.setdefault(name, [])
-                    if not found or found[-1] is not rows:
-                        found.append(rows)
-                    # A list's nodes are not next to each other: the first row decides, not the first list.
-                    if name not in sizes or rows[0] < sizes[name][0]:
-                        sizes[name] = rows[0], image.size_bytes
-        return {
-            name: (np.array(sorted(row for rows in found for row in rows), dtype=np.int64), sizes[name][1])
-            for name, found in holders.items()
-        }
+    def images(self) -> Images:
+        """Which nodes have which images."""
+        return Images(self.objects)
 
     @cached_property
     def allocatable(self) -> tuple[dict[str, int], ...]:
@@ -96,3 +158,10 @@ class Nodes:
                 interned[key] = scheduler_units(parse_resources(node.status.allocatable))
             out.append(interned[key])
         return tuple(out)
+
+
+def _carried(column: NDArray[T], source: Rows, others: Rows, values: Sequence[int]) -> NDArray[T]:
+    """A column for other rows: from the rows that these had before, and the values of those that are new."""
+    out = column[source] if len(column) else np.zeros(len(source), dtype=column.dtype)
+    out[others] = values
+    return out

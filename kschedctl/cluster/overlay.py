@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kschedctl.arrays import Int64Array, Mask, PodIndices, Rows, Worlds
+from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.pods import Pods
 from kschedctl.cluster.worlds import Numbering, PodsInWorlds
 
@@ -72,6 +73,10 @@ class Overlay:
     def changed(self) -> bool:
         """Whether any world differs from the snapshot."""
         return bool(self._changes)
+
+    def is_everywhere(self, nodes: Nodes) -> bool:
+        """Whether it has a world for every node, in their order, and none differs from the snapshot."""
+        return not self._changes and (self.rows is nodes.rows or np.array_equal(self.rows, nodes.rows))
 
     def add(self, worlds: Worlds, pods: PodIndices) -> None:
         """Add pods to worlds.

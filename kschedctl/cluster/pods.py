@@ -6,121 +6,195 @@ A cluster of 150,000 pods has a few thousand classes. What a plugin asks of the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
-from typing import Final
+from typing import Final, TypeVar, cast
 
 import numpy as np
 
-from kschedctl.api.meta import Labels, ObjectMeta, OwnerReference
-from kschedctl.api.pod import Pod, PodSpec, PodStatus
+from kschedctl.api.meta import OwnerReference
+from kschedctl.api.pod import Pod
+from kschedctl.api.selectors import Selector
 from kschedctl.arrays import Int64Array, Mask, PodIndices, Rows
-from kschedctl.cluster.labels import LabelColumns
+from kschedctl.cluster.cells import Cells
+from kschedctl.cluster.classes import PodClasses
 from kschedctl.cluster.nodes import Nodes
+from kschedctl.cluster.order import by_importance, by_node, by_node_moved, importance_moved
+from kschedctl.cluster.pod_views import PodIndex, PodRecords
+from kschedctl.cluster.records import PodClass, PodRecord
+from kschedctl.cluster.slots import Mark, Moves, PodName, PodSlots, Slots
+from kschedctl.cluster.versions import next_version
 
-#: Node rows of pods that are on no node, and of pods whose node is not in the snapshot.
-PENDING = -1
-LOST = -2
-#: The start time of a pod that has not started, later than any.
-NOT_STARTED = 2**63 - 1
-#: Beyond this many pods that go, records are looked at one by one.
-_MOST_PIECES: Final = 16
+V = TypeVar("V")
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-@dataclass(frozen=True, slots=True)
-class PodClass:
-    """Pods with the same namespace, labels, spec (as far as it matters to others) and reported resources.
-
-    Attributes
-    ----------
-    pod : Pod
-        A pod of the class without a name, defaulted.
-    terminating : bool
-        Whether the pods are being deleted.
-    """
-
-    pod: Pod
-    terminating: bool
-
-    @property
-    def namespace(self) -> str:
-        """The namespace of the pods."""
-        return self.pod.metadata.namespace
-
-    @property
-    def labels(self) -> Labels:
-        """The labels of the pods."""
-        return self.pod.metadata.labels
-
-
-@dataclass(frozen=True, slots=True)
-class PodRecord:
-    """One pod of the snapshot; what it shares with others is in its class and its spec."""
-
-    metadata: ObjectMeta
-    class_id: int
-    spec: PodSpec
-    node_name: str
-    status: PodStatus
+#: After so many moves what is counted is counted anew, as every answer looks at the moves since.
+_MANY_MOVES: Final = 4096
+#: Beyond this many empty slots, and this share of all, the pods are put into new ones.
+_MANY_EMPTY: Final = 1024
+_EMPTY_SHARE: Final = 64
+_NO_SLOTS: Final = np.zeros(0, dtype=np.int64)
+_NO_SLOTS.setflags(write=False)
 
 
 class Pods:
-    """The pods of a cluster that have not finished, as columns.
+    """The pods of a cluster that have not finished, as columns. Never changed once built.
+
+    Parameters
+    ----------
+    records : sequence of PodRecord
+        One per pod, in the order of the snapshot.
+    classes : sequence of PodClass
+        The distinct classes.
+    nodes : Nodes
+        The nodes that they name.
 
     Attributes
     ----------
-    records : tuple of PodRecord
-        One per pod, in the order of the snapshot.
     classes : tuple of PodClass
         The distinct classes.
-    class_id : ndarray of int64, shape (n_pods,)
-        Index into ``classes``.
-    node_row : ndarray of int64, shape (n_pods,)
-        The row of the pod's node; ``PENDING`` without one, ``LOST`` where the snapshot does not have it.
+    version : int
+        Changes with every pod that comes or goes; pods with the same number are the same.
+    row_version : ndarray of int64, shape (n_nodes,)
+        Changes with every pod of a node that comes or goes; a node with the same number has the same pods.
     """
 
     def __init__(self, records: Sequence[PodRecord], classes: Sequence[PodClass], nodes: Nodes) -> None:
-        self.records = tuple(records)
-        self.classes = tuple(classes)
-        self.class_id = np.array([record.class_id for record in self.records], dtype=np.int64)
-        self.node_row = np.array([_row(record, nodes.row) for record in self.records], dtype=np.int64)
-        self._node_rows = nodes.row
-        self._n_nodes = len(nodes)
+        slots = PodSlots(records, nodes)
+        self._set(Mark(slots, len(slots), _NO_SLOTS), PodClasses(classes), tuple(classes), nodes)
+        self.version = next_version()
+        self.row_version = np.full(len(nodes), self.version, dtype=np.int64)
+        self._moving: dict[Hashable, tuple[Mark, object]] = {}
 
-    def moved(self, removed: PodIndices, added: Sequence[PodRecord], classes: Sequence[PodClass]) -> Pods:
+    def _set(self, mark: Mark, table: PodClasses, classes: tuple[PodClass, ...], nodes: Nodes) -> None:
+        self.mark = mark
+        self.class_table = table
+        self.classes = classes
+        self._nodes = nodes
+
+    def moved(self, removed: PodIndices, added: Sequence[PodRecord]) -> Pods:
         """The pods with some gone and others there, behind the rest.
-
-        What is kept in columns is carried along, so that it costs what changes and a copy.
 
         Parameters
         ----------
         removed : ndarray of int64
             Indices of pods, ascending, each once.
         added : sequence of PodRecord
-            The new pods.
-        classes : sequence of PodClass
-            The classes that both refer to: those of the pods that there are, and maybe more.
+            The new pods; their classes are in the table of these.
         """
+        mark = self.mark
+        gone = self.slots_of(removed)
+        slots = mark.slots.append(mark.end, added) if len(added) else mark.slots
+        empty = np.sort(np.concatenate((mark.empty, gone))) if len(gone) else mark.empty
         new = object.__new__(Pods)
-        new.records = (*_without(self.records, removed), *added)
-        same_classes = len(classes) == len(self.classes)
-        new.classes = self.classes if same_classes else tuple(classes)
-        new._node_rows, new._n_nodes = self._node_rows, self._n_nodes
-        new.class_id = _joined(self.class_id, removed, [record.class_id for record in added])
-        new.node_row = _joined(self.node_row, removed, [_row(record, self._node_rows) for record in added])
-        for name, value in _PER_POD.items():
-            values = [value(record, self._node_rows) for record in added]
-            new.__dict__[name] = _joined(getattr(self, name), removed, values)
-        if same_classes:
-            new.__dict__.update({name: self.__dict__[name] for name in _PER_CLASS if name in self.__dict__})
+        table = self.class_table
+        classes = self.classes if len(table.all) == len(self.classes) else tuple(table.all)
+        end = mark.end + len(added)
+        new._moving = self._moving.copy()
+        if len(empty) > _MANY_EMPTY and len(empty) * _EMPTY_SHARE > end:
+            slots, empty, new._moving = slots.without(empty, end), _NO_SLOTS, {}
+            end = len(slots)
+        new._set(Mark(slots, end, empty), table, classes, self._nodes)
+        new.version = next_version()
+        touched = slots.column("node_row", end - len(added), end)
+        if len(gone):
+            touched = np.concatenate((mark.slots.take("node_row", gone), touched))
+        new.row_version = self.row_version.copy()
+        new.row_version[touched[touched >= 0]] = new.version
+        return new
+
+    def on(self, nodes: Nodes) -> Pods:
+        """The pods where other nodes are: those that are on a node that is gone are lost."""
+        new = object.__new__(Pods)
+        mark, same = self.mark, nodes.row is self._nodes.row
+        if not same:
+            mark = Mark(mark.slots.on(nodes, mark.end), mark.end, mark.empty)
+        new._set(mark, self.class_table, self.classes, nodes)
+        new._moving = self._moving.copy() if same else {}
+        new.version = self.version if same else next_version()
+        new.row_version = self.row_version if same else np.full(len(nodes), new.version, dtype=np.int64)
         return new
 
     def __len__(self) -> int:
-        return len(self.records)
+        return self.mark.end - len(self.mark.empty)
+
+    def moving(self, key: Hashable, make: Callable[[], V], move: Callable[[V, Moves], V | None]) -> V:
+        """What is worked out of the pods, and goes along with them.
+
+        Parameters
+        ----------
+        key : hashable
+            What it is.
+        make : callable
+            Makes it of these pods.
+        move : callable
+            Makes it of what it was for earlier pods and what came and went since; ``None`` where it cannot.
+        """
+        known = self._moving.get(key)
+        if known is not None and known[0] is self.mark:
+            return cast("V", known[1])
+        value = None
+        if known is not None:
+            moves = self.mark.moves_since(known[0])
+            if moves is not None:
+                value = move(cast("V", known[1]), moves)
+        if value is None:
+            value = make()
+        self._moving[key] = self.mark, value
+        return value
+
+    @cached_property
+    def slots(self) -> Slots:
+        """The slot of each pod: int64, shape (n_pods,), ascending."""
+        slots = np.arange(self.mark.end, dtype=np.int64)
+        return np.delete(slots, self.mark.empty) if len(self.mark.empty) else slots
+
+    def slots_of(self, indices: PodIndices) -> Slots:
+        """The slots of some pods."""
+        empty = self.mark.empty
+        if not len(empty):
+            return indices
+        slots: Slots = indices + np.searchsorted(empty - np.arange(len(empty)), indices, side="right")
+        return slots
+
+    def indices_of(self, slots: Slots) -> PodIndices:
+        """The pods of some slots, none of which is empty."""
+        empty = self.mark.empty
+        indices: PodIndices = slots - np.searchsorted(empty, slots) if len(empty) else slots
+        return indices
+
+    def _column(self, name: str) -> Int64Array:
+        column = self.mark.slots.column(name, 0, self.mark.end)
+        return np.delete(column, self.mark.empty) if len(self.mark.empty) else column
+
+    @cached_property
+    def class_id(self) -> Int64Array:
+        """Index into ``classes``: int64, shape (n_pods,)."""
+        return self._column("class_id")
+
+    @cached_property
+    def node_row(self) -> Int64Array:
+        """The row of the pod's node; ``PENDING`` without one, ``LOST`` where the snapshot does not have it."""
+        return self._column("node_row")
+
+    @cached_property
+    def priority(self) -> Int64Array:
+        """``spec.priority``, 0 where there is none: int64, shape (n_pods,)."""
+        return self._column("priority")
+
+    @cached_property
+    def nominated_row(self) -> Int64Array:
+        """The row of the node that a pending pod is nominated to; ``PENDING`` without: int64, shape (n_pods,)."""
+        return self._column("nominated_row")
+
+    @cached_property
+    def start_time(self) -> Int64Array:
+        """``status.startTime`` in microseconds since 1970, ``NOT_STARTED`` without one: int64, shape (n_pods,)."""
+        return self._column("start_time")
+
+    @cached_property
+    def records(self) -> Sequence[PodRecord]:
+        """One per pod, in the order of the snapshot."""
+        return PodRecords(self)
 
     def pod(self, index: int) -> Pod:
         """The pod at an index, defaulted; its node is in the record, as equal pods share their spec."""
@@ -133,59 +207,59 @@ class Pods:
         return f"{metadata.namespace}/{metadata.name}"
 
     @cached_property
-    def index(self) -> dict[tuple[str, str], int]:
+    def index(self) -> Mapping[PodName, int]:
         """The index of a namespace and name."""
-        return {(r.metadata.namespace, r.metadata.name): i for i, r in enumerate(self.records)}
-
-    @cached_property
-    def class_labels(self) -> LabelColumns:
-        """The labels of the classes, a column per key."""
-        return LabelColumns([pod_class.labels for pod_class in self.classes])
-
-    @cached_property
-    def class_terminating(self) -> Mask:
-        """Which classes are of pods being deleted: bool, shape (n_classes,)."""
-        return np.array([pod_class.terminating for pod_class in self.classes], dtype=np.bool_)
-
-    @cached_property
-    def class_labelled(self) -> Mask:
-        """Which classes have any label: bool, shape (n_classes,)."""
-        return np.array([bool(pod_class.labels) for pod_class in self.classes], dtype=np.bool_)
-
-    @cached_property
-    def class_namespace(self) -> LabelColumns:
-        """The namespaces of the classes, as the column of the empty key."""
-        return LabelColumns([{"": pod_class.namespace} for pod_class in self.classes])
-
-    def classes_in(self, namespaces: frozenset[str]) -> Mask:
-        """Which classes are of pods in one of the namespaces: bool, shape (n_classes,)."""
-        column = self.class_namespace[""]
-        return np.array([name in namespaces for name in column.values], dtype=np.bool_)[column.codes]
-
-    @cached_property
-    def priority(self) -> Int64Array:
-        """``spec.priority``, 0 where there is none: int64, shape (n_pods,)."""
-        return np.array([_priority(record, self._node_rows) for record in self.records], dtype=np.int64)
-
-    @cached_property
-    def nominated_row(self) -> Rows:
-        """The row of the node that a pending pod is nominated to, else ``PENDING``: int64, shape (n_pods,)."""
-        return np.array([_nominated_row(record, self._node_rows) for record in self.records], dtype=np.int64)
+        return PodIndex(self)
 
     def owner(self, index: int) -> OwnerReference | None:
         """The controller that owns the pod at an index, if any."""
         return self.records[index].metadata.controller
 
-    @cached_property
-    def start_time(self) -> Int64Array:
-        """``status.startTime`` in microseconds since 1970, ``NOT_STARTED`` without one: int64, shape (n_pods,)."""
-        return np.array([_start_time(record, self._node_rows) for record in self.records], dtype=np.int64)
+    def classes_matching(self, selector: Selector) -> Mask:
+        """Which classes a selector matches: bool, shape (n_classes,)."""
+        return self.class_table.matching(selector, len(self.classes))
+
+    def classes_in(self, namespaces: frozenset[str]) -> Mask:
+        """Which classes are of pods in one of the namespaces: bool, shape (n_classes,)."""
+        return self.class_table.in_namespaces(namespaces, len(self.classes))
+
+    def classes_having(self, value: Callable[[PodClass], V]) -> list[tuple[int, V]]:
+        """The classes that have something, with what they have; see ``PodClasses.having``."""
+        return self.class_table.having(value, len(self.classes))
+
+    @property
+    def class_terminating(self) -> Mask:
+        """Which classes are of pods being deleted: bool, shape (n_classes,). Not to be written to."""
+        return self.class_table.terminating(len(self.classes))
+
+    @property
+    def class_labelled(self) -> Mask:
+        """Which classes have any label: bool, shape (n_classes,)."""
+        return self.class_table.labelled(len(self.classes))
+
+    @property
+    def nominated(self) -> PodIndices:
+        """The pending pods that are nominated to a node, in the order of the snapshot: int64."""
+        return self.indices_of(self.moving("nominated", self._nominated_slots, _nominated_moved))
+
+    def nominated_to(self, indices: PodIndices) -> Rows:
+        """The rows of the nodes that some pods, which ascend, are nominated to."""
+        return self.mark.slots.take("nominated_row", self.slots_of(indices))
+
+    def _nominated_slots(self) -> Slots:
+        return self.slots[self.nominated_row >= 0]
 
     @cached_property
+    def _by_node(self) -> tuple[Slots, Int64Array, Moves]:
+        """Slots by node and where each node's begin, as they were a while ago, and what came and went since."""
+        (slots, offsets), moves = self._counted("by node", lambda: by_node(self))
+        return slots, offsets, moves
+
+    @property
     def assigned(self) -> PodIndices:
         """The indices of the pods on nodes of the snapshot, ordered by node: int64, shape (n_assigned,)."""
-        assigned = np.flatnonzero(self.node_row >= 0)
-        return assigned[np.argsort(self.node_row[assigned], kind="stable")]
+        slots, _, moves = self._by_node
+        return self.indices_of(by_node_moved(slots, moves))
 
     @cached_property
     def by_importance(self) -> PodIndices:
@@ -194,28 +268,34 @@ class Pods:
         Higher priority first, then the earlier start. A pod that has not started counts as starting now, each time
         anew, and so the later of two in the snapshot comes first; other ties stay in the order of the snapshot.
         """
-        pods = self.assigned
-        start = self.start_time[pods]
-        tie = np.where(start == NOT_STARTED, -pods, pods)
-        return pods[np.lexsort((tie, start, -self.priority[pods], self.node_row[pods]))]
-
-    @cached_property
-    def _offsets(self) -> Int64Array:
-        """Where in ``assigned`` the pods of each node begin: int64, shape (n_nodes + 1,)."""
-        return np.searchsorted(self.node_row[self.assigned], np.arange(self._n_nodes + 1))
+        return self.indices_of(self.moving("by importance", lambda: by_importance(self), importance_moved))
 
     def on_node(self, row: int) -> PodIndices:
         """The indices of the pods on a node, in the order of the snapshot."""
-        return self.assigned[self._offsets[row] : self._offsets[row + 1]]
+        slots, offsets, moves = self._by_node
+        here = slots[offsets[row] : offsets[row + 1]]
+        if len(moves.gone):
+            here = here[~np.isin(here, moves.gone)]
+        if len(moves.come):
+            here = np.concatenate((here, moves.come[moves.slots.take("node_row", moves.come) == row]))
+        return self.indices_of(here)
 
     @cached_property
-    def _cells(self) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array]:
-        """Class and node of every pair that has pods, and how many; ordered by class, with each class's offset."""
-        pairs = self.class_id[self.assigned] * self._n_nodes + self.node_row[self.assigned]
-        distinct, counts = np.unique(pairs, return_counts=True)
-        classes, rows = np.divmod(distinct, max(self._n_nodes, 1))
-        offsets = np.searchsorted(classes, np.arange(len(self.classes) + 1))
-        return classes, rows, counts.astype(np.int64), offsets
+    def _cells(self) -> tuple[Cells, Moves]:
+        return self._counted("cells", lambda: Cells.of(self.class_id, self.node_row, len(self.classes)))
+
+    def _counted(self, key: Hashable, make: Callable[[], V]) -> tuple[V, Moves]:
+        """What was counted a while ago, and the moves since, which are few."""
+        mark, counted = self.moving(
+            ("counted", key), lambda: (self.mark, make()), lambda known, _: known if self._near(known[0]) else None
+        )
+        moves = self.mark.moves_since(mark)
+        assert moves is not None
+        return counted, moves
+
+    def _near(self, mark: Mark) -> bool:
+        moves = self.mark.moves_since(mark)
+        return moves is not None and len(moves) <= _MANY_MOVES
 
     def cells(self, class_ids: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array]:
         """Where the pods of some classes are.
@@ -230,13 +310,20 @@ class Pods:
         classes, rows, counts : ndarray of int64
             One entry per class and node that has pods of it: class, node row, number of pods.
         """
-        classes, rows, counts, offsets = self._cells
-        if len(class_ids) == len(self.classes):
-            return classes, rows, counts
-        lengths = offsets[class_ids + 1] - offsets[class_ids]
-        starts = np.repeat(offsets[class_ids] - np.concatenate(([0], np.cumsum(lengths)[:-1])), lengths)
-        at = starts + np.arange(len(starts))
-        return classes[at], rows[at], counts[at]
+        counted, moves = self._cells
+        known = counted.among(class_ids)
+        if not len(moves):
+            return known
+        wanted = np.zeros(len(self.classes), dtype=np.bool_)
+        wanted[class_ids] = True
+        parts = [known]
+        for slots, sign in moves.signed():
+            classes = moves.slots.take("class_id", slots)
+            slots, classes = slots[wanted[classes]], classes[wanted[classes]]
+            parts.append((classes, moves.slots.take("node_row", slots), np.full(len(slots), sign, dtype=np.int64)))
+        classes, rows, counts = (np.concatenate(column) for column in zip(*parts, strict=True))
+        merged = Cells.of(classes, rows, len(self.classes), counts)
+        return merged.classes, merged.rows, merged.counts
 
     def sum_per_node(self, per_class: Int64Array) -> Int64Array:
         """Sum a quantity of pod classes over the pods of each node.
@@ -250,50 +337,21 @@ class Pods:
         -------
         ndarray of int64, shape (n_nodes,)
         """
-        classes, rows, counts = self.cells(np.flatnonzero(per_class))
-        out = np.zeros(self._n_nodes, dtype=np.int64)
+        counted, moves = self._cells
+        classes, rows, counts = counted.among(np.flatnonzero(per_class))
+        out = np.zeros(len(self._nodes), dtype=np.int64)
         np.add.at(out, rows, counts * per_class[classes])
+        for slots, sign in moves.signed():
+            if len(slots):
+                amounts = per_class[moves.slots.take("class_id", slots)]
+                some = np.flatnonzero(amounts)
+                rows = moves.slots.take("node_row", slots[some])
+                here = rows >= 0
+                np.add.at(out, rows[here], sign * amounts[some[here]])
         return out
 
 
-def _row(record: PodRecord, rows: Mapping[str, int]) -> int:
-    """The row of a pod's node."""
-    return rows.get(record.node_name, LOST) if record.node_name else PENDING
-
-
-def _priority(record: PodRecord, rows: Mapping[str, int]) -> int:
-    return record.spec.priority or 0
-
-
-def _nominated_row(record: PodRecord, rows: Mapping[str, int]) -> int:
-    return rows.get(record.status.nominated_node_name, PENDING) if not record.node_name else PENDING
-
-
-def _start_time(record: PodRecord, rows: Mapping[str, int]) -> int:
-    time = record.status.start_time
-    if time is None:
-        return NOT_STARTED
-    since = time - _EPOCH
-    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
-
-
-#: The columns that are made when they are asked for, with what they have of a pod; those of classes.
-_PER_POD: Final = {"priority": _priority, "nominated_row": _nominated_row, "start_time": _start_time}
-_PER_CLASS: Final = ("class_labels", "class_terminating", "class_labelled", "class_namespace")
-
-
-def _without(records: tuple[PodRecord, ...], removed: PodIndices) -> tuple[PodRecord, ...]:
-    """The records but for some: pieces are copied, which is much faster than one by one."""
-    out: tuple[PodRecord, ...] = ()
-    start = 0
-    if len(removed) > _MOST_PIECES:
-        gone = set(removed.tolist())
-        return tuple(record for i, record in enumerate(records) if i not in gone)
-    for index in removed.tolist():
-        out += records[start:index]
-        start = index + 1
-    return out + records[start:]
-
-
-def _joined(column: Int64Array, removed: PodIndices, added: Sequence[int] | Int64Array) -> Int64Array:
-    return np.concatenate((np.delete(column, removed), np.asarray(added, dtype=np.int64)))
+def _nominated_moved(nominated: Slots, moves: Moves) -> Slots:
+    left = nominated[~np.isin(nominated, moves.gone)] if len(moves.gone) else nominated
+    come = moves.come[moves.slots.take("nominated_row", moves.come) >= 0]
+    return np.concatenate((left, come)) if len(come) else left

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from kschedctl.api.core import Node
 from kschedctl.api.resources import (
     CPU,
     EPHEMERAL_STORAGE,
@@ -16,9 +17,11 @@ from kschedctl.api.resources import (
     pod_requests,
     scheduler_units,
 )
-from kschedctl.arrays import Int64Array, PodIndices
+from kschedctl.arrays import Int64Array
 from kschedctl.cluster.nodes import Nodes
-from kschedctl.cluster.pods import PodClass, Pods
+from kschedctl.cluster.pods import Pods
+from kschedctl.cluster.records import PodClass
+from kschedctl.cluster.slots import Moves
 
 _FIRST = (CPU, MEMORY, EPHEMERAL_STORAGE, PODS)
 
@@ -46,48 +49,78 @@ class ResourceColumns:
         requests, non_zero = _of_classes(pods.classes, rules)
         others = {name for amounts in (*nodes.allocatable, *requests) for name in amounts} - set(_FIRST)
         self._rules = rules
+        self._nodes = nodes
+        self._mark = pods.mark
+        self._class_table = pods.class_table
         self.names = (*_FIRST, *sorted(others))
         self.index = {name: i for i, name in enumerate(self.names)}
         self.allocatable = self._columns(nodes.allocatable)
         self.per_class = self._columns(requests)
-        self.requested = np.array([pods.sum_per_node(row) for row in self.per_class])
         self._non_zero_per_class = non_zero
-        self.non_zero_requested = np.array([pods.sum_per_node(row) for row in non_zero])
+        self._sum(pods)
 
-    def moved(self, before: Pods, after: Pods, removed: PodIndices, n_added: int) -> ResourceColumns | None:
-        """The columns once some pods are gone and others there: sums are moved by what changes.
+    def are_of(self, nodes: Nodes, pods: Pods) -> bool:
+        """Whether the columns are of these nodes and pods."""
+        return self._mark is pods.mark and self._nodes is nodes and self.per_class.shape[1] == len(pods.classes)
 
-        Parameters
-        ----------
-        before, after : Pods
-            The pods; those of ``after`` are moved from those of ``before``.
-        removed : ndarray of int64
-            The pods that are gone, as indices into ``before``.
-        n_added : int
-            How many pods of ``after``, its last, are new.
+    def moved(self, nodes: Nodes, pods: Pods) -> ResourceColumns | None:
+        """The columns of nodes and pods that were derived from these: sums are moved by what changes.
 
         Returns
         -------
         ResourceColumns or None
-            ``None`` where a new class requests what nothing did before: the columns are to be made anew.
+            ``None`` where the columns are to be made anew: pods came to request, or nodes to offer, what nothing did
+            before, or the pods were not derived.
         """
-        requests, non_zero = _of_classes(after.classes[len(before.classes) :], self._rules)
-        if any(name not in self.index for amounts in requests for name in amounts):
+        if pods.class_table is not self._class_table:
+            return None
+        requests, non_zero = _of_classes(pods.classes[self.per_class.shape[1] :], self._rules)
+        changed = nodes.objects if nodes.row is not self._nodes.row else self._changed(nodes)
+        offers = [nodes.allocatable[nodes.row[node.name]] for node in changed]
+        if any(name not in self.index for amounts in (*requests, *offers) for name in amounts):
             return None
         new = object.__new__(ResourceColumns)
-        new.names, new.index, new.allocatable, new._rules = self.names, self.index, self.allocatable, self._rules
-        new.per_class, new._non_zero_per_class = self.per_class, self._non_zero_per_class
+        new.__dict__.update(self.__dict__)
+        new._nodes, new._mark = nodes, pods.mark
         if requests:
             new.per_class = np.concatenate((self.per_class, self._columns(requests)), axis=1)
             new._non_zero_per_class = np.concatenate((self._non_zero_per_class, non_zero), axis=1)
-        new.requested, new.non_zero_requested = self.requested.copy(), self.non_zero_requested.copy()
-        added = np.arange(len(after) - n_added, len(after))
-        for pods, indices, sign in ((before, removed, -1), (after, added, 1)):
-            on_nodes = indices[pods.node_row[indices] >= 0]
-            rows, classes = pods.node_row[on_nodes], pods.class_id[on_nodes]
-            np.add.at(new.requested.T, rows, sign * new.per_class[:, classes].T)
-            np.add.at(new.non_zero_requested.T, rows, sign * new._non_zero_per_class[:, classes].T)
+        if nodes.row is not self._nodes.row:
+            new.allocatable = self._columns(offers)
+        elif changed:
+            new.allocatable = self.allocatable.copy()
+            new.allocatable[:, [nodes.row[node.name] for node in changed]] = self._columns(offers)
+        moves = pods.mark.moves_since(self._mark)
+        if moves is None:
+            new._sum(pods)
+        elif len(moves):
+            new.requested, new.non_zero_requested = self.requested.copy(), self.non_zero_requested.copy()
+            new._move(moves)
         return new
+
+    def _changed(self, nodes: Nodes) -> list[Node]:
+        if nodes is self._nodes:
+            return []
+        return [nodes.objects[row] for row in np.flatnonzero(nodes.row_version != self._nodes.row_version).tolist()]
+
+    def _sum(self, pods: Pods) -> None:
+        self.requested = np.array([pods.sum_per_node(row) for row in self.per_class])
+        self.non_zero_requested = np.array([pods.sum_per_node(row) for row in self._non_zero_per_class])
+
+    def _move(self, moves: Moves) -> None:
+        """Take off what goes and add what comes."""
+        for slots, sign in moves.signed():
+            if not len(slots):
+                continue
+            rows = moves.slots.take("node_row", slots)
+            classes = moves.slots.take("class_id", slots)[rows >= 0]
+            rows = rows[rows >= 0]
+            if len(rows) == 1:
+                self.requested[:, rows[0]] += sign * self.per_class[:, classes[0]]
+                self.non_zero_requested[:, rows[0]] += sign * self._non_zero_per_class[:, classes[0]]
+                continue
+            np.add.at(self.requested.T, rows, sign * self.per_class[:, classes].T)
+            np.add.at(self.non_zero_requested.T, rows, sign * self._non_zero_per_class[:, classes].T)
 
     def _columns(self, rows: list[dict[str, int]] | tuple[dict[str, int], ...]) -> Int64Array:
         out = np.zeros((len(self.names), len(rows)), dtype=np.int64)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import Final
 
 import msgspec
 import numpy as np
@@ -23,6 +24,7 @@ from kschedctl.api.device import (
     ResourceClaim,
     ResourceSlice,
 )
+from kschedctl.api.meta import ApiObject
 from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.devices.constraints import lookup_attribute
@@ -33,6 +35,8 @@ from kschedctl.devices.taints import with_taint_rules
 from kschedctl.devices.usage import DeviceID, Usage, gather_usage
 from kschedctl.releases.device_rules import DeviceRules
 
+#: The kinds of objects that an inventory is made of.
+KINDS: Final[frozenset[type[ApiObject]]] = frozenset({ResourceSlice, DeviceTaintRule, ResourceClaim, DeviceClass})
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -331,5 +335,5 @@ def with_claims(cluster: Cluster, claims: Iterable[ResourceClaim]) -> Cluster:
     """A cluster with other claims; what is known of its devices is kept."""
     out = cluster.with_objects(ResourceClaim, claims)
     for rules, inventory in cluster.kept(Inventory):
-        out.derived(Inventory, rules, partial(inventory.with_claims_of, out))
+        out.derived(Inventory, rules, partial(inventory.with_claims_of, out), of=KINDS)
     return out

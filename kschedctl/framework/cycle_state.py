@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from kschedctl.framework.kept import KeptAnswers
 
 from kschedctl.framework.effects import ObjectChange
 
@@ -29,6 +33,22 @@ class NotModelled:
         return f"not modelled yet: {self.feature} ({self.effect})"
 
 
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """What a plugin did to the state of a cycle besides what it answered.
+
+    Attributes
+    ----------
+    written : tuple of object
+        The values that it wrote.
+    not_modelled : tuple of NotModelled
+        What it could not answer for.
+    """
+
+    written: tuple[object, ...] = ()
+    not_modelled: tuple[NotModelled, ...] = ()
+
+
 @dataclass(slots=True)
 class CycleState:
     """The state of one scheduling cycle.
@@ -43,12 +63,15 @@ class CycleState:
         What the plugins could not answer for.
     effects : list of ObjectChange
         What Reserve, PreBind and Bind change in the cluster besides the pod.
+    kept : KeptAnswers, optional
+        What is known from earlier cycles for pods of the same spec.
     """
 
     skip_filter_plugins: set[str] = field(default_factory=set)
     skip_score_plugins: set[str] = field(default_factory=set)
     not_modelled: list[NotModelled] = field(default_factory=list)
     effects: list[ObjectChange] = field(default_factory=list)
+    kept: KeptAnswers | None = None
     _data: dict[type, object] = field(default_factory=dict)
 
     def write(self, value: object) -> None:
@@ -59,3 +82,15 @@ class CycleState:
         """The value of a type, or ``None`` where none was written."""
         value = self._data.get(kind)
         return value if isinstance(value, kind) else None
+
+    def recorded(self, ask: Callable[[], T]) -> tuple[T, Effects]:
+        """Ask a plugin, and see what it does to the state."""
+        before, n_notes = self._data.copy(), len(self.not_modelled)
+        said = ask()
+        written = tuple(value for kind, value in self._data.items() if before.get(kind) is not value)
+        return said, Effects(written, tuple(self.not_modelled[n_notes:]))
+
+    def replay(self, effects: Effects) -> None:
+        """Do to the state what a plugin did when it was asked."""
+        for value in effects.written:
+            self._data[type(value)] = value

@@ -25,6 +25,7 @@ from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.events import EVERYTHING, ClusterEventWithHint, EventResource
 from kschedctl.framework.extender import Extender
 from kschedctl.framework.extension_point import ExtensionPoint
+from kschedctl.framework.reads import Reads
 from kschedctl.framework.status import SUCCESS, Rejections, Status
 from kschedctl.framework.waiting_pods import WaitingPod, WaitingPods
 from kschedctl.releases.release import Release
@@ -103,13 +104,27 @@ class Plugin(ABC):
     args_type : type of ConfigStruct, optional
         What its arguments are read as, strictly and with defaults, where it is not in-tree. Without one they come as
         they are written (``RawArgs``).
+    reads : Reads or None
+        What the answers of Filter and Score about a node depend on, what PreFilter and PreScore prepared included. By
+        default nothing is known: the plugin is asked anew about every node in every cycle.
+    prepares_from : Reads or None
+        What PreFilter and PreScore depend on; as they answer for all nodes, on the node itself means on any.
     """
 
     name: ClassVar[str]
     args_type: ClassVar[type[ConfigStruct] | None] = None
+    reads: ClassVar[Reads | None] = None
+    prepares_from: ClassVar[Reads | None] = None
 
     def __init__(self, args: msgspec.Struct | None, handle: Handle) -> None:
         self.handle = handle
+
+    def own_part(self, pod: Pod) -> Hashable:
+        """What of the pod itself the answers depend on, besides namespace and spec; not asked without ``reads``.
+
+        Whether that is nothing (``None``) must depend on namespace and spec alone, and on objects of ``reads.kinds``.
+        """
+        return None
 
     @classmethod
     def exists_in(cls, release: Release) -> bool:
@@ -180,16 +195,7 @@ class PreFilterPlugin(Plugin):
 
 
 class FilterPlugin(Plugin):
-    """Says on which nodes a pod cannot run.
-
-    Attributes
-    ----------
-    depends_on_pods : bool
-        Whether the answer for a node depends on the pods there. Where it does not, the dry run of preemption does
-        not ask again after every pod.
-    """
-
-    depends_on_pods: ClassVar[bool] = True
+    """Says on which nodes a pod cannot run. Where its ``reads`` leave pods out, preemption's dry run asks it once."""
 
     @abstractmethod
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
@@ -239,7 +245,10 @@ class ScorePlugin(Plugin):
         """A raw score per row: int64, shape (n_rows,)."""
 
     def normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array) -> Int64Array:
-        """Bring raw scores into 0..100: int64, shape (n_rows,). By default they are there already."""
+        """Bring raw scores into 0..100: int64, shape (n_rows,). By default they are there already.
+
+        With ``reads``, the answer must depend on the scores alone.
+        """
         return scores
 
 

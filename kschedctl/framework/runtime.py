@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TypeVar
+from functools import cached_property, partial
+from typing import TypeVar, cast
 
 import numpy as np
 
@@ -31,6 +31,8 @@ from kschedctl.framework.interface import (
     PreFilterResult,
     ReservePlugin,
 )
+from kschedctl.framework.kept import Kept
+from kschedctl.framework.reads import Reach
 from kschedctl.framework.status import Code, Rejections, Status
 from kschedctl.framework.verdicts import FilterRun, NodeStatuses
 from kschedctl.framework.waiting_pods import WaitingPods
@@ -99,9 +101,35 @@ class Framework:
         waiting = waiting_pods if waiting_pods is not None else WaitingPods()
         going = preempting if preempting is not None else set()
         self.handle = Handle(cluster, release, self, names_of_all, waiting, going, tuple(extenders))
-        self._registry = registry
         names = dict.fromkeys(name for plugins in profile.plugins.values() for name in plugins)
-        self._plugins = {name: registry[name](profile.args.get(name), self.handle) for name in names}
+        self._classes = {name: registry[name] for name in names}
+        self._order: dict[tuple[ExtensionPoint, type[Plugin]], tuple[str, ...]] = {}
+        self._plugins = {name: self._made(name) for name in names}
+        self._kept = Kept()
+
+    def _made(self, name: str) -> Plugin:
+        return self._classes[name](self.profile.args.get(name), self.handle)
+
+    def moved(self, cluster: Cluster) -> Framework:
+        """The profile over a cluster that was derived from this one's.
+
+        Its plugins are made when they are asked; what was found out for pods of a spec goes along.
+        """
+        new = object.__new__(Framework)
+        new.profile, new.release, new.cluster = self.profile, self.release, cluster
+        old = self.handle
+        new.handle = Handle(
+            cluster, self.release, new, old.scheduler_names, old.waiting_pods, old.preempting, old.extenders
+        )
+        new._classes, new._order, new._plugins, new._kept = self._classes, self._order, {}, self._kept
+        return new
+
+    def plugin(self, name: str) -> Plugin:
+        """A plugin of the profile by its name."""
+        found = self._plugins.get(name)
+        if found is None:
+            found = self._plugins[name] = self._made(name)
+        return found
 
     @cached_property
     def queueing_hints(self) -> tuple[tuple[str, ClusterEventWithHint], ...]:
@@ -112,7 +140,8 @@ class Framework:
         out: list[tuple[str, ClusterEventWithHint]] = []
         if self.handle.extenders:
             out.append((EXTENDER_NAME, ClusterEventWithHint(EVERYTHING)))
-        for name, plugin in self._plugins.items():
+        for name in self._classes:
+            plugin = self.plugin(name)
             if not isinstance(plugin, _REJECTING):
                 continue
             events = plugin.events_to_register()
@@ -129,28 +158,26 @@ class Framework:
                 out.append((name, registered(EventResource.NODE, ActionType.UPDATE_NODE_TAINT)))
         return tuple(out)
 
-    def plugin(self, name: str) -> Plugin:
-        """The plugin of a name."""
-        return self._plugins[name]
-
-    def over(self, cluster: Cluster) -> Framework:
-        """The same over another cluster."""
-        handle = self.handle
-        return Framework(
-            self.profile,
-            self._registry,
-            cluster,
-            self.release,
-            handle.scheduler_names,
-            handle.waiting_pods,
-            handle.preempting,
-            handle.extenders,
-        )
-
     def plugins(self, point: ExtensionPoint, kind: type[P]) -> list[P]:
         """The plugins of an extension point in running order."""
-        found = (self._plugins[name] for name in self.profile.plugins.get(point, ()))
-        return [plugin for plugin in found if isinstance(plugin, kind)]
+        return [cast("P", self.plugin(name)) for name in self.plugin_names(point, kind)]
+
+    def plugin_class(self, name: str) -> type[Plugin]:
+        """The class of a plugin of the profile."""
+        return self._classes[name]
+
+    def plugin_names(self, point: ExtensionPoint, kind: type[Plugin]) -> tuple[str, ...]:
+        """The names of the plugins of an extension point in running order."""
+        found = self._order.get((point, kind))
+        if found is None:
+            names = self.profile.plugins.get(point, ())
+            found = tuple(name for name in names if issubclass(self._classes[name], kind))
+            self._order[point, kind] = found
+        return found
+
+    def new_state(self, pod: Pod) -> CycleState:
+        """The state of a new cycle for a pod, in which what is kept from earlier cycles is at hand."""
+        return CycleState(kept=self._kept.answers(pod, self))
 
     def run_pre_enqueue(self, pod: Pod) -> Status:
         """Ask whether the pod may enter the queue; the first refusal counts."""
@@ -171,20 +198,20 @@ class Framework:
         node_names: frozenset[str] | None = None
         narrowing: set[str] = set()
         rejection = Status()
-        for plugin in self.plugins(ExtensionPoint.PRE_FILTER, PreFilterPlugin):
-            result = _pre_filter(plugin, state, pod)
+        for name in self.plugin_names(ExtensionPoint.PRE_FILTER, PreFilterPlugin):
+            result = self._pre_filter(name, state, pod)
             code = result.status.code
             if code is Code.SKIP:
-                state.skip_filter_plugins.add(plugin.name)
+                state.skip_filter_plugins.add(name)
             elif code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
-                return PreFilterOutcome(Status(code, result.status.reasons, plugin.name))
+                return PreFilterOutcome(Status(code, result.status.reasons, name))
             elif code is Code.UNSCHEDULABLE:
                 # Preemption may help, so the others still prepare their state.
-                rejection = Status(code, result.status.reasons, plugin.name)
+                rejection = Status(code, result.status.reasons, name)
             elif code is not Code.SUCCESS:
-                raise PluginError(f'running PreFilter plugin "{plugin.name}": {result.status.message}')
+                raise PluginError(f'running PreFilter plugin "{name}": {result.status.message}')
             elif result.node_names is not None:
-                narrowing.add(plugin.name)
+                narrowing.add(name)
                 node_names = result.node_names if node_names is None else node_names & result.node_names
                 if not node_names:
                     return PreFilterOutcome(_no_node_left(narrowing), node_names, tuple(sorted(narrowing)))
@@ -195,9 +222,11 @@ class Framework:
     def run_filters(self, state: CycleState, pod: Pod, nodes: Overlay) -> FilterRun:
         """Run every filter that PreFilter did not skip over all worlds, also where an earlier one said no."""
         rejections: dict[str, Rejections] = {}
-        for plugin in self.plugins(ExtensionPoint.FILTER, FilterPlugin):
-            if plugin.name not in state.skip_filter_plugins:
-                rejections[plugin.name] = _filter(plugin, state, pod, nodes)
+        kept = state.kept if nodes.is_everywhere(self.cluster.nodes) else None
+        for name in self.plugin_names(ExtensionPoint.FILTER, FilterPlugin):
+            if name not in state.skip_filter_plugins:
+                ask = partial(self._filter, name, state, pod)
+                rejections[name] = ask(nodes) if kept is None else kept.filter(name, state, pod, nodes, ask)
         return FilterRun.of(nodes.rows, rejections)
 
     def nominated_pods(self, pod: Pod) -> PodIndices:
@@ -208,13 +237,13 @@ class Framework:
         """
         keep_nomination = self.release.gated_pods_keep_nomination
         pods = self.cluster.pods
-        candidates = np.flatnonzero((pods.nominated_row >= 0) & (pods.priority >= (pod.spec.priority or 0)))
         own = pod.metadata
         return np.array(
             [
                 i
-                for i in candidates.tolist()
-                if pods.records[i].spec.scheduler_name in self.handle.scheduler_names
+                for i in pods.nominated.tolist()
+                if pods.records[i].priority >= (pod.spec.priority or 0)
+                and pods.records[i].spec.scheduler_name in self.handle.scheduler_names
                 and (pods.records[i].metadata.uid, pods.key(i)) != (own.uid, pod.key)
                 and (keep_nomination or self.run_pre_enqueue(pods.pod(i)).code is Code.SUCCESS)
             ],
@@ -278,8 +307,8 @@ class Framework:
         """Where the pod passes every filter whose answer depends on the pods of a node: bool, shape (n_worlds,)."""
         mask = np.ones(len(nodes), dtype=np.bool_)
         for plugin in self.plugins(ExtensionPoint.FILTER, FilterPlugin):
-            if plugin.depends_on_pods and plugin.name not in state.skip_filter_plugins:
-                mask &= ~_filter(plugin, state, pod, nodes).rejected
+            if not _leaves_pods_out(plugin) and plugin.name not in state.skip_filter_plugins:
+                mask &= ~self._filter(plugin.name, state, pod, nodes).rejected
         return mask
 
     def run_post_filter(self, state: CycleState, pod: Pod, statuses: NodeStatuses) -> PostFilterResult | None:
@@ -303,19 +332,26 @@ class Framework:
             rejector = rejector or plugin.name
         return PostFilterResult(Status(Code.UNSCHEDULABLE, tuple(reasons), rejector), (), clears)
 
+    def _pre_filter(self, name: str, state: CycleState, pod: Pod) -> PreFilterResult:
+        try:
+            if state.kept is None or self._classes[name].prepares_from is None:
+                return self._ask_pre_filter(name, state, pod)
+            return state.kept.pre_filter(name, state, pod, self._ask_pre_filter)
+        except PluginError as error:
+            return PreFilterResult(Status(Code.ERROR, (str(error),)))
 
-def _pre_filter(plugin: PreFilterPlugin, state: CycleState, pod: Pod) -> PreFilterResult:
-    try:
-        return plugin.pre_filter(state, pod)
-    except PluginError as error:
-        return PreFilterResult(Status(Code.ERROR, (str(error),)))
+    def _ask_pre_filter(self, name: str, state: CycleState, pod: Pod) -> PreFilterResult:
+        return cast("PreFilterPlugin", self.plugin(name)).pre_filter(state, pod)
+
+    def _filter(self, name: str, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
+        try:
+            return cast("FilterPlugin", self.plugin(name)).filter(state, pod, nodes)
+        except PluginError as error:
+            return Rejections.everywhere(len(nodes), Status(Code.ERROR, (str(error),)))
 
 
-def _filter(plugin: FilterPlugin, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-    try:
-        return plugin.filter(state, pod, nodes)
-    except PluginError as error:
-        return Rejections.everywhere(len(nodes), Status(Code.ERROR, (str(error),)))
+def _leaves_pods_out(plugin: Plugin) -> bool:
+    return plugin.reads is not None and plugin.reads.pods is Reach.NOTHING
 
 
 def _no_node_left(plugins: set[str]) -> Status:

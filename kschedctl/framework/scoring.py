@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import cast
 
 import numpy as np
 
@@ -13,7 +15,7 @@ from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.interface import MAX_NODE_SCORE, PluginError, PreScorePlugin, ScorePlugin
 from kschedctl.framework.runtime import Framework
-from kschedctl.framework.status import Code
+from kschedctl.framework.status import Code, Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,28 +58,54 @@ def run_score(
     PluginError
         Where a plugin ends the cycle with an error.
     """
-    for pre_scorer in framework.plugins(ExtensionPoint.PRE_SCORE, PreScorePlugin):
-        status = pre_scorer.pre_score(state, pod, rows)
+    kept, ask, weights = state.kept, partial(_pre_score, framework), framework.profile.weights
+    for name in framework.plugin_names(ExtensionPoint.PRE_SCORE, PreScorePlugin):
+        if kept is None or framework.plugin_class(name).prepares_from is None:
+            status = ask(name, state, pod, rows)
+        else:
+            status = kept.pre_score(name, state, pod, rows, ask)
         if status.code is Code.SKIP:
-            state.skip_score_plugins.add(pre_scorer.name)
+            state.skip_score_plugins.add(name)
         elif status.code is not Code.SUCCESS:
-            raise PluginError(f'running PreScore plugin "{pre_scorer.name}": {status.message}')
+            raise PluginError(f'running PreScore plugin "{name}": {status.message}')
     raw: dict[str, Int64Array] = {}
     normalized: dict[str, Int64Array] = {}
-    total = np.zeros(len(rows), dtype=np.int64)
-    for scorer in (scorers or framework).plugins(ExtensionPoint.SCORE, ScorePlugin):
-        if scorer.name in state.skip_score_plugins:
+    if scorers is not None:
+        # What is kept is of the nodes as PreScore saw them.
+        kept = None
+    scorers = scorers or framework
+    for name in scorers.plugin_names(ExtensionPoint.SCORE, ScorePlugin):
+        if name in state.skip_score_plugins:
             continue
         try:
-            raw[scorer.name] = scorer.score(state, pod, rows)
+            give = partial(_score, scorers, name, state, pod)
+            raw[name] = give(rows) if kept is None else kept.score(name, state, pod, rows, give)
         except PluginError as error:
-            raise PluginError(f'running Score plugins: plugin "{scorer.name}" failed with: {error}') from None
-        scores = normalized[scorer.name] = scorer.normalize_score(state, pod, raw[scorer.name])
+            raise PluginError(f'running Score plugins: plugin "{name}" failed with: {error}') from None
+        bring = partial(_normalized, scorers, name, state, pod, raw[name])
+        normalized[name] = bring() if kept is None else kept.normalized(name, raw[name], bring)
+    parts = [(name, scores, weights[name]) for name, scores in normalized.items()]
+    if kept is not None:
+        total = kept.total(parts, len(rows))
+    else:
+        total = sum((scores * weight for _, scores, weight in parts), start=np.zeros(len(rows), dtype=np.int64))
+    return Scores(rows, raw, normalized, {name: weights[name] for name in raw}, total)
+
+
+def _pre_score(framework: Framework, name: str, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
+    return cast("PreScorePlugin", framework.plugin(name)).pre_score(state, pod, rows)
+
+
+def _score(framework: Framework, name: str, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
+    return cast("ScorePlugin", framework.plugin(name)).score(state, pod, rows)
+
+
+def _normalized(framework: Framework, name: str, state: CycleState, pod: Pod, raw: Int64Array) -> Int64Array:
+    scores = cast("ScorePlugin", framework.plugin(name)).normalize_score(state, pod, raw)
+    if scores.min(initial=0) < 0 or scores.max(initial=0) > MAX_NODE_SCORE:
         invalid = scores[(scores < 0) | (scores > MAX_NODE_SCORE)]
-        if len(invalid):
-            raise PluginError(
-                f'applying score defaultWeights on Score plugins: plugin "{scorer.name}" returns an invalid score '
-                f"{invalid[0]}, it should in the range of [0, {MAX_NODE_SCORE}] after normalizing"
-            )
-        total += scores * framework.profile.weights[scorer.name]
-    return Scores(rows, raw, normalized, {name: framework.profile.weights[name] for name in raw}, total)
+        raise PluginError(
+            f'applying score defaultWeights on Score plugins: plugin "{name}" returns an invalid score '
+            f"{invalid[0]}, it should in the range of [0, {MAX_NODE_SCORE}] after normalizing"
+        )
+    return scores

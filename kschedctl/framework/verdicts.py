@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +45,9 @@ class FilterRun:
         first = np.full(len(rows), -1, dtype=np.int64)
         plugins = tuple(rejections)
         for i in range(len(plugins) - 1, -1, -1):
-            first[rejections[plugins[i]].rejected] = i
+            said = rejections[plugins[i]]
+            if said.code.any():
+                first[said.rejected] = i
         return cls(rows, plugins, rejections, first)
 
     @property
@@ -56,6 +59,8 @@ class FilterRun:
     def code(self) -> NDArray[np.int8]:
         """The code of the deciding filter: int8, shape (n_worlds,); 0 where the pod passes."""
         out = np.zeros(len(self.rows), dtype=np.int8)
+        if self.passed.all():
+            return out
         for i, plugin in enumerate(self.plugins):
             at = self.first == i
             if at.any():
@@ -168,17 +173,30 @@ class NodeStatuses:
         self.afterthoughts = afterthoughts or {}
         self.elsewhere = elsewhere
         self.code = np.full(n_nodes, absent.code, dtype=np.int8)
-        self._world = np.full(n_nodes, NONE, dtype=np.int64)
-        self._nominated_world = np.full(n_nodes, NONE, dtype=np.int64)
         if snapshot is not None:
-            self.code[snapshot.rows] = snapshot.code
-            self._world = Numbering.of(snapshot.rows, n_nodes).numbers
+            # A run over all nodes, which are distinct and ascend, has them in their order.
+            self.code[snapshot.rows if len(snapshot.rows) < n_nodes else slice(None)] = snapshot.code
         if nominated is not None:
             failed = ~nominated.passed
             self.code[nominated.rows[failed]] = nominated.code[failed]
-            self._nominated_world[nominated.rows[failed]] = np.flatnonzero(failed)
         for row, afterthought in self.afterthoughts.items():
             self.code[row] = afterthought.status.code
+
+    @cached_property
+    def _world(self) -> Int64Array:
+        """The world of each node in the run without nominated pods; ``NONE`` where it has none."""
+        if self.snapshot is None:
+            return np.full(self.n_nodes, NONE, dtype=np.int64)
+        return Numbering.of(self.snapshot.rows, self.n_nodes).numbers
+
+    @cached_property
+    def _nominated_world(self) -> Int64Array:
+        """The world of each node that is turned away in the run with nominated pods; ``NONE`` of all others."""
+        worlds = np.full(self.n_nodes, NONE, dtype=np.int64)
+        if self.nominated is not None:
+            failed = np.flatnonzero(~self.nominated.passed)
+            worlds[self.nominated.rows[failed]] = failed
+        return worlds
 
     def deciding(self, row: int) -> tuple[FilterRun, int] | None:
         """The run that decides over a node and the node's world in it; ``None`` for nodes not looked at."""

@@ -15,7 +15,7 @@ from kschedctl.api.selectors import Selector, SelectorError
 from kschedctl.api.storage import StorageClass
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.pods import PENDING
+from kschedctl.cluster.records import PENDING
 from kschedctl.persistentvolume.default_class import default_storage_class
 from kschedctl.persistentvolume.index import find_best_match, rejected_volumes
 from kschedctl.persistentvolume.outcome import Action, ClaimOutcome, Rejected

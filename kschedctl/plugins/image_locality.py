@@ -16,6 +16,7 @@ from kschedctl.api.pod import Pod
 from kschedctl.arrays import Int64Array
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import MAX_NODE_SCORE, ScorePlugin
+from kschedctl.framework.reads import Reach, Reads
 
 _MIB: Final = 1024 * 1024
 _MIN_THRESHOLD: Final = 23 * _MIB
@@ -42,6 +43,7 @@ class ImageLocality(ScorePlugin):
     """Upstream: plugins/imagelocality."""
 
     name = "ImageLocality"
+    reads = Reads(nodes=Reach.CLUSTER)
 
     def sign_pod(self, pod: Pod) -> Hashable:
         """The images of its containers."""

@@ -40,6 +40,7 @@ from kschedctl.framework.interface import (
     default_normalize_score,
 )
 from kschedctl.framework.operands import Operands
+from kschedctl.framework.reads import OF_NODE
 from kschedctl.framework.signature import encoded
 from kschedctl.framework.status import SKIP, SUCCESS, Code, Reason, Rejections, Status
 
@@ -151,7 +152,8 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
     """Upstream: plugins/nodeaffinity."""
 
     name = "NodeAffinity"
-    depends_on_pods = False
+    reads = OF_NODE
+    prepares_from = OF_NODE
 
     def __init__(self, args: msgspec.Struct | None, handle: Handle) -> None:
         super().__init__(args, handle)

@@ -15,6 +15,7 @@ from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered, same_pod
 from kschedctl.framework.interface import FilterPlugin, PluginError, PreFilterPlugin, PreFilterResult
 from kschedctl.framework.operands import Operands
+from kschedctl.framework.reads import OF_NODE, OF_NOTHING
 from kschedctl.framework.status import SKIP, Code, Reason, Rejections
 from kschedctl.releases.release import Release
 
@@ -61,7 +62,8 @@ class NodeDeclaredFeatures(PreFilterPlugin, FilterPlugin):
     """Upstream: plugins/nodedeclaredfeatures."""
 
     name = "NodeDeclaredFeatures"
-    depends_on_pods = False
+    reads = OF_NODE
+    prepares_from = OF_NOTHING
 
     @classmethod
     def exists_in(cls, release: Release) -> bool:

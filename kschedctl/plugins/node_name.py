@@ -16,6 +16,7 @@ from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered
 from kschedctl.framework.interface import FilterPlugin, PreFilterPlugin, PreFilterResult
 from kschedctl.framework.operands import Operands
+from kschedctl.framework.reads import OF_NODE, OF_NOTHING
 from kschedctl.framework.status import Code, Reason, Rejections
 
 REASON: Final = "node(s) didn't match the requested node name"
@@ -41,7 +42,8 @@ class NodeName(PreFilterPlugin, FilterPlugin):
     """Upstream: plugins/nodename."""
 
     name = "NodeName"
-    depends_on_pods = False
+    reads = OF_NODE
+    prepares_from = OF_NOTHING
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
         """Leave the node in ``spec.nodeName`` only, where there is one."""

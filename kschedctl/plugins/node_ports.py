@@ -11,10 +11,12 @@ import numpy as np
 from kschedctl.api.pod import ContainerPort, Pod
 from kschedctl.arrays import Mask
 from kschedctl.cluster.overlay import Overlay
+from kschedctl.cluster.records import PodClass
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, is_on_node, registered
 from kschedctl.framework.interface import FilterPlugin, PluginError, PreFilterPlugin, PreFilterResult
 from kschedctl.framework.operands import Operands
+from kschedctl.framework.reads import Reach, Reads
 from kschedctl.framework.status import SKIP, Code, Reason, Rejections
 
 REASON: Final = "node(s) didn't have free ports for the requested pod ports"
@@ -84,6 +86,10 @@ def host_ports(pod: Pod) -> tuple[HostPort, ...]:
     )
 
 
+def _ports_of_class(pod_class: PodClass) -> tuple[HostPort, ...]:
+    return host_ports(pod_class.pod)
+
+
 def _host_port(port: ContainerPort) -> HostPort:
     return HostPort(port.host_ip or _ANY_ADDRESS, port.protocol or "TCP", port.host_port)
 
@@ -103,18 +109,19 @@ class NodePorts(PreFilterPlugin, FilterPlugin):
     """Upstream: plugins/nodeports."""
 
     name = "NodePorts"
+    reads = Reads(pods=Reach.NODE)
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
         """Skip pods without host ports; find the pod classes that use one of the wanted."""
         wanted = host_ports(pod)
         if not wanted:
             return PreFilterResult(SKIP)
-        classes = self.handle.cluster.pods.classes
+        pods = self.handle.cluster.pods
         users: dict[HostPort, Mask] = {}
-        for i, pod_class in enumerate(classes):
-            for used in host_ports(pod_class.pod):
+        for i, ports in pods.classes_having(_ports_of_class):
+            for used in ports:
                 if any(want.conflicts(used) for want in wanted):
-                    users.setdefault(used, np.zeros(len(classes), dtype=np.bool_))[i] = True
+                    users.setdefault(used, np.zeros(len(pods.classes), dtype=np.bool_))[i] = True
         state.write(_State(wanted, tuple(users.values())))
         return PreFilterResult()
 

@@ -15,6 +15,7 @@ from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered, same_pod
 from kschedctl.framework.interface import FilterPlugin, PreFilterPlugin, PreFilterResult
 from kschedctl.framework.operands import Operands
+from kschedctl.framework.reads import OF_NODE, OF_NOTHING
 from kschedctl.framework.signature import signed_tolerations
 from kschedctl.framework.status import Code, Reason, Rejections
 
@@ -34,7 +35,8 @@ class NodeUnschedulable(PreFilterPlugin, FilterPlugin):
     """Upstream: plugins/nodeunschedulable."""
 
     name = "NodeUnschedulable"
-    depends_on_pods = False
+    reads = OF_NODE
+    prepares_from = OF_NOTHING
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
         """Have nothing to prepare: a PreFilter plugin for pods of another kind, whose resize is deferred."""

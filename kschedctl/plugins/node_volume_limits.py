@@ -13,6 +13,7 @@ from typing import Final
 
 import numpy as np
 
+from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.storage import CSIDriver
 from kschedctl.arrays import Int64Array, Mask, Rows
@@ -21,14 +22,17 @@ from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, is_on_node, registered
 from kschedctl.framework.interface import FilterPlugin, PreFilterPlugin, PreFilterResult
 from kschedctl.framework.operands import Operands
+from kschedctl.framework.reads import OF_NOTHING, Reach, Reads
 from kschedctl.framework.signature import signed_volumes
 from kschedctl.framework.status import SKIP, Code, Reason, Rejections, Status
 from kschedctl.volumes.attachable import Attachable, Needs, Unattachable, attachable_volumes, counts_volumes
 from kschedctl.volumes.attachments import Attachments
 from kschedctl.volumes.hints import after_claim_change, after_limit_change, after_volume_detached
+from kschedctl.volumes.pod_claims import named_after
 
 REASON: Final = "node(s) exceed max volume count"
 REASON_NOT_INSTALLED: Final = "{driver} CSI driver is not installed on the node"
+_KINDS: Final[frozenset[type[ApiObject]]] = frozenset({*Attachments.kinds, CSIDriver})
 _EXCEEDED: Final = Status(Code.UNSCHEDULABLE, (REASON,))
 
 
@@ -103,11 +107,17 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
     """Upstream: plugins/nodevolumelimits."""
 
     name = "NodeVolumeLimits"
+    reads = Reads(pods=Reach.NODE, nodes=Reach.NODE, kinds=_KINDS)
+    prepares_from = OF_NOTHING
+
+    def own_part(self, pod: Pod) -> Hashable:
+        """Name and uid, where claims of its volumes are named after the pod."""
+        return named_after(pod)
 
     @cached_property
     def _attachments(self) -> Attachments:
         release = self.handle.release
-        return Attachments(self.handle.cluster, portworx_needs_annotation=release.portworx_needs_annotation)
+        return Attachments.of(self.handle.cluster, portworx_needs_annotation=release.portworx_needs_annotation)
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
         """Nodes whose driver takes more volumes, volumes that go, a claim of the pod."""

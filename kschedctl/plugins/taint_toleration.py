@@ -28,6 +28,7 @@ from kschedctl.framework.interface import (
     default_normalize_score,
 )
 from kschedctl.framework.operands import Operands
+from kschedctl.framework.reads import OF_NODE, OF_NOTHING
 from kschedctl.framework.signature import signed_tolerations
 from kschedctl.framework.status import SUCCESS, Code, Reason, Rejections, Status
 
@@ -74,7 +75,8 @@ class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin
     """Upstream: plugins/tainttoleration."""
 
     name = "TaintToleration"
-    depends_on_pods = False
+    reads = OF_NODE
+    prepares_from = OF_NOTHING
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
         """Have nothing to prepare: a PreFilter plugin for pods of another kind, whose resize is deferred."""

@@ -12,10 +12,12 @@ from kschedctl.api.pod import Pod
 from kschedctl.api.volume import PersistentVolumeClaim, Volume
 from kschedctl.arrays import Int64Array
 from kschedctl.cluster.overlay import Overlay
+from kschedctl.cluster.records import PodClass
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered
 from kschedctl.framework.interface import FilterPlugin, PluginError, PreFilterPlugin, PreFilterResult
 from kschedctl.framework.operands import Operands
+from kschedctl.framework.reads import Reach, Reads
 from kschedctl.framework.signature import signed_volumes
 from kschedctl.framework.status import SKIP, Code, Reason, Rejections, Status
 from kschedctl.volumes.claims import READ_WRITE_ONCE_POD, claim_not_found
@@ -142,6 +144,7 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
     """Upstream: plugins/volumerestrictions."""
 
     name = "VolumeRestrictions"
+    reads = Reads(pods=Reach.CLUSTER, kinds=frozenset({PersistentVolumeClaim}))
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
         """Pods that go and leave a disk or a claim; new nodes; a claim of the pod."""
@@ -170,21 +173,14 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
         in_use = self._claims_in_use(pod.namespace, claims)
         if not disks and not in_use:
             return PreFilterResult(SKIP)
-        classes = [pod_class.pod for pod_class in cluster.pods.classes]
-        disk_users = [
-            any(disks_conflict(disk, used) for used in other.spec.volumes for disk in disks) for other in classes
-        ]
+        disk_users = np.zeros(len(cluster.pods.classes), dtype=np.int64)
+        for i, volumes in cluster.pods.classes_having(_restricted_disks):
+            disk_users[i] = any(disks_conflict(disk, used) for used in volumes for disk in disks)
         # The namespace is not looked at here, upstream's counting of added and removed pods does not either.
-        claim_users = [sum(name in claims for name in _mounted_claims(other)) for other in classes]
-        state.write(
-            _State(
-                disks,
-                np.array(disk_users, dtype=np.int64),
-                frozenset(claims),
-                np.array(claim_users, dtype=np.int64),
-                in_use,
-            )
-        )
+        claim_users = np.zeros(len(cluster.pods.classes), dtype=np.int64)
+        for i, names in cluster.pods.classes_having(_claims_of_class):
+            claim_users[i] = sum(name in claims for name in names)
+        state.write(_State(disks, disk_users, frozenset(claims), claim_users, in_use))
         return PreFilterResult()
 
     def _claims_in_use(self, namespace: str, claims: set[str]) -> int:
@@ -192,12 +188,14 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
         pods = self.handle.cluster.pods
         if not claims:
             return 0
-        mounted = [
-            claims.intersection(_mounted_claims(c.pod)) if c.namespace == namespace else set() for c in pods.classes
-        ]
-        users = np.array([i for i, names in enumerate(mounted) if names], dtype=np.int64)
+        mounted = {
+            i: claims.intersection(names)
+            for i, names in pods.classes_having(_claims_of_class)
+            if pods.classes[i].namespace == namespace
+        }
+        users = np.array([i for i, names in mounted.items() if names], dtype=np.int64)
         on_nodes = np.unique(pods.cells(users)[0]) if len(users) else users
-        return len({name for i in on_nodes for name in mounted[i]})
+        return len({name for i in on_nodes.tolist() for name in mounted[i]})
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
         """Turn away nodes with a conflicting disk, and every node while a ReadWriteOncePod claim is in use."""
@@ -235,6 +233,14 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
                 disk = next(disk for disk in found.disks if any(disks_conflict(disk, volume) for volume in used))
                 return Reason(REASON_DISK, DiskInUse(disk.name, pods.key(int(index))))
         return Reason(REASON_DISK, DiskOfNominatedPod())
+
+
+def _restricted_disks(pod_class: PodClass) -> tuple[Volume, ...]:
+    return tuple(volume for volume in pod_class.pod.spec.volumes if is_restricted(volume))
+
+
+def _claims_of_class(pod_class: PodClass) -> list[str]:
+    return _mounted_claims(pod_class.pod)
 
 
 def _mounted_claims(pod: Pod) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.storage import StorageClass
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
@@ -18,6 +19,7 @@ from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered
 from kschedctl.framework.interface import FilterPlugin, PluginError, PreFilterPlugin, PreFilterResult
 from kschedctl.framework.operands import Operands
+from kschedctl.framework.reads import Reach, Reads
 from kschedctl.framework.signature import signed_volumes
 from kschedctl.framework.status import SKIP, Code, Reason, Rejections, Status
 from kschedctl.volumes.claims import (
@@ -32,6 +34,7 @@ from kschedctl.volumes.pod_claims import claim_uses
 from kschedctl.volumes.zones import VolumeLabel, volume_labels, zoned_nodes
 
 REASON: Final = "node(s) had no available volume zone"
+_KINDS: Final[frozenset[type[ApiObject]]] = frozenset({PersistentVolumeClaim, PersistentVolume, StorageClass})
 
 
 class _UnusableClaimError(Exception):
@@ -80,6 +83,8 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
     """Upstream: plugins/volumezone."""
 
     name = "VolumeZone"
+    reads = Reads(nodes=Reach.NODE, kinds=_KINDS)
+    prepares_from = Reads(kinds=_KINDS)
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
         """Claims of the pod, volumes, classes that bind late, and nodes that come or get other labels."""

@@ -67,9 +67,7 @@ def get_pod_disruption_budgets(cluster: Cluster) -> tuple[Budget, ...]:
             continue
         if not selector:
             continue
-        classes = (
-            pods.class_labelled & pods.class_labels.matches(selector) & pods.classes_in(frozenset({budget.namespace}))
-        )
+        classes = pods.class_labelled & pods.classes_matching(selector) & pods.classes_in(frozenset({budget.namespace}))
         if classes.any():
             status = budget.status
             name = f"{budget.namespace}/{budget.name}"

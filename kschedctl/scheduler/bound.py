@@ -211,8 +211,7 @@ def _really_gone(scheduler: Scheduler, pod: Pod, rows: Rows, gone: list[int], pl
     In an overlay a pod that goes takes along what another has as well: host ports and exclusive claims are sets.
     """
     others = scheduler.cluster.with_pods(removed=gone)
-    without = scheduler.moved(others)
-    framework, state = without.framework(pod.spec.scheduler_name), CycleState()
+    framework, state = scheduler.moved(others).framework(pod.spec.scheduler_name), CycleState()
     framework.run_pre_filter(state, pod)
     said = framework.run_filters(state, pod, others.overlay(rows)).rejections
     # A plugin that has nothing to say any more skips itself.

@@ -37,7 +37,15 @@ def schedule_pod(framework: Framework, pod: Pod) -> Decision:
     pod : Pod
         The pod, defaulted. It does not count as running, also where the cluster has it on a node.
     """
-    state = CycleState()
+    state = framework.new_state(pod)
+    try:
+        return _cycle(framework, state, pod)
+    finally:
+        # What is kept moves on with the next cycle, and the state stays with the decision.
+        state.kept = None
+
+
+def _cycle(framework: Framework, state: CycleState, pod: Pod) -> Decision:
     gate = framework.run_pre_enqueue(pod)
     nodes = framework.cluster.nodes
     if not len(nodes):
@@ -54,7 +62,7 @@ def schedule_pod(framework: Framework, pod: Pod) -> Decision:
     best: tuple[str, ...] = ()
     message = ""
     post_filter = None
-    feasible = searched[statuses.code[searched] == 0]
+    feasible = searched[statuses.code[searched] == 0] if statuses.code.any() else searched
     own = nodes.row.get(pod.status.nominated_node_name, -1)
     fits_own = own >= 0 and outcome.status.code is Code.SUCCESS and statuses.code[own] == 0
     # The node that the pod is nominated to is taken alone, before the others are looked at.
@@ -67,7 +75,7 @@ def schedule_pod(framework: Framework, pod: Pod) -> Decision:
             passed = extenders.passing(feasible)
         except ExtenderError as failure:
             error = str(failure)
-        feasible = np.sort(passed.rows)
+        feasible = passed.in_order()
     statuses = extenders.statuses(statuses, np.append(feasible, own) if fits_own else feasible)
     if error:
         pass
@@ -163,16 +171,16 @@ def _not_in_question(plugins: Iterable[str]) -> Status:
 
 def _filter_error(framework: Framework, statuses: NodeStatuses) -> str:
     """The error of a filter, which ends the cycle; of several that of the first node by name."""
-    failed = np.flatnonzero(statuses.code == Code.ERROR)
-    if not len(failed):
+    if not (statuses.code == Code.ERROR).any():
         return ""
+    failed = np.flatnonzero(statuses.code == Code.ERROR)
     first = min(failed, key=lambda row: framework.cluster.nodes.names[row])
     return statuses.status(int(first)).message
 
 
 def _best(framework: Framework, scores: Scores | None, only: int, *, alone: bool) -> tuple[str, ...]:
     """The nodes with the highest total, or the only one that comes into question."""
-    names = framework.cluster.nodes.names
+    nodes = framework.cluster.nodes
     if alone or scores is None:
-        return (names[only],)
-    return tuple(sorted(names[row] for row in scores.rows[scores.total == scores.total.max()]))
+        return (nodes.names[only],)
+    return nodes.sorted_names(scores.rows[scores.total == scores.total.max()])

@@ -32,6 +32,10 @@ class Passed:
     rows: Rows
     objects: Mapping[int, Node] = field(default_factory=dict)
 
+    def in_order(self) -> Rows:
+        """The nodes in the order of the cluster."""
+        return self.rows if bool((self.rows[1:] > self.rows[:-1]).all()) else np.sort(self.rows)
+
 
 class ExtenderFilters:
     """The extenders that filter, over the nodes of one scheduling cycle. They may be asked twice in it.
@@ -89,6 +93,8 @@ class ExtenderFilters:
         passed : ndarray of int64
             The nodes that the pod fits on in the end.
         """
+        if not self._said and not self._elsewhere:
+            return statuses
         fits = set(passed.tolist())
         said = {row: afterthought for row, afterthought in self._said.items() if row not in fits}
         for row, afterthought in said.items():

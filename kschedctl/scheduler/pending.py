@@ -9,7 +9,7 @@ import numpy as np
 from kschedctl.api.classes import PriorityClass
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.pods import PENDING
+from kschedctl.cluster.records import PENDING
 from kschedctl.framework.status import Code
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler

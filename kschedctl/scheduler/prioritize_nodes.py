@@ -33,7 +33,7 @@ def prioritize_nodes(framework: Framework, state: CycleState, pod: Pod, passed: 
     PluginError
         Where a plugin ends the cycle with an error.
     """
-    scores = run_score(framework, state, pod, np.sort(passed.rows), as_sent_back(framework, passed.objects))
+    scores = run_score(framework, state, pod, passed.in_order(), as_sent_back(framework, passed.objects))
     extenders = [each for each in framework.handle.extenders if each.config.prioritize_verb and each.is_interested(pod)]
     # With a single node in question kube-scheduler does not score at all.
     if not extenders or len(passed.rows) < 2:
@@ -91,7 +91,7 @@ def as_sent_back(framework: Framework, objects: Mapping[int, Node]) -> Framework
     for row, node in objects.items():
         nodes[row] = structs.replace(node, status=structs.replace(node.status, images=()))
     gone = np.flatnonzero(np.isin(cluster.pods.node_row, list(objects)))
-    return framework.over(cluster.with_pods(removed=gone.tolist()).with_nodes(nodes))
+    return framework.moved(cluster.with_pods(removed=gone.tolist()).with_nodes(nodes))
 
 
 def _given(answer: Sequence[tuple[str, int]], position: Mapping[str, int]) -> Int64Array:

@@ -60,8 +60,17 @@ class Scheduler:
         self._frameworks: dict[str, Framework] = {}
 
     def moved(self, cluster: Cluster) -> Scheduler:
-        """The same scheduler over a cluster that was derived from its own; pods that wait at Permit go on waiting."""
-        return Scheduler(
+        """The same scheduler over a cluster that was derived from its own; pods that wait at Permit go on waiting.
+
+        What its plugins found out goes along.
+
+        Parameters
+        ----------
+        cluster : Cluster
+            Derived by ``with_pods``, ``with_nodes``, ``with_objects``, ``with_added`` or ``without``, in any number of
+            steps.
+        """
+        new = Scheduler(
             cluster,
             self.release,
             self.configuration,
@@ -70,6 +79,8 @@ class Scheduler:
             self.preempting,
             self.extenders,
         )
+        new._frameworks = {name: framework.moved(cluster) for name, framework in self._frameworks.items()}
+        return new
 
     def knows(self, pod: Pod) -> bool:
         """Whether one of the profiles is responsible for a pod."""

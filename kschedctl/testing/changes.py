@@ -9,7 +9,7 @@ import numpy as np
 from kschedctl.arrays import Int64Array
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
-from kschedctl.cluster.pods import PENDING
+from kschedctl.cluster.records import PENDING
 from kschedctl.testing.samples import Change
 
 

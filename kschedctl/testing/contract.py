@@ -21,11 +21,17 @@ from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.config.args import default_args
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import MAX_NODE_SCORE, FilterPlugin, Plugin, ScorePlugin
+from kschedctl.framework.reads import Reach
 from kschedctl.framework.status import Code, Rejections, Status
 from kschedctl.releases.release import LATEST, Release
 from kschedctl.testing.changes import changed_overlays, changes_of
 from kschedctl.testing.operands import check_operands
 from kschedctl.testing.probe import Subject, ask, judge, prepare, prepare_scores
+from kschedctl.testing.reads import (
+    answers_depend_on_no_more_of_the_pod_than_own_part_says,
+    answers_depend_on_no_more_than_reads_says,
+    preparing_depends_on_no_more_than_prepares_from_says,
+)
 from kschedctl.testing.samples import SAMPLES, Change, Sample, World
 
 _FILTER_CODES: Final = (Code.SUCCESS, Code.ERROR, Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
@@ -213,16 +219,16 @@ def overlay_equals_really_changing(subject: Subject, sample: Sample) -> None:
                 assert said == expected, f"{change.node} with {name}: filter says {said}, really it is {expected}"
 
 
-def depends_on_pods_is_true(subject: Subject, sample: Sample) -> None:
+def leaves_pods_out_where_reads_does(subject: Subject, sample: Sample) -> None:
     """A Filter plugin that says that it does not look at pods does not."""
     cluster = sample.world.cluster()
     plugin = subject.over(cluster)
-    if not isinstance(plugin, FilterPlugin) or plugin.depends_on_pods:
+    if not isinstance(plugin, FilterPlugin) or plugin.reads is None or plugin.reads.pods is not Reach.NOTHING:
         return
     for unchanged in _filtered(subject, sample, cluster, cluster.overlay()):
         for name, overlay in changed_overlays(cluster):
             for changed in _filtered(subject, sample, cluster, overlay):
-                assert _statuses(changed) == _statuses(unchanged), f"depends_on_pods is False, but {name} matter"
+                assert _statuses(changed) == _statuses(unchanged), f"reads leaves pods out, but {name} matter"
 
 
 CLAUSES: Final[tuple[Callable[[Subject, Sample], None], ...]] = (
@@ -236,7 +242,10 @@ CLAUSES: Final[tuple[Callable[[Subject, Sample], None], ...]] = (
     does_not_depend_on_the_order_of_nodes,
     judges_each_node_alone,
     overlay_equals_really_changing,
-    depends_on_pods_is_true,
+    leaves_pods_out_where_reads_does,
+    answers_depend_on_no_more_than_reads_says,
+    preparing_depends_on_no_more_than_prepares_from_says,
+    answers_depend_on_no_more_of_the_pod_than_own_part_says,
 )
 
 

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from kschedctl.api.storage import VolumeAttachment
-from kschedctl.api.volume import PersistentVolume
+from kschedctl.api.meta import ApiObject
+from kschedctl.api.pod import Pod
+from kschedctl.api.storage import CSINode, StorageClass, VolumeAttachment
+from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.labels import LabelColumn
 from kschedctl.cluster.overlay import Overlay
+from kschedctl.cluster.records import PodClass
 from kschedctl.volumes.attachable import Attachable, Needs, Unattachable, attachable_volumes, counts_volumes
 from kschedctl.volumes.csi_nodes import CSINodes
 from kschedctl.volumes.migration import PORTWORX
+from kschedctl.volumes.pod_claims import named_after
 
 #: In the column ``pod`` of an attachment that a VolumeAttachment tells of.
 NO_POD = -1
@@ -78,6 +83,41 @@ class AttachedVolumes:
         return np.divmod(self.cells, max(len(self.numbers), 1))
 
 
+class _Volumes:
+    """The volumes that were ever met, by number; they are only added, so that tables of other pods can share them."""
+
+    def __init__(self) -> None:
+        self.number: dict[tuple[str, str], int] = {}
+        self.problems: list[str] = []
+        self.drivers = LabelColumn.of(())
+
+    def numbered(self, volume: Attachable | Unattachable) -> int:
+        """The number of a volume; one that cannot be counted gets one of its own each time."""
+        if isinstance(volume, Attachable):
+            return self.identified(volume.identity)
+        self.problems.append(volume.problem)
+        return len(self.problems) - 1
+
+    def identified(self, identity: tuple[str, str]) -> int:
+        """The number of the volume of a driver and handle."""
+        number = self.number.get(identity)
+        if number is None:
+            number = self.number[identity] = len(self.problems)
+            self.problems.append("")
+        return number
+
+    def settle(self) -> None:
+        """Take the new volumes into the column of drivers."""
+        begin = len(self.drivers.codes)
+        drivers: list[str | None] = [None] * (len(self.problems) - begin)
+        # Numbers are given in the order of the dictionary.
+        for (driver, _), number in reversed(self.number.items()):
+            if number < begin:
+                break
+            drivers[number - begin] = driver
+        self.drivers.grow(drivers)
+
+
 class Attachments:
     """The incidence table of attachments: a row says that a volume is attached to a node, and by which pod.
 
@@ -93,79 +133,110 @@ class Attachments:
 
     Attributes
     ----------
+    kinds : frozenset of type
+        The kinds of objects that the table is made of, besides nodes and pods.
     pod : ndarray of int64, shape (n_attachments,)
-        The index of the pod, ascending; ``NO_POD`` of a VolumeAttachment.
+        The slot of the pod, ascending; ``NO_POD`` of a VolumeAttachment.
     node : ndarray of int64, shape (n_attachments,)
         The row of the node; negative for a pod that is on none.
     volume : ndarray of int64, shape (n_attachments,)
         The number of the volume.
     needs : ndarray of int64, shape (n_attachments,)
         On which nodes it counts, as in ``Needs``.
-    number : dict of (str, str) to int
-        The number of every volume that can be counted, by driver and handle.
-    problems : tuple of str, length n_volumes
-        Per number why the volume cannot be counted; empty where it can.
     csi_nodes : CSINodes
         How many volumes the nodes take.
     level : ndarray of int64, shape (n_nodes,)
         What each node has, as in ``Needs``.
     """
 
+    kinds: ClassVar[frozenset[type[ApiObject]]] = frozenset(
+        {PersistentVolumeClaim, PersistentVolume, StorageClass, CSINode, VolumeAttachment}
+    )
+
     def __init__(self, cluster: Cluster, *, portworx_needs_annotation: bool) -> None:
         self._cluster = cluster
-        self.csi_nodes = CSINodes(cluster)
+        self._portworx_needs_annotation = portworx_needs_annotation
+        self.csi_nodes = CSINodes.of(cluster)
         portworx = self.csi_nodes.migrated(PORTWORX) | (not portworx_needs_annotation)
         level = np.where(portworx, Needs.MIGRATED_PORTWORX, Needs.CSI_NODE)
         self.level: Int64Array = np.where(self.csi_nodes.present, level, Needs.NOTHING).astype(np.int64)
-        self.number: dict[tuple[str, str], int] = {}
-        problems: list[str] = []
-
-        def numbered(identity: tuple[str, str]) -> int:
-            number = self.number.get(identity)
-            if number is None:
-                number = self.number[identity] = len(problems)
-                problems.append("")
-            return number
-
-        rows: list[tuple[int, int, int, int]] = []
-        for index, volumes in self._volumes_of_pods():
-            node = int(cluster.pods.node_row[index])
-            for volume in volumes:
-                if isinstance(volume, Attachable):
-                    number = numbered(volume.identity)
-                else:
-                    number = len(problems)
-                    problems.append(volume.problem)
-                rows.append((index, node, number, volume.needs))
+        self._volumes = _Volumes()
+        rows = self._rows_of(cluster.pods.slots)
         objects = [
-            (NO_POD, node, numbered(identity), int(Needs.NOTHING)) for node, identity in self._volume_attachments()
+            (NO_POD, node, self._volumes.identified(identity), int(Needs.NOTHING))
+            for node, identity in self._volume_attachments()
         ]
-        table = np.array([*objects, *rows], dtype=np.int64).reshape(-1, 4)
+        self._volumes.settle()
+        self._set(np.array([*objects, *rows], dtype=np.int64).reshape(-1, 4))
+        self._latest = self
+
+    def _set(self, table: Int64Array) -> None:
         self.pod, self.node, self.volume, self.needs = (np.ascontiguousarray(column) for column in table.T)
-        self.problems = tuple(problems)
-        self._broken = np.flatnonzero([bool(problem) for problem in problems])
-        drivers: list[str | None] = [None] * len(problems)
-        for (driver, _), number in self.number.items():
-            drivers[number] = driver
-        self._drivers = LabelColumn.of(drivers)
 
-    def _volumes_of_pods(self) -> Iterable[tuple[int, list[Attachable | Unattachable]]]:
-        """The volumes of each pod that has any, in the order of the pods.
+    @classmethod
+    def of(cls, cluster: Cluster, *, portworx_needs_annotation: bool) -> Attachments:
+        """Those of a cluster; what is known of a cluster that it was derived from is moved."""
 
-        Pods of a class have the same volumes, unless these are named after the pod.
-        """
+        def make() -> Attachments:
+            return cls(cluster, portworx_needs_annotation=portworx_needs_annotation)
+
+        first = cluster.derived(cls, portworx_needs_annotation, make, of=cls.kinds)
+        moved = first._latest._moved(cluster) or first._moved(cluster) or make()
+        first._latest = moved
+        return moved
+
+    def _moved(self, cluster: Cluster) -> Attachments | None:
+        """The table once some pods are gone and others there; ``None`` where these were not derived."""
+        if self._cluster is cluster:
+            return self
+        moves = cluster.pods.mark.moves_since(self._cluster.pods.mark)
+        if moves is None:
+            return None
+        new = object.__new__(Attachments)
+        new.__dict__.update(self.__dict__)
+        new._cluster = cluster
+        rows = new._rows_of(moves.come)
+        gone = np.isin(self.pod, moves.gone) if len(moves.gone) else np.zeros(0, dtype=np.bool_)
+        if rows or gone.any():
+            table = np.stack((self.pod, self.node, self.volume, self.needs), axis=1)
+            self._volumes.settle()
+            kept = table[~gone] if len(gone) else table
+            new._set(np.concatenate((kept, np.array(rows, dtype=np.int64).reshape(-1, 4))))
+        return new
+
+    @property
+    def number(self) -> Mapping[tuple[str, str], int]:
+        """The number of every volume that can be counted, by driver and handle."""
+        return self._volumes.number
+
+    @property
+    def problems(self) -> Sequence[str]:
+        """Per number why the volume cannot be counted; empty where it can."""
+        return self._volumes.problems
+
+    def _rows_of(self, slots: Int64Array) -> list[tuple[int, int, int, int]]:
+        """The rows of the pods in some slots. Pods of a class have the same volumes, unless named after the pod."""
         pods = self._cluster.pods
-        counting = np.array([counts_volumes(pod_class.pod) for pod_class in pods.classes], dtype=np.bool_)
+        counting = dict(pods.classes_having(_counted_volumes))
+        if not counting:
+            return []
+        of_slots = pods.mark.slots
+        class_id = of_slots.take("class_id", slots)
+        here = np.isin(class_id, list(counting))
+        slots, class_id = slots[here], class_id[here]
         by_class: dict[int, list[Attachable | Unattachable]] = {}
-        for index in np.flatnonzero(counting[pods.class_id]).tolist():
-            class_id = int(pods.class_id[index])
-            volumes = by_class.get(class_id)
+        rows = []
+        nodes = of_slots.take("node_row", slots)
+        for slot, own_class, node in zip(slots.tolist(), class_id.tolist(), nodes.tolist(), strict=True):
+            volumes = by_class.get(own_class)
             if volumes is None:
-                named_after_pod = any(v.ephemeral is not None for v in pods.classes[class_id].pod.spec.volumes)
-                volumes = attachable_volumes(self._cluster, pods.pod(index), new=False)
-                if not named_after_pod:
-                    by_class[class_id] = volumes
-            yield index, volumes
+                record = of_slots.record(slot)
+                pod = Pod(metadata=record.metadata, spec=record.spec, status=record.status)
+                volumes = attachable_volumes(self._cluster, pod, new=False)
+                if named_after(pod) is None:
+                    by_class[own_class] = volumes
+            rows += [(slot, node, self._volumes.numbered(volume), int(volume.needs)) for volume in volumes]
+        return rows
 
     def _volume_attachments(self) -> Iterable[tuple[int, tuple[str, str]]]:
         """Node row, and driver and handle, of every VolumeAttachment of a CSI volume."""
@@ -186,8 +257,9 @@ class Attachments:
         """
         wanted = {driver: i for i, driver in enumerate(drivers)}
         # The last entry is what code -1 picks, for volumes that cannot be counted.
-        index = np.array([*(wanted.get(driver, -1) for driver in self._drivers.values), -1], dtype=np.int64)
-        of_volume = index[self._drivers.codes]
+        column = self._volumes.drivers
+        index = np.array([*(wanted.get(driver, -1) for driver in column.values), -1], dtype=np.int64)
+        of_volume = index[column.codes]
         numbers = np.flatnonzero(of_volume >= 0)
         return numbers, of_volume[numbers]
 
@@ -210,9 +282,10 @@ class Attachments:
 
     def problem_in_worlds(self, nodes: Overlay) -> Int64Array:
         """The first volume of each world's pods that has a problem, or -1: int64, shape (n_worlds,)."""
-        if not len(self._broken):
+        broken = np.flatnonzero([bool(problem) for problem in self.problems])
+        if not len(broken):
             return np.full(len(nodes), -1, dtype=np.int64)
-        return self.by_pods(nodes, self._broken).first()
+        return self.by_pods(nodes, broken).first()
 
     @property
     def _n_objects(self) -> int:
@@ -243,7 +316,8 @@ class Attachments:
         here = np.flatnonzero(worlds >= 0)
         parts = [(worlds[here], here, np.ones(len(here), dtype=np.int64))]
         for changed, pods, sign in nodes.changes():
-            first, last = np.searchsorted(self.pod, pods, "left"), np.searchsorted(self.pod, pods, "right")
+            slots = nodes.pods.slots_of(pods)
+            first, last = np.searchsorted(self.pod, slots, "left"), np.searchsorted(self.pod, slots, "right")
             lengths = last - first
             starts = np.repeat(first - np.concatenate(([0], np.cumsum(lengths)[:-1])), lengths)
             rows = starts + np.arange(len(starts))
@@ -253,3 +327,7 @@ class Attachments:
             return first_part
         worlds, rows, signs = (np.concatenate(column) for column in zip(*parts, strict=True))
         return worlds, rows, signs
+
+
+def _counted_volumes(pod_class: PodClass) -> bool:
+    return counts_volumes(pod_class.pod)

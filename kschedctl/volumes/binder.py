@@ -54,7 +54,7 @@ class Binder:
     @cached_property
     def topology(self) -> VolumeTopology:
         """From where volumes can be reached."""
-        return VolumeTopology(self.cluster)
+        return VolumeTopology.of(self.cluster)
 
     def find_pod_volumes(self, claims: PodClaims) -> FoundVolumes:
         """Look for volumes on every node.

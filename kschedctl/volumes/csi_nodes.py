@@ -45,6 +45,11 @@ class CSINodes:
                     self._limits[driver.name][row] = driver.allocatable.count
                     self.any_limit[row] = True
 
+    @classmethod
+    def of(cls, cluster: Cluster) -> CSINodes:
+        """Those of a cluster, made once."""
+        return cluster.derived(cls, None, lambda: cls(cluster), of=(CSINode,))
+
     def installed(self, driver: str) -> Mask:
         """The nodes whose CSINode lists a driver: bool, shape (n_nodes,). Not to be written to."""
         return self._installed.get(driver, self._none)

@@ -109,3 +109,10 @@ def claims_problem(cluster: Cluster, pod: Pod) -> str:
             if problem:
                 return problem
     return ""
+
+
+def named_after(pod: Pod) -> tuple[str, str] | None:
+    """Name and uid of a pod that has claims named after it; ``None`` of any other."""
+    if any(volume.ephemeral is not None for volume in pod.spec.volumes):
+        return pod.metadata.name, pod.metadata.uid
+    return None

@@ -9,7 +9,7 @@ import numpy as np
 from kschedctl.api.meta import LabelSelector, LabelSelectorRequirement
 from kschedctl.api.node_selector import NodeSelector
 from kschedctl.api.selectors import IN, Selector, SelectorError, parse_label_selector, parse_node_term
-from kschedctl.api.storage import TopologySelectorTerm
+from kschedctl.api.storage import CSINode, TopologySelectorTerm
 from kschedctl.api.volume import PersistentVolume
 from kschedctl.arrays import Mask
 from kschedctl.cluster.cluster import Cluster
@@ -39,7 +39,12 @@ class VolumeTopology:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._by_affinity: dict[NodeSelector | None, Mask] = {}
-        self._csi_nodes = CSINodes(cluster)
+        self._csi_nodes = CSINodes.of(cluster)
+
+    @classmethod
+    def of(cls, cluster: Cluster) -> VolumeTopology:
+        """That of a cluster, made once."""
+        return cluster.derived(cls, None, lambda: cls(cluster), of=(CSINode,))
 
     def reachable(self, volume: PersistentVolume) -> Mask:
         """The nodes that a volume's node affinity matches: bool, shape (n_nodes,). Not to be written to.

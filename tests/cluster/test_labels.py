@@ -17,14 +17,14 @@ ROWS = [{"app": "web", "tier": "1"}, {}, {"app": "db"}, {"app": "web"}]
 
 def test_values_are_interned_in_order_of_appearance() -> None:
     column = LabelColumns(ROWS)["app"]
-    assert column.values == ("web", "db")
+    assert column.values == ["web", "db"]
     assert column.codes.tolist() == [0, -1, 1, 0]
     assert column.present.tolist() == [True, False, True, True]
 
 
 def test_a_label_that_no_row_has() -> None:
     column = LabelColumns(ROWS)["none"]
-    assert column.values == ()
+    assert column.values == []
     assert not column.present.any()
     assert column.holds(Requirement("none", "DoesNotExist")).all()
 

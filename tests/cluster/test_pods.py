@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.pods import NOT_STARTED, PENDING
+from kschedctl.cluster.records import NOT_STARTED, PENDING
 from tests.builders import make_cluster, make_node, make_pod
 from tests.strategies import World, worlds
 
@@ -42,6 +42,17 @@ def test_cells_count_pods_by_class_and_node() -> None:
     classes, rows, counts = pods.cells(np.array([db]))
     assert (classes.tolist(), rows.tolist(), counts.tolist()) == ([db], [0], [1])
     assert pods.cells(np.array([], dtype=np.int64))[0].shape == (0,)
+
+
+def test_pods_of_a_class_that_came_later_are_counted() -> None:
+    before = sample()
+    assert before.pods.sum_per_node(np.ones(len(before.pods.classes), dtype=np.int64)).tolist() == [3, 1, 0]
+    pods = before.with_pods(added=[make_pod(f"new-{app}", node="c", labels={"app": app}) for app in "xyz"]).pods
+    per_class = np.zeros(len(pods.classes), dtype=np.int64)
+    per_class[-2:] = 1
+    assert pods.sum_per_node(per_class).tolist() == [0, 0, 2]
+    classes, rows, counts = pods.cells(np.array([2, 3]))
+    assert (classes.tolist(), rows.tolist(), counts.tolist()) == ([2, 3], [2, 2], [1, 1])
 
 
 def test_sums_per_node() -> None:

@@ -12,6 +12,7 @@ from kschedctl.framework.interface import (
     PreEnqueuePlugin,
     PreFilterPlugin,
 )
+from kschedctl.framework.reads import Reads
 from kschedctl.framework.runtime import PreFilterOutcome
 from kschedctl.framework.status import Code, Status
 from kschedctl.framework.verdicts import NodeStatuses
@@ -217,6 +218,6 @@ def test_anything_else_ends_post_filter(code: Code) -> None:
 
 def test_passing_asks_only_filters_that_look_at_pods() -> None:
     no = Status(NEVER, ("no",))
-    static = make_plugin("Static", filtering("Static", {"a": no}), depends_on_pods=False)
+    static = make_plugin("Static", filtering("Static", {"a": no}), reads=Reads())
     framework = make_framework(CLUSTER, static, filtering("Dynamic", {"b": no}))
     assert np.array_equal(framework.passing(CycleState(), POD, CLUSTER.overlay()), [True, False, True])

@@ -6,9 +6,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kschedctl.cluster.pods import PENDING
+from kschedctl.api.core import Service
+from kschedctl.api.pod import Pod
+from kschedctl.arrays import Int64Array
+from kschedctl.cluster.overlay import Overlay
+from kschedctl.cluster.records import PENDING
+from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import FilterPlugin, Plugin, PreFilterPlugin, PreFilterResult, ScorePlugin
 from kschedctl.framework.operands import Operands
+from kschedctl.framework.reads import OF_NODE, OF_NOTHING, Reach, Reads
 from kschedctl.framework.status import Code, Reason, Rejections, Status
 from kschedctl.plugins.registry import IN_TREE_PLUGINS
 from kschedctl.testing.contract import CLAUSES, check_plugin, plugin_checks
@@ -55,6 +61,37 @@ def alone(plugin: Plugin, nodes: Any) -> list[bool]:
 
 def snapshot_only(plugin: Plugin, nodes: Any) -> Any:
     return plugin.handle.cluster.resources(plugin.handle.request_rules).requested[3][nodes.rows] > 1
+
+
+def busiest(plugin: Plugin, nodes: Any) -> Any:
+    counts = plugin.handle.cluster.resources(plugin.handle.request_rules).requested[3]
+    return counts[nodes.rows] == counts.max()
+
+
+class Counting(PreFilterPlugin, FilterPlugin):
+    """Counts pods before any node is looked at, and does not say so."""
+
+    name = "Sample"
+    prepares_from = OF_NOTHING
+
+    def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
+        state.write(self.handle.cluster.resources(self.handle.request_rules).requested[3])
+        return PreFilterResult()
+
+    def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
+        counts = state.read(np.ndarray)
+        assert counts is not None
+        return Rejections.where(counts[nodes.rows] > 0, Code.UNSCHEDULABLE, "no")
+
+
+class Named(ScorePlugin):
+    """Scores by the pod's name, and does not say so."""
+
+    name = "Sample"
+    reads = OF_NOTHING
+
+    def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
+        return rows * 0 + len(pod.name)
 
 
 def spoiled(plugin: Plugin, nodes: Any) -> Any:
@@ -210,10 +247,46 @@ def test_an_honest_plugin_keeps_it() -> None:
             id="no overlay",
         ),
         pytest.param(
-            filter_by(lambda plugin, nodes: used(plugin, nodes) > 1, depends_on_pods=False),
-            "depends_on_pods_is_true",
-            "depends_on_pods is False, but its pods removed matter",
+            filter_by(lambda plugin, nodes: used(plugin, nodes) > 1, reads=Reads()),
+            "leaves_pods_out_where_reads_does",
+            "reads leaves pods out, but its pods removed matter",
             id="a false promise",
+        ),
+        pytest.param(
+            filter_by(snapshot_only, reads=OF_NODE),
+            "answers_depend_on_no_more_than_reads_says",
+            "the verdict of n0 depends on more than reads says: with default/more-web bound to n0",
+            id="pods that are not declared",
+        ),
+        pytest.param(
+            filter_by(busiest, reads=Reads(pods=Reach.NODE)),
+            "answers_depend_on_no_more_than_reads_says",
+            "the verdict of n1 depends on more than reads says: with the pods of n3 removed",
+            id="pods of other nodes",
+        ),
+        pytest.param(
+            score_by(lambda plugin, rows: plugin.handle.cluster.nodes.unschedulable[rows] * 1, reads=OF_NOTHING),
+            "answers_depend_on_no_more_than_reads_says",
+            "the score of n0 depends on more than reads says: with n0 cordoned",
+            id="a node that is not declared",
+        ),
+        pytest.param(
+            score_by(lambda plugin, rows: rows * 0 + len(list(plugin.handle.cluster.list(Service))), reads=OF_NODE),
+            "answers_depend_on_no_more_than_reads_says",
+            "the score of n0 depends on more than reads says: with every Service removed",
+            id="objects that are not declared",
+        ),
+        pytest.param(
+            Counting,
+            "preparing_depends_on_no_more_than_prepares_from_says",
+            "what is prepared depends on more than prepares_from says: with the pods of n0 removed",
+            id="a state of other pods",
+        ),
+        pytest.param(
+            Named,
+            "answers_depend_on_no_more_of_the_pod_than_own_part_says",
+            "depend on the pod's own metadata",
+            id="names that are not declared",
         ),
     ],
 )

@@ -12,7 +12,7 @@ from kschedctl.cli.options.cluster import ChosenCluster
 from kschedctl.cli.provenance import provenance
 from kschedctl.cli.selection import Scope
 from kschedctl.cli.shell import command_line
-from kschedctl.devices.inventory import Inventory
+from kschedctl.devices.inventory import KINDS, Inventory
 from kschedctl.devices.places import claim_of_class
 from kschedctl.face import SchedulingCluster
 from kschedctl.report.devices.answer import claim_answer, class_answer, overview_answer
@@ -72,7 +72,7 @@ class DevicesReply(Reply):
     def _answers(self) -> list[DevicesOverview | DeviceSupply]:
         cluster = self._chosen.load(())
         rules = cluster.release_choice.release.devices
-        inventory = cluster.cluster.derived(Inventory, rules, lambda: Inventory(cluster.cluster, rules))
+        inventory = cluster.cluster.derived(Inventory, rules, lambda: Inventory(cluster.cluster, rules), of=KINDS)
         if not self._names:
             require_listed(cluster.cluster, "ResourceSlice")
             return [overview_answer(inventory, provenance(cluster, missing_for_devices(cluster.cluster, ())))]

@@ -16,7 +16,7 @@ from kschedctl.cli.options.cluster import ChosenCluster
 from kschedctl.cli.progress import tracked
 from kschedctl.cli.selection import PodSelection, Scope
 from kschedctl.cli.workload_names import named_workload, workload_kind
-from kschedctl.cluster.pods import PENDING
+from kschedctl.cluster.records import PENDING
 from kschedctl.errors import InputError, ManifestError
 from kschedctl.face import SchedulingCluster
 from kschedctl.report.diff.answer import Change, compare

@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from kschedctl.api.device import ResourceClaim
+from kschedctl.api.device import ResourceClaim, ResourceClaimTemplate
 from kschedctl.api.pod import Pod
 from kschedctl.api.resources import is_scalar_resource, pod_requests, scheduler_units
 from kschedctl.arrays import Int64Array, Mask
@@ -29,7 +29,7 @@ from kschedctl.devices.claims import (
 )
 from kschedctl.devices.errors import AllocationError
 from kschedctl.devices.extended import backing_classes, leftover_claim, resources_with_class
-from kschedctl.devices.inventory import Inventory
+from kschedctl.devices.inventory import KINDS, Inventory
 from kschedctl.framework.config.args import DynamicResourcesArgs
 from kschedctl.framework.cycle_state import CycleState, NotModelled
 from kschedctl.framework.events import ClusterEventWithHint
@@ -48,6 +48,7 @@ from kschedctl.framework.interface import (
     ScorePlugin,
     default_normalize_score,
 )
+from kschedctl.framework.reads import Reach, Reads
 from kschedctl.framework.status import SKIP, SUCCESS, Code, Rejections, Status
 from kschedctl.framework.verdicts import NodeStatuses
 from kschedctl.plugins.dynamic_resources.allocation import bind_pod_claims
@@ -74,7 +75,8 @@ class DynamicResources(
     """Upstream: plugins/dynamicresources."""
 
     name = "DynamicResources"
-    depends_on_pods = False
+    reads = Reads(nodes=Reach.CLUSTER, kinds=frozenset({*KINDS, ResourceClaimTemplate}))
+    prepares_from = reads
 
     def __init__(self, args: msgspec.Struct | None, handle: Handle) -> None:
         super().__init__(args, handle)
@@ -90,11 +92,17 @@ class DynamicResources(
         points = super().extension_points(release)
         return points if release.dynamic_resources_scores else points - {ExtensionPoint.SCORE}
 
+    def own_part(self, pod: Pod) -> Hashable:
+        """Name, uid and the claims made for it, where it needs devices."""
+        if pod.spec.resource_claims or self._extended(pod) is not None:
+            return pod.metadata.name, pod.metadata.uid, pod.status.resource_claim_statuses
+        return None
+
     @property
     def inventory(self) -> Inventory:
         """The devices of the plugin's cluster."""
         cluster, rules = self.handle.cluster, self.handle.release.devices
-        return cluster.derived(Inventory, rules, lambda: Inventory(cluster, rules))
+        return cluster.derived(Inventory, rules, lambda: Inventory(cluster, rules), of=KINDS)
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
         """Nodes, devices and classes that come or change; claims; a claim that is made for the pod."""

@@ -16,7 +16,7 @@ from kschedctl.cluster.labels import LabelColumn
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.status import Code, Reason, Rejections, Status
 from kschedctl.plugins.inter_pod_affinity.reasons import NominatedPodInTheWay, NoPodNear, UnwantedPods, UnwillingPods
-from kschedctl.plugins.inter_pod_affinity.terms import ExistingTerms, PodTerms, Term, classes_matching
+from kschedctl.plugins.inter_pod_affinity.terms import ExistingTerms, PodLabels, PodTerms, Term, classes_matching
 from kschedctl.plugins.topology import NoTopologyLabel
 
 REASON_EXISTING: Final = "node(s) didn't satisfy existing pods anti-affinity rules"
@@ -97,7 +97,6 @@ def prepare(cluster: Cluster, existing: ExistingTerms, terms: PodTerms, pod: Pod
     pod : Pod
         The pod to place.
     """
-    labels = cluster.namespace_labels.get(pod.metadata.namespace, {})
     n_classes = len(cluster.pods.classes)
     # A pod counts for required affinity only where it matches every term.
     all_terms = np.full(n_classes, bool(terms.required_affinity))
@@ -109,7 +108,7 @@ def prepare(cluster: Cluster, existing: ExistingTerms, terms: PodTerms, pod: Pod
         matching = classes_matching(cluster, term).astype(np.int64)
         far[term.topology_key] = far.get(term.topology_key, 0) + matching
     theirs: dict[str, Int64Array] = {}
-    for key, (class_ids, weights) in existing.required_anti_affinity.matching(pod, labels).items():
+    for key, (class_ids, weights) in existing.required_anti_affinity(PodLabels.of(cluster, pod), n_classes).items():
         theirs[key] = np.zeros(n_classes, dtype=np.int64)
         np.add.at(theirs[key], class_ids, weights)
     near = all_terms.astype(np.int64)

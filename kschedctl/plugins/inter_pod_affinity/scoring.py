@@ -11,7 +11,7 @@ from kschedctl.api.pod import Pod
 from kschedctl.arrays import Int64Array
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.interface import MAX_NODE_SCORE
-from kschedctl.plugins.inter_pod_affinity.terms import ExistingTerms, PodTerms, classes_matching
+from kschedctl.plugins.inter_pod_affinity.terms import ExistingTerms, PodLabels, PodTerms, classes_matching
 
 
 class _Contributions:
@@ -50,14 +50,14 @@ def affinity_scores(
     ndarray of int64, shape (n_nodes,), or None
         ``None`` where no term matches anything.
     """
-    labels = cluster.namespace_labels.get(pod.metadata.namespace, {})
-    contributions = _Contributions(len(cluster.pods.classes))
+    labels, n_classes = PodLabels.of(cluster, pod), len(cluster.pods.classes)
+    contributions = _Contributions(n_classes)
     for term, weight in terms.preferred:
         contributions.add(term.topology_key, np.flatnonzero(classes_matching(cluster, term)), weight)
     if hard_pod_affinity_weight > 0:
-        for key, (class_ids, _) in existing.required_affinity.matching(pod, labels).items():
+        for key, (class_ids, _) in existing.required_affinity(labels, n_classes).items():
             contributions.add(key, class_ids, hard_pod_affinity_weight)
-    for key, (class_ids, weights) in existing.preferred.matching(pod, labels).items():
+    for key, (class_ids, weights) in existing.preferred(labels, n_classes).items():
         contributions.add(key, class_ids, weights)
     scores = np.zeros(len(cluster.nodes), dtype=np.int64)
     anything = False

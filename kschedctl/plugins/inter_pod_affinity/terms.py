@@ -11,13 +11,16 @@ from typing import Final
 
 import numpy as np
 
-from kschedctl.api.meta import LabelSelector
+from kschedctl.api.meta import Labels, LabelSelector
 from kschedctl.api.pod import Pod, PodAffinity, PodAffinityTerm
 from kschedctl.api.selectors import Selector, SelectorError, matches, parse_label_selector
 from kschedctl.arrays import Int64Array, Mask
+from kschedctl.cluster.classes import PodClasses
 from kschedctl.cluster.cluster import Cluster
 
-_NO_LABELS: Final[dict[str, str]] = {}
+_NO_LABELS: Final[Labels] = {}
+#: For so many different labels of pods it is known which terms mean them.
+_MOST_KNOWN: Final = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +42,34 @@ class Term:
     namespaces: frozenset[str]
     namespace_selector: Selector | None
 
-    def matches(self, pod: Pod, namespace_labels: dict[str, str]) -> bool:
+    def matches(self, pod: Pod, namespace_labels: Labels) -> bool:
         """Whether a pod in a namespace with these labels is meant."""
-        namespace = pod.metadata.namespace
+        return self.means(pod.metadata.namespace, pod.metadata.labels, namespace_labels)
+
+    def means(self, namespace: str, labels: Labels, namespace_labels: Labels) -> bool:
+        """Whether a pod with some labels is meant, in a namespace with others."""
         if namespace not in self.namespaces and not _selects(self.namespace_selector, namespace_labels):
             return False
-        return _selects(self.selector, pod.metadata.labels)
+        return _selects(self.selector, labels)
 
 
-def _selects(selector: Selector | None, labels: dict[str, str]) -> bool:
+@dataclass(frozen=True, slots=True)
+class PodLabels:
+    """What terms go by: a pod's namespace, its labels and those of the namespace."""
+
+    namespace: str
+    labels: tuple[tuple[str, str], ...]
+    namespace_labels: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def of(cls, cluster: Cluster, pod: Pod) -> PodLabels:
+        """Those of a pod."""
+        namespace = pod.metadata.namespace
+        of_namespace = cluster.namespace_labels.get(namespace, _NO_LABELS)
+        return cls(namespace, tuple(pod.metadata.labels.items()), tuple(of_namespace.items()))
+
+
+def _selects(selector: Selector | None, labels: Labels) -> bool:
     return selector is not None and matches(selector, labels)
 
 
@@ -126,68 +148,119 @@ def classes_matching(cluster: Cluster, term: Term) -> Mask:
     pods = cluster.pods
     if term.selector is None:
         return np.zeros(len(pods.classes), dtype=np.bool_)
-    mask = pods.class_labels.matches(term.selector)
+    mask = pods.classes_matching(term.selector)
     if _selects(term.namespace_selector, _NO_LABELS):
         return mask
     return mask & pods.classes_in(term.namespaces)
 
 
-@dataclass(frozen=True, slots=True)
+#: By topology key the classes that have a term, ascending, and the weights of these.
+ByKey = dict[str, tuple[Int64Array, Int64Array]]
+
+
 class TermTable:
-    """Terms of one kind over all pod classes, each distinct one once.
+    """Terms of one kind over all pod classes, each distinct one once; classes are only added.
 
     Attributes
     ----------
-    terms : tuple of Term
+    terms : list of Term
         The distinct terms.
     class_id, term_id, weight : ndarray of int64, shape (n_entries,)
-        Which class has which term, and with which weight.
+        Which class has which term, and with which weight; by class.
     """
 
-    terms: tuple[Term, ...]
-    class_id: Int64Array
-    term_id: Int64Array
-    weight: Int64Array
+    def __init__(self) -> None:
+        self.terms: list[Term] = []
+        self.class_id = self.term_id = self.weight = np.zeros(0, dtype=np.int64)
+        self._number: dict[Term, int] = {}
+        self._known: dict[PodLabels, tuple[int, dict[str, list[int]]]] = {}
+        self._matching: dict[PodLabels, tuple[int, ByKey]] = {}
 
-    @classmethod
-    def of(cls, entries: Iterable[tuple[int, Term, int]]) -> TermTable:
-        """Intern the terms of (class, term, weight) entries."""
-        interned: dict[Term, int] = {}
-        rows = [(class_id, interned.setdefault(term, len(interned)), weight) for class_id, term, weight in entries]
-        columns = np.array(rows, dtype=np.int64).reshape(-1, 3)
-        return cls(tuple(interned), columns[:, 0], columns[:, 1], columns[:, 2])
+    def add(self, entries: Iterable[tuple[int, Term, int]]) -> None:
+        """Take in the terms of (class, term, weight) entries, classes ascending."""
+        rows = [
+            (class_id, self._number.setdefault(term, len(self._number)), weight) for class_id, term, weight in entries
+        ]
+        if rows:
+            columns = np.array(rows, dtype=np.int64)
+            self.class_id = np.concatenate((self.class_id, columns[:, 0]))
+            self.term_id = np.concatenate((self.term_id, columns[:, 1]))
+            self.weight = np.concatenate((self.weight, columns[:, 2]))
+            self.terms += list(self._number)[len(self.terms) :]
 
-    def matching(self, pod: Pod, namespace_labels: dict[str, str]) -> dict[str, tuple[Int64Array, Int64Array]]:
-        """By topology key the classes and weights of the entries whose term means a pod."""
-        by_key: dict[str, list[int]] = {}
-        for i, term in enumerate(self.terms):
-            if term.matches(pod, namespace_labels):
-                by_key.setdefault(term.topology_key, []).append(i)
-        out = {}
-        for key, ids in by_key.items():
-            at = np.isin(self.term_id, ids)
-            out[key] = (self.class_id[at], self.weight[at])
-        return out
+    def matching(self, pod: PodLabels, n_classes: int) -> ByKey:
+        """The entries whose term means a pod, of the first so many classes."""
+        n_entries, found = self._matching.get(pod, (-1, {}))
+        if n_entries != len(self.term_id):
+            found = {}
+            for key, ids in self._terms_of(pod).items():
+                at = np.isin(self.term_id, ids)
+                found[key] = (self.class_id[at], self.weight[at])
+            if len(self._matching) > _MOST_KNOWN:
+                self._matching.clear()
+                self._known.clear()
+            self._matching[pod] = len(self.term_id), found
+        if len(self.class_id) and self.class_id[-1] >= n_classes:
+            ends = {key: int(np.searchsorted(class_ids, n_classes)) for key, (class_ids, _) in found.items()}
+            return {
+                key: (classes[: ends[key]], weights[: ends[key]])
+                for key, (classes, weights) in found.items()
+                if ends[key]
+            }
+        return found
+
+    def _terms_of(self, pod: PodLabels) -> dict[str, list[int]]:
+        """By topology key the numbers of the terms that mean a pod."""
+        n_asked, by_key = self._known.get(pod, (0, {}))
+        labels, namespace_labels = dict(pod.labels), dict(pod.namespace_labels)
+        for number in range(n_asked, len(self.terms)):
+            term = self.terms[number]
+            if term.means(pod.namespace, labels, namespace_labels):
+                by_key.setdefault(term.topology_key, []).append(number)
+        self._known[pod] = len(self.terms), by_key
+        return by_key
 
 
-@dataclass(frozen=True, slots=True)
 class ExistingTerms:
-    """The terms of all pod classes."""
+    """The terms of all pod classes of a cluster and of those derived from it."""
 
-    required_affinity: TermTable
-    required_anti_affinity: TermTable
-    preferred: TermTable
+    def __init__(self, classes: PodClasses) -> None:
+        self._classes = classes
+        self._n_asked = 0
+        self._required_affinity = TermTable()
+        self._required_anti_affinity = TermTable()
+        self._preferred = TermTable()
 
     @classmethod
     def of(cls, cluster: Cluster) -> ExistingTerms:
-        """Parse the terms of every class that has any."""
+        """Those of a cluster's classes, each of which is parsed once."""
+        found = cluster.pods.class_table.companion(cls)
+        found._catch_up()
+        return found
+
+    def _catch_up(self) -> None:
+        new = self._classes.all[self._n_asked :]
         parsed = [
-            (i, parse_pod_terms(pod_class.pod))
-            for i, pod_class in enumerate(cluster.pods.classes)
+            (class_id, parse_pod_terms(pod_class.pod))
+            for class_id, pod_class in enumerate(new, self._n_asked)
             if pod_class.pod.spec.affinity is not None
         ]
-        return cls(
-            TermTable.of((i, term, 1) for i, terms in parsed for term in terms.required_affinity),
-            TermTable.of((i, term, 1) for i, terms in parsed for term in terms.required_anti_affinity),
-            TermTable.of((i, term, weight) for i, terms in parsed for term, weight in terms.preferred),
-        )
+        self._n_asked += len(new)
+        if parsed:
+            self._required_affinity.add((i, term, 1) for i, terms in parsed for term in terms.required_affinity)
+            self._required_anti_affinity.add(
+                (i, term, 1) for i, terms in parsed for term in terms.required_anti_affinity
+            )
+            self._preferred.add((i, term, weight) for i, terms in parsed for term, weight in terms.preferred)
+
+    def required_affinity(self, pod: PodLabels, n_classes: int) -> ByKey:
+        """Where the first so many classes require affinity to a pod."""
+        return self._required_affinity.matching(pod, n_classes)
+
+    def required_anti_affinity(self, pod: PodLabels, n_classes: int) -> ByKey:
+        """Where the first so many classes require anti-affinity to a pod."""
+        return self._required_anti_affinity.matching(pod, n_classes)
+
+    def preferred(self, pod: PodLabels, n_classes: int) -> ByKey:
+        """Where the first so many classes prefer to be near a pod, or far from it."""
+        return self._preferred.matching(pod, n_classes)

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 import numpy as np
 
 from kschedctl.api.device import DeviceClass
 from kschedctl.arrays import Int64Array
-from kschedctl.devices.extended import backing_classes, device_totals, resources_with_class
-from kschedctl.devices.inventory import Inventory
+from kschedctl.devices.extended import backing_classes, can_be_backed, device_totals, resources_with_class
+from kschedctl.devices.inventory import KINDS, Inventory
 from kschedctl.framework.interface import Handle
+from kschedctl.framework.reads import Reach, Reads
 from kschedctl.plugins.node_resources.allocation import Allocation
+
+#: What the plugins of node resources read: what the node offers, its pods' requests, and its devices.
+READS: Final = Reads(pods=Reach.NODE, nodes=Reach.NODE, kinds=KINDS)
 
 
 def backed_resources(handle: Handle, resources: Iterable[str]) -> dict[str, DeviceClass]:
     """Those of some resources that a class stands for, with the class; none where the release does not know that."""
     if not handle.release.devices_back_extended_resources:
+        return {}
+    resources = [name for name in resources if can_be_backed(name)]
+    if not resources:
         return {}
     classes = backing_classes(handle.cluster)
     return {name: classes[name] for name in resources_with_class(resources, classes)}
@@ -42,7 +50,7 @@ def backed_allocations(
     if not backed:
         return list(offers)
     cluster, rules = handle.cluster, handle.release.devices
-    inventory = cluster.derived(Inventory, rules, lambda: Inventory(cluster, rules))
+    inventory = cluster.derived(Inventory, rules, lambda: Inventory(cluster, rules), of=KINDS)
     out = []
     for (name, amount), offer in zip(wanted.items(), offers, strict=True):
         if name not in backed:

@@ -40,9 +40,10 @@ from kschedctl.framework.interface import (
     ScorePlugin,
 )
 from kschedctl.framework.operands import Operands, Shortfall
+from kschedctl.framework.reads import OF_NOTHING
 from kschedctl.framework.status import SUCCESS, Code, Reason, Rejections, Status
 from kschedctl.plugins.node_resources.allocation import allocations, requested_amount, spec_only
-from kschedctl.plugins.node_resources.backed import backed_allocations, backed_resources
+from kschedctl.plugins.node_resources.backed import READS, backed_allocations, backed_resources
 from kschedctl.plugins.node_resources.hints import Hints, signed_requests
 from kschedctl.plugins.node_resources.strategies import (
     Kernel,
@@ -115,6 +116,8 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
     """Upstream: plugins/noderesources/fit.go."""
 
     name = "NodeResourcesFit"
+    reads = READS
+    prepares_from = OF_NOTHING
 
     def __init__(self, args: msgspec.Struct | None, handle: Handle) -> None:
         super().__init__(args, handle)

@@ -125,7 +125,7 @@ def selected_classes(cluster: Cluster, constraint: Constraint, namespace: str) -
     if constraint.selector is None:
         nothing = np.zeros(len(pods.classes), dtype=np.int64)
         return nothing, nothing
-    moved = pods.class_labels.matches(constraint.selector) & pods.classes_in(frozenset({namespace}))
+    moved = pods.classes_matching(constraint.selector) & pods.classes_in(frozenset({namespace}))
     counted = moved & ~pods.class_terminating if constraint.selector else np.zeros_like(moved)
     return counted.astype(np.int64), moved.astype(np.int64)
 

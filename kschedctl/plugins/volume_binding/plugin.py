@@ -14,8 +14,11 @@ from typing import Final
 import msgspec
 import numpy as np
 
+from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.selectors import SelectorError
+from kschedctl.api.storage import CSIDriver, CSINode, CSIStorageCapacity, StorageClass
+from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.arrays import Int64Array
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.config.args import VolumeBindingArgs, shape_points
@@ -33,6 +36,7 @@ from kschedctl.framework.interface import (
     ScorePlugin,
 )
 from kschedctl.framework.operands import Operands
+from kschedctl.framework.reads import Reach, Reads
 from kschedctl.framework.signature import signed_volumes
 from kschedctl.framework.status import SKIP, SUCCESS, Code, Reason, Rejections, Status
 from kschedctl.plugins.node_resources.strategies import requested_to_capacity_ratio
@@ -48,7 +52,7 @@ from kschedctl.volumes.hints import (
     after_csi_node_change,
     after_driver_change,
 )
-from kschedctl.volumes.pod_claims import claim_uses, claims_problem, group_claims, pod_claims
+from kschedctl.volumes.pod_claims import claim_uses, claims_problem, group_claims, named_after, pod_claims
 
 REASON_IMMEDIATE: Final = "pod has unbound immediate PersistentVolumeClaims"
 REASON_NODE_CONFLICT: Final = "node(s) didn't match PersistentVolume's node affinity"
@@ -57,6 +61,9 @@ REASON_NOT_ENOUGH_SPACE: Final = "node(s) did not have enough free storage"
 REASON_MISSING_VOLUME: Final = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
 #: In the order in which they are given; bit i of a reason number stands for the i-th.
 _REASONS: Final = (REASON_NODE_CONFLICT, REASON_BIND_CONFLICT, REASON_NOT_ENOUGH_SPACE, REASON_MISSING_VOLUME)
+_KINDS: Final[frozenset[type[ApiObject]]] = frozenset(
+    {PersistentVolumeClaim, PersistentVolume, StorageClass, CSINode, CSIDriver, CSIStorageCapacity}
+)
 _ERRORS_FROM: Final = 1 << len(_REASONS)
 _NO_STATE: Final = 'reading "VolumeBinding" from cycleState: not found'
 
@@ -77,12 +84,18 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin,
     """Upstream: plugins/volumebinding."""
 
     name = "VolumeBinding"
+    reads = Reads(nodes=Reach.NODE, kinds=_KINDS)
+    prepares_from = reads
 
     def __init__(self, args: msgspec.Struct | None, handle: Handle) -> None:
         super().__init__(args, handle)
         assert isinstance(args, VolumeBindingArgs)
         self._scores = handle.release.enabled("StorageCapacityScoring")
         self._kernel = requested_to_capacity_ratio(shape_points(args.shape or ()))
+
+    def own_part(self, pod: Pod) -> Hashable:
+        """Name and uid, where claims of its volumes are named after the pod."""
+        return named_after(pod)
 
     @cached_property
     def binder(self) -> Binder:

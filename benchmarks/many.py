@@ -1,0 +1,95 @@
+"""How many pods are bound a second, one after another, every node evaluated for each: python -m benchmarks.many
+
+Ten Deployments onto the synthetic cluster. For every pod: explain, take the first of the best nodes, bind it, and move
+cluster and scheduler on. Times are of the CPU, as other work on the machine is none of ours.
+"""
+
+from __future__ import annotations
+
+import argparse
+import cProfile
+import pstats
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from msgspec.structs import replace
+
+from benchmarks import synthetic
+from kschedctl.api.pod import Pod
+from kschedctl.scheduler.scheduler import Scheduler
+
+KINDS = ("plain", "spread", "anti")
+N_DEPLOYMENTS: Final = 10
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.many", description=__doc__)
+    parser.add_argument("--nodes", type=int, default=5_000)
+    parser.add_argument("--pods", type=int, default=150_000, help="pods that run already")
+    parser.add_argument("--bind", type=int, default=10_000, help="pods to bind")
+    parser.add_argument("--kind", action="append", choices=KINDS, help="only this kind of pod (repeatable)")
+    parser.add_argument("--profile", type=int, default=0, metavar="N", help="show the N most expensive functions")
+    args = parser.parse_args()
+    cluster = synthetic.cluster(args.nodes, args.pods)
+    print(f"{args.nodes} nodes, {args.pods} pods, {len(cluster.pods.classes)} classes")
+    for kind in args.kind or KINDS:
+        scheduler = Scheduler(cluster)
+        pods = list(deployments(kind, args.bind))
+        # What is made once per cluster is made before, as in benchmarks.cycle.
+        scheduler = bind(scheduler, synthetic.pod_to_place(kind))
+        profile = cProfile.Profile()
+        if args.profile:
+            profile.enable()
+        begin = time.process_time()
+        for pod in pods:
+            scheduler = bind(scheduler, pod)
+        seconds = time.process_time() - begin
+        profile.disable()
+        print(f"{kind:7} {args.bind / seconds:7.0f} pods/s, {seconds / args.bind * 1e6:6.0f} us per pod")
+        if args.profile:
+            pstats.Stats(profile).sort_stats("tottime").print_stats(args.profile)
+    for what, milliseconds in changes(Scheduler(cluster)):
+        print(f"{what:42} {milliseconds:6.2f} ms")
+
+
+def deployments(kind: str, n_pods: int) -> Iterator[Pod]:
+    """The pods of ten Deployments, one after the other."""
+    for number in range(N_DEPLOYMENTS):
+        pod = synthetic.pod_to_place(kind, app=7 * 10 * (number + 1) + 1)
+        for i in range(n_pods * number // N_DEPLOYMENTS, n_pods * (number + 1) // N_DEPLOYMENTS):
+            yield replace(pod, metadata=replace(pod.metadata, name=f"new-{kind}-{i}", uid=f"new-{kind}-{i}"))
+
+
+def bind(scheduler: Scheduler, pod: Pod) -> Scheduler:
+    """Decide for a pod, and move on to the cluster that has it."""
+    node = scheduler.explain(pod).best[0]
+    bound = replace(pod, spec=replace(pod.spec, node_name=node))
+    return scheduler.moved(scheduler.cluster.with_pods(added=[bound]))
+
+
+def changes(scheduler: Scheduler) -> Iterator[tuple[str, float]]:
+    """How long other changes take, each with the explain of a plain pod that follows it."""
+    pod = synthetic.pod_to_place("plain")
+    cluster = scheduler.cluster
+    nodes = cluster.nodes.objects
+    cordoned = replace(nodes[7], spec=replace(nodes[7].spec, unschedulable=True))
+    every: tuple[tuple[str, Callable[[], Scheduler]], ...] = (
+        ("50 pods deleted", lambda: scheduler.moved(cluster.with_pods(removed=range(0, 150_000, 3_000)))),
+        ("a node cordoned", lambda: scheduler.moved(cluster.with_nodes((*nodes[:7], cordoned, *nodes[8:])))),
+        ("a node gone", lambda: scheduler.moved(cluster.with_nodes((*nodes[:7], *nodes[8:])))),
+    )
+    scheduler.explain(pod)
+    for what, change in every:
+        times = []
+        for _ in range(5):
+            scheduler.explain(pod)
+            begin = time.process_time()
+            change().explain(pod)
+            times.append((time.process_time() - begin) * 1e3)
+        yield f"{what}, and an explain", statistics.median(times)
+
+
+if __name__ == "__main__":
+    main()

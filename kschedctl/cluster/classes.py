@@ -1,0 +1,108 @@
+"""What is asked of pod classes, kept as classes are added: derived clusters share one list, which only grows."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable
+from typing import TypeVar, cast
+
+import numpy as np
+
+from kschedctl.api.selectors import Selector
+from kschedctl.arrays import Mask
+from kschedctl.cluster.labels import LabelColumns
+from kschedctl.cluster.records import PodClass
+
+V = TypeVar("V")
+
+
+class PodClasses:
+    """All classes of a cluster and of those that are derived from it.
+
+    A list of pods knows the first so many of them; the answers are cut to these.
+
+    Parameters
+    ----------
+    classes : iterable of PodClass
+        The classes so far.
+
+    Attributes
+    ----------
+    all : list of PodClass
+        The classes. Whoever makes new ones appends them.
+    """
+
+    def __init__(self, classes: Iterable[PodClass]) -> None:
+        self.all = list(classes)
+        self._labels = LabelColumns([])
+        self._namespaces = LabelColumns([])
+        self._terminating = np.zeros(0, dtype=np.bool_)
+        self._companions: dict[Callable[[PodClasses], object], object] = {}
+        self._having: dict[Callable[[PodClass], object], tuple[list[tuple[int, object]], int]] = {}
+
+    def _catch_up(self) -> None:
+        new = self.all[len(self._labels) :]
+        if new:
+            self._labels.grow([pod_class.labels for pod_class in new])
+            self._namespaces.grow([{"": pod_class.namespace} for pod_class in new])
+            terminating = np.array([pod_class.terminating for pod_class in new], dtype=np.bool_)
+            self._terminating = np.concatenate((self._terminating, terminating))
+
+    def companion(self, kind: Callable[[PodClasses], V]) -> V:
+        """What a room above keeps beside the classes, made once.
+
+        Parameters
+        ----------
+        kind : type
+            What is made, of the classes; it is to grow with these.
+        """
+        found = self._companions.get(kind)
+        if found is None:
+            found = self._companions[kind] = kind(self)
+        return cast("V", found)
+
+    def matching(self, selector: Selector, n_classes: int) -> Mask:
+        """Which classes a selector matches: bool, shape (n_classes,)."""
+        self._catch_up()
+        return self._labels.matches(selector)[:n_classes]
+
+    def labelled(self, n_classes: int) -> Mask:
+        """Which classes have any label: bool, shape (n_classes,)."""
+        return np.array([bool(pod_class.labels) for pod_class in self.all[:n_classes]], dtype=np.bool_)
+
+    def terminating(self, n_classes: int) -> Mask:
+        """Which classes are of pods being deleted: bool, shape (n_classes,). Not to be written to."""
+        self._catch_up()
+        return self._terminating[:n_classes]
+
+    def in_namespaces(self, namespaces: frozenset[str], n_classes: int) -> Mask:
+        """Which classes are of pods in one of the namespaces: bool, shape (n_classes,)."""
+        self._catch_up()
+        column = self._namespaces[""]
+        codes = [code for name in namespaces if (code := column.code(name)) is not None]
+        if len(codes) == 1:
+            one: Mask = column.codes[:n_classes] == codes[0]
+            return one
+        return np.isin(column.codes[:n_classes], codes)
+
+    def having(self, value: Callable[[PodClass], V], n_classes: int) -> list[tuple[int, V]]:
+        """The classes that have something, with what they have; each class is asked once.
+
+        Parameters
+        ----------
+        value : callable
+            What a class has; what is false is left out. The answers are kept by this very function.
+        n_classes : int
+            How many classes to look at.
+        """
+        found, n_asked = self._having.get(value, ([], 0))
+        if n_asked < len(self.all):
+            for class_id in range(n_asked, len(self.all)):
+                one = value(self.all[class_id])
+                if one:
+                    found.append((class_id, one))
+            self._having[value] = found, len(self.all)
+        known = cast("list[tuple[int, V]]", found)
+        if known and known[-1][0] >= n_classes:
+            return known[: bisect_left(known, n_classes, key=lambda pair: pair[0])]
+        return known

@@ -1,0 +1,62 @@
+"""Pods in the order of their nodes, and moved on by the pods that came and went."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kschedctl.arrays import Int64Array
+from kschedctl.cluster.records import NOT_STARTED
+from kschedctl.cluster.slots import Moves, PodSlots, Slots
+
+if TYPE_CHECKING:
+    from kschedctl.cluster.pods import Pods
+
+
+def by_node(pods: Pods) -> tuple[Slots, Int64Array]:
+    """The slots of the pods on nodes by node and then in their order; where each node's begin, shape (n_nodes + 1,)."""
+    rows = pods.node_row
+    here = np.flatnonzero(rows >= 0)
+    here = here[np.argsort(rows[here], kind="stable")]
+    offsets = np.searchsorted(rows[here], np.arange(len(pods.row_version) + 1))
+    return pods.slots[here], offsets
+
+
+def by_node_moved(slots: Slots, moves: Moves) -> Slots:
+    """Slots by node once some went and others came; what came is behind the rest of its node."""
+    if len(moves.gone):
+        slots = slots[~np.isin(slots, moves.gone)]
+    rows = moves.slots.take("node_row", moves.come)
+    come, rows = moves.come[rows >= 0], rows[rows >= 0]
+    if not len(come):
+        return slots
+    order = np.argsort(rows, kind="stable")
+    end = int(max(slots.max(initial=-1), come.max())) + 1
+    here = moves.slots.column("node_row", 0, end)[slots]
+    return np.insert(slots, np.searchsorted(here, rows[order], side="right"), come[order])
+
+
+def by_importance(pods: Pods) -> Slots:
+    """The slots of the pods on nodes by node, then by importance."""
+    return _sorted(pods.mark.slots, pods.slots_of(np.sort(pods.assigned)), pods.mark.end)
+
+
+def importance_moved(slots: Slots, moves: Moves) -> Slots:
+    """Slots by importance once some went and others came: only the nodes of these are sorted again."""
+    end = int(max(slots.max(initial=-1), moves.come.max(initial=-1), moves.gone.max(initial=-1))) + 1
+    rows = moves.slots.column("node_row", 0, end)
+    moved = np.concatenate((rows[moves.gone], rows[moves.come]))
+    touched = np.zeros(int(rows.max(initial=0)) + 1, dtype=np.bool_)
+    touched[moved[moved >= 0]] = True
+    again = touched[rows[slots]]
+    come = moves.come[rows[moves.come] >= 0]
+    some = np.setdiff1d(np.concatenate((slots[again], come)), moves.gone)
+    some, rest = _sorted(moves.slots, some, end), slots[~again]
+    return np.insert(rest, np.searchsorted(rows[rest], rows[some]), some)
+
+
+def _sorted(slots: PodSlots, some: Slots, end: int) -> Slots:
+    rows, priority, start = (slots.column(name, 0, end)[some] for name in ("node_row", "priority", "start_time"))
+    tie = np.where(start == NOT_STARTED, -some, some)
+    return some[np.lexsort((tie, start, -priority, rows))]

@@ -1,0 +1,83 @@
+"""What is kept of a pod: a record of its own, and the class that it shares with others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from kschedctl.api.meta import Labels, ObjectMeta
+from kschedctl.api.pod import Pod, PodSpec, PodStatus
+
+#: Node rows of pods that are on no node, and of pods whose node is not in the snapshot.
+PENDING: Final = -1
+LOST: Final = -2
+#: The start time of a pod that has not started, later than any.
+NOT_STARTED: Final = 2**63 - 1
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class PodClass:
+    """Pods with the same namespace, labels, spec (as far as it matters to others) and reported resources.
+
+    Attributes
+    ----------
+    pod : Pod
+        A pod of the class without a name, defaulted.
+    terminating : bool
+        Whether the pods are being deleted.
+    """
+
+    pod: Pod
+    terminating: bool
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the pods."""
+        return self.pod.metadata.namespace
+
+    @property
+    def labels(self) -> Labels:
+        """The labels of the pods."""
+        return self.pod.metadata.labels
+
+
+@dataclass(frozen=True, slots=True)
+class PodRecord:
+    """One pod of the snapshot; what it shares with others is in its class and its spec."""
+
+    metadata: ObjectMeta
+    class_id: int
+    spec: PodSpec
+    node_name: str
+    status: PodStatus
+
+    @property
+    def name(self) -> tuple[str, str]:
+        """Namespace and name."""
+        return self.metadata.namespace, self.metadata.name
+
+    @property
+    def priority(self) -> int:
+        """``spec.priority``, 0 where there is none."""
+        return self.spec.priority or 0
+
+    @property
+    def start_time(self) -> int:
+        """``status.startTime`` in microseconds since 1970, ``NOT_STARTED`` without one."""
+        time = self.status.start_time
+        if time is None:
+            return NOT_STARTED
+        since = time - _EPOCH
+        return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+
+    def node_row(self, rows: Mapping[str, int]) -> int:
+        """The row of the pod's node; ``PENDING`` without one, ``LOST`` where there is no such node."""
+        return rows.get(self.node_name, LOST) if self.node_name else PENDING
+
+    def nominated_row(self, rows: Mapping[str, int]) -> int:
+        """The row of the node that a pending pod is nominated to; ``PENDING`` without one."""
+        return rows.get(self.status.nominated_node_name, PENDING) if not self.node_name else PENDING

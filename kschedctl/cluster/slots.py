@@ -1,0 +1,282 @@
+"""Pods in slots: columns that only grow, shared by all clusters that are derived from one another.
+
+A pod gets the next slot when it comes and keeps it; when it goes, the slot is left empty. A list of pods is so many
+slots less those that are empty in it (``Mark``), so that deriving one costs what comes and goes. What was worked out
+for one list is moved to a later one by the slots between the two (``Moves``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+
+from kschedctl.arrays import Int64Array, Rows
+from kschedctl.cluster.nodes import Nodes
+from kschedctl.cluster.records import LOST, PENDING, PodRecord
+
+Slots = Int64Array
+PodName = tuple[str, str]
+
+#: The columns, in the order of the table of what came later.
+COLUMNS: Final = ("class_id", "node_row", "nominated_row", "priority", "start_time")
+#: More pods than so many that came later are laid to the first ones, when a second cluster is derived from one.
+_LONG: Final = 16_384
+
+
+class _First:
+    """The pods that there were at first. Never changed."""
+
+    def __init__(self, records: Sequence[PodRecord], nodes: Nodes) -> None:
+        self.records = tuple(records)
+        self._rows = nodes.row
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    @cached_property
+    def class_id(self) -> Int64Array:
+        return np.array([record.class_id for record in self.records], dtype=np.int64)
+
+    @cached_property
+    def node_row(self) -> Int64Array:
+        return np.array([record.node_row(self._rows) for record in self.records], dtype=np.int64)
+
+    @cached_property
+    def nominated_row(self) -> Int64Array:
+        return np.array([record.nominated_row(self._rows) for record in self.records], dtype=np.int64)
+
+    @cached_property
+    def priority(self) -> Int64Array:
+        return np.array([record.priority for record in self.records], dtype=np.int64)
+
+    @cached_property
+    def start_time(self) -> Int64Array:
+        return np.array([record.start_time for record in self.records], dtype=np.int64)
+
+    @cached_property
+    def slot_of(self) -> dict[PodName, int]:
+        return {record.name: slot for slot, record in enumerate(self.records)}
+
+
+class PodSlots:
+    """The slots of some pods, and those of pods that came later.
+
+    Parameters
+    ----------
+    records : sequence of PodRecord
+        The first pods.
+    nodes : Nodes
+        The nodes that they name.
+    """
+
+    def __init__(self, records: Sequence[PodRecord], nodes: Nodes) -> None:
+        self._start(_First(records, nodes), nodes)
+
+    def _start(self, first: _First, nodes: Nodes) -> None:
+        self.nodes = nodes
+        self._first = first
+        self._later: list[PodRecord] = []
+        self._columns = np.empty((len(COLUMNS), 16), dtype=np.int64)
+        # A name comes again where its pod was gone in between: the last slot before the end of a list counts.
+        self._later_slots: dict[PodName, tuple[int, ...]] = {}
+        self._forked: tuple[PodSlots, int] | None = None
+
+    def __len__(self) -> int:
+        return len(self._first) + len(self._later)
+
+    def append(self, end: int, records: Sequence[PodRecord]) -> PodSlots:
+        """Put pods behind the first ``end`` slots.
+
+        Returns
+        -------
+        PodSlots
+            These slots, or others that begin with the same ``end`` where there are pods behind them already.
+        """
+        slots = self if end == len(self) else self._fork(end)
+        slots._extend(records)
+        return slots
+
+    def _extend(self, records: Sequence[PodRecord]) -> None:
+        rows = self.nodes.row
+        begin = len(self._later)
+        while begin + len(records) > self._columns.shape[1]:
+            self._columns = np.concatenate((self._columns, np.empty_like(self._columns)), axis=1)
+        for place, record in enumerate(records, begin):
+            self._columns[:, place] = (
+                record.class_id,
+                record.node_row(rows),
+                record.nominated_row(rows),
+                record.priority,
+                record.start_time,
+            )
+            self._later_slots[record.name] = (
+                *self._later_slots.get(record.name, ()),
+                len(self._first) + place,
+            )
+        self._later += records
+
+    def _fork(self, end: int) -> PodSlots:
+        later = self._later[: end - len(self._first)]
+        slots = object.__new__(PodSlots)
+        if len(later) > _LONG:
+            first = _First((*self._first.records, *later), self.nodes)
+            first.__dict__.update({name: self.column(name, 0, end) for name in COLUMNS})
+            slots._start(first, self.nodes)
+        else:
+            slots._start(self._first, self.nodes)
+            slots._extend(later)
+        slots._forked = self, end
+        return slots
+
+    def column(self, name: str, begin: int, end: int) -> Int64Array:
+        """A column over a range of slots: int64, shape (end - begin,). Not to be written to."""
+        n_first = len(self._first)
+        if end <= n_first:
+            first: Int64Array = getattr(self._first, name)[begin:end]
+            return first
+        later = self._columns[COLUMNS.index(name), max(begin - n_first, 0) : end - n_first]
+        return later if begin >= n_first else np.concatenate((getattr(self._first, name)[begin:], later))
+
+    def take(self, name: str, slots: Slots) -> Int64Array:
+        """A column at some slots, which ascend: int64, shape (n_slots,)."""
+        n_first = len(self._first)
+        split = int(np.searchsorted(slots, n_first))
+        later = self._columns[COLUMNS.index(name)][slots[split:] - n_first]
+        return later if not split else np.concatenate((getattr(self._first, name)[slots[:split]], later))
+
+    def record(self, slot: int) -> PodRecord:
+        """The record of a slot."""
+        n_first = len(self._first)
+        return self._first.records[slot] if slot < n_first else self._later[slot - n_first]
+
+    def records(self, end: int) -> Sequence[PodRecord]:
+        """The records of the slots before an end."""
+        n_first = len(self._first)
+        if end <= n_first:
+            return self._first.records[:end]
+        return (*self._first.records, *self._later[: end - n_first])
+
+    def without(self, empty: Slots, end: int) -> PodSlots:
+        """New slots for the pods before an end, without the empty ones; they have nothing in common with these."""
+        gone = set(empty.tolist())
+        first = _First([record for slot, record in enumerate(self.records(end)) if slot not in gone], self.nodes)
+        # Priorities and start times are asked for by few.
+        known = [name for name in COLUMNS if name in self._first.__dict__]
+        first.__dict__.update((name, np.delete(self.column(name, 0, end), empty)) for name in known)
+        slots = object.__new__(PodSlots)
+        slots._start(first, self.nodes)
+        return slots
+
+    def on(self, nodes: Nodes, end: int) -> PodSlots:
+        """The same slots before an end where other nodes are; what goes by nodes has nothing in common with these."""
+        first = _First(self._first.records, nodes)
+        first.__dict__.update(self._first.__dict__)
+        n_first, n_later = len(first), end - len(first)
+        first._rows = nodes.row
+        first.node_row, first.nominated_row = _renamed(
+            first.records, self._first.node_row, self._first.nominated_row, self.nodes, nodes
+        )
+        slots = object.__new__(PodSlots)
+        slots._start(first, nodes)
+        slots._later = self._later[:n_later]
+        slots._columns = self._columns.copy()
+        at = [COLUMNS.index("node_row"), COLUMNS.index("nominated_row")]
+        rows = self._columns[at, :n_later]
+        slots._columns[at, :n_later] = _renamed(slots._later, rows[0], rows[1], self.nodes, nodes)
+        for slot, record in enumerate(slots._later, n_first):
+            slots._later_slots[record.name] = (*slots._later_slots.get(record.name, ()), slot)
+        return slots
+
+    def slot_of(self, name: PodName, end: int) -> int | None:
+        """The last slot before an end that is of a pod of a namespace and name."""
+        later = [slot for slot in self._later_slots.get(name, ()) if slot < end]
+        return later[-1] if later else self._first.slot_of.get(name)
+
+    def shared_with(self, other: PodSlots) -> int:
+        """How many slots are the same in another list of slots that this one was forked from, at first or later."""
+        slots, end = self, len(self)
+        while slots is not other:
+            if slots._forked is None:
+                return 0
+            slots, at = slots._forked
+            end = min(end, at)
+        return end
+
+
+def _renamed(
+    records: Sequence[PodRecord], node_row: Rows, nominated_row: Rows, before: Nodes, after: Nodes
+) -> tuple[Rows, Rows]:
+    """Node rows and nominated rows among other nodes; who was on none of the earlier ones is looked at one by one."""
+    out = []
+    for rows, absent in ((node_row, LOST), (nominated_row, PENDING)):
+        new_rows = np.array([*(after.row.get(node, absent) for node in before.names), absent], dtype=np.int64)
+        out.append(np.where(rows >= 0, new_rows[rows], rows))
+    for index in np.flatnonzero(node_row == LOST).tolist():
+        out[0][index] = records[index].node_row(after.row)
+    for index in np.flatnonzero((node_row == PENDING) & (nominated_row < 0)).tolist():
+        out[1][index] = records[index].nominated_row(after.row)
+    return out[0], out[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A list of pods: so many slots, less those that are empty in it.
+
+    Attributes
+    ----------
+    slots : PodSlots
+        The slots.
+    end : int
+        How many of them.
+    empty : ndarray of int64
+        The slots that are empty, ascending.
+    """
+
+    slots: PodSlots
+    end: int
+    empty: Slots
+
+    def moves_since(self, before: Mark) -> Moves | None:
+        """What came and went since another list; ``None`` where this one was not derived from that."""
+        if self.slots is not before.slots and self.slots.shared_with(before.slots) < before.end:
+            return None
+        if self.end < before.end:
+            return None
+        gone = self.empty
+        if len(before.empty):
+            if not np.isin(before.empty, gone, assume_unique=True).all():
+                return None
+            gone = np.setdiff1d(gone, before.empty, assume_unique=True)
+        split = int(np.searchsorted(gone, before.end))
+        come = np.arange(before.end, self.end, dtype=np.int64)
+        if split < len(gone):
+            come = np.setdiff1d(come, gone[split:], assume_unique=True)
+        return Moves(self.slots, gone[:split], come)
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """What came and went between two lists of pods.
+
+    Attributes
+    ----------
+    slots : PodSlots
+        The slots of the later list.
+    gone, come : ndarray of int64
+        The slots of pods that went and of those that came, ascending.
+    """
+
+    slots: PodSlots
+    gone: Slots
+    come: Slots
+
+    def __len__(self) -> int:
+        return len(self.gone) + len(self.come)
+
+    def signed(self) -> tuple[tuple[Slots, int], tuple[Slots, int]]:
+        """The slots with -1 for those of pods that went, and 1 for those of pods that came."""
+        return (self.gone, -1), (self.come, 1)
