@@ -52,6 +52,8 @@ class LintDocument:
         Which of its documents, from 1.
     text : bytes
         Its text.
+    start : int
+        Where in the file it begins, in bytes.
     before : int
         How many lines of the file stand before it.
     value : Any
@@ -66,6 +68,7 @@ class LintDocument:
     number: int
     text: bytes = field(repr=False)
     before: int
+    start: int = 0
     value: Any = None
     broken: Finding | None = None
     json: bool = False
@@ -217,7 +220,7 @@ def _read_json(file: LintFile, begin: int) -> bool:
             # The line's beginning stays, so that columns are those of the file.
             chunk = b" " * (start - line_start) + file.text[start:end]
             before = file.text.count(b"\n", 0, start)
-            documents.append(LintDocument(file, number, chunk, before, msgspec.json.decode(raw), json=True))
+            documents.append(LintDocument(file, number, chunk, before, start, msgspec.json.decode(raw), json=True))
     except (NotJsonError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
     file.documents = documents
@@ -237,7 +240,7 @@ def _yaml_documents(file: LintFile) -> Iterator[LintDocument]:
         if start == 0 and starts and _SAYS_SOMETHING.search(chunk) is None:
             continue
         number += 1
-        document = LintDocument(file, number, chunk, lines)
+        document = LintDocument(file, number, chunk, lines, start)
         try:
             document.value, document.may_repeat = yaml_value(chunk, file.name, number)
         except InputError as error:

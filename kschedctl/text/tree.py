@@ -133,38 +133,33 @@ def _tree(next_event: Any, inside: Sequence[Step]) -> YamlNode:
     last = 0
     while True:
         event = next_event()
-        at, alias = event.start_mark.index, False
+        at, end, alias = event.start_mark.index, event.end_mark.index, False
         if isinstance(event, yaml.CollectionStartEvent):
             if opened and opened[-1].is_map and opened[-1].key is None:
                 raise NoTreeError
             is_map = isinstance(event, yaml.MappingStartEvent)
-            flow = bool(event.flow_style)
-            opened.append(
-                YamlNode(at, event.end_mark.index, is_map, not is_map, flow, anchor=event.anchor),
-            )
-            last = event.end_mark.index
+            opened.append(YamlNode(at, end, is_map, not is_map, bool(event.flow_style), anchor=event.anchor))
+            last = end
             continue
         if isinstance(event, yaml.CollectionEndEvent):
             node = opened.pop()
             # A block's end is only seen where something else begins.
-            last = node.end = event.end_mark.index if node.flow else max(last, node.end)
-            at = node.start or at
+            last = node.end = end if node.flow else max(last, node.end)
             if not _leads_on(opened, inside) and not any(each.anchor for each in (node, *opened)):
                 node.children, node.elements = {}, []
         elif isinstance(event, yaml.AliasEvent):
             if event.anchor not in anchors:
                 raise NoTreeError
-            node, alias, last = anchors[event.anchor], True, event.end_mark.index
+            node, alias, last = anchors[event.anchor], True, end
         else:
             # An empty value stands nowhere.
-            end = event.end_mark.index
             node = YamlNode(at if end > at else None, end, name=key_name(event), anchor=event.anchor)
             last = end if end > at else last
         if node.anchor is not None:
             anchors[node.anchor] = node
         if not opened:
             return node
-        opened[-1].take(node, at, event.end_mark.index, alias=alias)
+        opened[-1].take(node, at, end, alias=alias)
 
 
 def key_name(event: Any) -> str | None:

@@ -10,8 +10,9 @@ from kschedctl.lint.context import Context
 from kschedctl.lint.diagnosis import Diagnosis
 from kschedctl.lint.given import GivenSet
 from kschedctl.lint.reading import read_text
-from kschedctl.lint.rule import Rule
+from kschedctl.lint.rule import About, Rule
 from kschedctl.lint.rules import RULES
+from kschedctl.lint.run import LintOptions, lint_files
 
 
 def lint(
@@ -20,7 +21,11 @@ def lint(
     """What rules find in texts, by the names of their files; those of a prefix, or all of them, off or not."""
     named = {"manifest.yaml": texts} if isinstance(texts, str) else texts
     files = [read_text(text.encode(), name) for name, text in named.items()]
-    asked = [rule for rule in RULES if rule.code.startswith(rules)] if isinstance(rules, str) else rules
+    asked = [rule for rule in RULES if rule.code.startswith(rules)] if isinstance(rules, str) else list(rules)
+    if any(rule.about == About.IGNORES for rule in asked):
+        codes = {rule.code for rule in asked}
+        found = lint_files(files, LintOptions(rules=[rule for rule in RULES if rule.on or rule.code in codes])).found
+        return [each for each in found if each.rule.code in codes]
     return check(asked, Context(GivenSet(files, namespace), **options))
 
 

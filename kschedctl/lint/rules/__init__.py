@@ -90,4 +90,6 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("KS907", "pods-refused", _E, _B, _PODS, "manifest.pods_refused"),
     Rule("KS908", "partial", _I, None, About.OBJECT, "manifest.partial", counted=True),
     Rule("KS909", "live", _I, None, About.OBJECT, "manifest.live", counted=True),
+    Rule("KS910", "unused-ignore", _W, None, About.IGNORES, "manifest.unused_ignore"),
+    Rule("KS911", "ignore-without-reason", _W, None, About.IGNORES, "manifest.ignore_without_reason", on=False),
 )
