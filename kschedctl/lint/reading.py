@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -15,7 +15,7 @@ import msgspec
 from kschedctl.errors import InputError
 from kschedctl.findings.field_path import field_path
 from kschedctl.findings.finding import Finding
-from kschedctl.findings.location import Location
+from kschedctl.findings.location import Location, Position
 from kschedctl.lint.regions import Region, region_in_json, region_in_yaml
 from kschedctl.lint.values import Steps
 from kschedctl.snapshot.sources import Source, read_sources, whole_source
@@ -29,6 +29,7 @@ from kschedctl.text.yaml import yaml_value
 
 #: Where a document begins: nothing that is quoted, folded or literal may have this at the beginning of a line.
 _SEPARATOR: Final = re.compile(rb"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
+_JSON_SUFFIXES: Final = (".json", ".jsonl", ".ndjson", ".json.gz", ".jsonl.gz", ".ndjson.gz")
 _DIRECTIVE: Final = re.compile(rb"^%[A-Z]", re.MULTILINE)
 _SAYS_SOMETHING: Final = re.compile(rb"^[ \t]*[^#\s]", re.MULTILINE)
 
@@ -221,7 +222,18 @@ def _read_json(file: LintFile, begin: int) -> bool:
             chunk = b" " * (start - line_start) + file.text[start:end]
             before = file.text.count(b"\n", 0, start)
             documents.append(LintDocument(file, number, chunk, before, start, msgspec.json.decode(raw), json=True))
-    except (NotJsonError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except NotJsonError as broken:
+        if not documents and not file.name.lower().endswith(_JSON_SUFFIXES):
+            return False
+        (finding,) = broken.error(file.text, file.name).findings
+        rest = file.text[broken.start :]
+        before = file.text.count(b"\n", 0, broken.start)
+        # The place that is told is that in the file.
+        position = finding.position
+        at = Position(position.line - before, position.column) if position is not None else None
+        finding = replace(finding, position=at)
+        documents.append(LintDocument(file, broken.number, rest, before, broken.start, None, finding, json=True))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
     file.documents = documents
     return bool(documents)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec import Meta
 
-from kschedctl.report.envelope import Compound, Data
+from kschedctl.report.envelope import Compound, Data, json_schema
 
 
 class RulePage(Data, frozen=True, kw_only=True):
@@ -32,3 +32,8 @@ class RulePages(Compound, frozen=True, kw_only=True, tag="RulePages"):
     def names(self, *, single: bool = True) -> tuple[str, ...]:
         """Their codes."""
         return tuple(f"rule/{page.code}" for page in self.items)
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of what ``kschedctl rule -o json`` prints."""
+    return json_schema("rule", "What rules of lint find, why, and how to repair it.", RulePages)
