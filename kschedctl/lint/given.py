@@ -222,6 +222,10 @@ class GivenSet:
         """Whether any object of a kind has the name, in whatever namespace and however often."""
         return any(other.name == name for other in self.by_type.get(type_, ()))
 
+    def is_variant(self, obj: GivenObject) -> bool:
+        """Whether other files have an object of that key, too."""
+        return any(other.file is not obj.file for other in self._by_key.get(obj.key, ()))
+
     def _seen_one(self, file: LintFile, key: Key) -> GivenObject | None:
         same = self._by_key.get(key, ())
         own = [other for other in same if other.file is file]

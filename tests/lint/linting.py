@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from io import BytesIO
 from typing import Any
 
+from kschedctl.lint.against import Against
 from kschedctl.lint.checking import check
 from kschedctl.lint.context import Context
 from kschedctl.lint.diagnosis import Diagnosis
@@ -26,7 +28,18 @@ def lint(
         codes = {rule.code for rule in asked}
         found = lint_files(files, LintOptions(rules=[rule for rule in RULES if rule.on or rule.code in codes])).found
         return [each for each in found if each.rule.code in codes]
-    return check(asked, Context(GivenSet(files, namespace), **options))
+    given = GivenSet(files, namespace)
+    snapshot = options.pop("snapshot", None)
+    against = laid_over(snapshot, given) if snapshot else None
+    return check(asked, Context(given, against=against, **options))
+
+
+def laid_over(snapshot: str, given: GivenSet) -> Against:
+    """A given set laid over a snapshot that is a text."""
+    from kschedctl.lint.cluster.laid_over import LaidOver
+    from kschedctl.loading import read_snapshot
+
+    return LaidOver(read_snapshot("-", stdin=BytesIO(snapshot.encode())), given)
 
 
 def told(found: Iterable[Diagnosis]) -> list[str]:

@@ -29,6 +29,7 @@ from kschedctl.lint.run import Linted, LintOptions, lint, lint_files
 from kschedctl.lint.selection import asked
 from kschedctl.lint.settings import Settings, chosen_settings
 from kschedctl.releases.choice import choose_release
+from kschedctl.releases.release import Release
 from kschedctl.report.lint.form import Run
 from kschedctl.report.lint.forms import form
 
@@ -133,12 +134,14 @@ def _options(
     rules = asked(select, extend, (*settings.ignore, *_words(given.rules.ignore)), complete=complete)
     if given.fail_zone:
         rules = [rule for rule in RULES if rule in rules or rule.code == "KS511"]
-    choice = choose_release(given.kubernetes_version, "", ())
+    against, release = _against(given, snapshot) if snapshot else (None, None)
+    if release is None:
+        release = choose_release(given.kubernetes_version, "", ()).release
     options = LintOptions(
         rules=rules,
         settings=settings,
         namespace=given.namespace,
-        release=choice.release,
+        release=release,
         least=least,
         ignores=not given.rules.no_ignores,
         baseline=given.rules.baseline or settings.relative(settings.baseline),
@@ -147,7 +150,24 @@ def _options(
         max_unpacked=max_bytes(given.max_unpacked),
         single_files=given.single_files,
     )
-    return options, None
+    return options, against
+
+
+def _against(given: Asked, paths: tuple[str, ...]) -> tuple[Callable[[GivenSet], Against], Release]:
+    """What lays a given set over the snapshot, and whose rules apply to that."""
+    from kschedctl.cli.progress import busy
+    from kschedctl.lint.cluster.laid_over import LaidOver
+    from kschedctl.loading import read_snapshot
+
+    with busy("reading the snapshot"):
+        snapshot = read_snapshot(*paths, max_unpacked=max_bytes(given.max_unpacked))
+    more = {"config": given.config, "kubernetes_version": given.kubernetes_version, "namespace": given.namespace}
+    release = LaidOver(snapshot, GivenSet([]), **more).before.release_choice.release
+
+    def over(given_set: GivenSet) -> Against:
+        return LaidOver(snapshot, given_set, **more)
+
+    return over, release
 
 
 def _again(options: LintOptions, against: Callable[[GivenSet], Against] | None, files: Sequence[LintFile]) -> Linted:
