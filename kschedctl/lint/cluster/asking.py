@@ -89,6 +89,5 @@ def domains(nodes: list[str], key: str, decision: Decision) -> set[str]:
 
 
 def said(decision: Decision) -> str:
-    """What kube-scheduler writes of a pod that fits nowhere, without what it says of preemption."""
-    text = decision.message or decision.error
-    return text.partition(" preemption:")[0].rstrip(". ")
+    """What kube-scheduler writes of a pod that fits nowhere, without what it says of claims and preemption."""
+    return (decision.message or decision.error).partition(". ")[0].rstrip(". ")
