@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import PurePath
 from typing import Final
 
@@ -19,7 +20,14 @@ def chart_of(file: LintFile) -> str:
     >>> chart_of(LintFile("charts/web/templates/deployment.yaml", b""))
     'charts/web'
     """
-    parts = PurePath(file.name).parts[:-1]
+    return _chart_around(file.folder)
+
+
+@cache
+def _chart_around(folder: str) -> str:
+    if _TEMPLATES not in folder:
+        return ""
+    parts = PurePath(folder).parts
     if _TEMPLATES not in parts:
         return ""
     above = parts[: parts.index(_TEMPLATES)]

@@ -71,18 +71,18 @@ class GivenObject:
     namespace: str = ""
     patched: bool = False
 
-    @property
+    @cached_property
     def group(self) -> str:
         """Its API group; the present one of kinds that had another."""
         group = self.api_version.rpartition("/")[0]
         return _FORMER_GROUPS.get(group, group)
 
-    @property
+    @cached_property
     def type(self) -> str:
         """Group and kind, as ``apps/Deployment``; of the core group ``Pod``."""
         return f"{self.group}/{self.kind}" if self.group else self.kind
 
-    @property
+    @cached_property
     def name(self) -> str:
         """Its name, or what it is made of."""
         metadata = mapping(self.raw.get("metadata"))
@@ -93,7 +93,7 @@ class GivenObject:
         """The namespace that it names itself."""
         return text(at(self.raw, "metadata", "namespace"))
 
-    @property
+    @cached_property
     def key(self) -> Key:
         """What it is known by."""
         return Key(self.group, self.kind, "" if self.kind in _CLUSTER_SCOPED else self.namespace, self.name)
@@ -108,7 +108,7 @@ class GivenObject:
         """``Kind/[NAMESPACE/]NAME``."""
         return "/".join(part for part in (self.kind, self.written_namespace, self.name) if part)
 
-    @property
+    @cached_property
     def file(self) -> LintFile:
         """Its file."""
         return self.document.file

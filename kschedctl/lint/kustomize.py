@@ -27,18 +27,14 @@ def patches(files: Sequence[LintFile]) -> frozenset[str]:
         if Path(file.name).name in _NAMES:
             seen.add(_normal(file.name))
             found |= set(_listed(file))
-    for folder in dict.fromkeys(above for file in files if file.on_disk for above in _folders(file)):
+    own = dict.fromkeys(file.folder for file in files if file.on_disk)
+    for folder in dict.fromkeys(Path(above) for each in own for above in (each, os.path.dirname(each) or "..")):
         for name in _NAMES:
             path = folder / name
             if _normal(str(path)) not in seen and path.is_file():
                 seen.add(_normal(str(path)))
                 found |= set(_of_path(path))
     return frozenset(known[path] for path in found & known.keys())
-
-
-def _folders(file: LintFile) -> tuple[Path, Path]:
-    folder = Path(file.name).parent
-    return folder, folder / ".."
 
 
 def _of_path(path: Path) -> Iterator[str]:

@@ -18,6 +18,7 @@ from kschedctl.findings.finding import Finding
 from kschedctl.findings.location import Location, Position
 from kschedctl.lint.regions import Region, region_in_json, region_in_yaml
 from kschedctl.lint.values import Steps
+from kschedctl.snapshot.names import HIDDEN
 from kschedctl.snapshot.sources import Source, read_sources, whole_source
 from kschedctl.snapshot.summary import ReadSummary
 from kschedctl.snapshot.unpacking import Unpacking
@@ -177,7 +178,7 @@ def read_files(
     found = Read()
     unpacking = Unpacking() if max_unpacked is None else Unpacking(max_unpacked)
     seen = set()
-    for source in read_sources(paths, stdin, found.summary, unpacking):
+    for source in _sources(paths, stdin, found.summary, unpacking):
         if isinstance(source, InputError):
             found.errors.append(source)
             continue
@@ -192,9 +193,20 @@ def read_files(
     return found
 
 
+def _sources(
+    paths: Sequence[str | Path], stdin: BinaryIO | None, summary: ReadSummary, unpacking: Unpacking
+) -> Iterator[Source | InputError]:
+    """The files, and then those in hidden folders that look like manifests: pipelines keep theirs there."""
+    yield from read_sources(paths, stdin, summary, unpacking)
+    hidden = [each for each in summary.passed if each.reason == HIDDEN and each.doubtful]
+    summary.passed = [each for each in summary.passed if each not in hidden]
+    for each in hidden:
+        yield from read_sources([each.name], None, summary, unpacking)
+
+
 def _file(source: Source, stdin_name: str) -> LintFile:
     from_stdin = source.name == "standard input"
-    name = (stdin_name or "-") if from_stdin else source.name
+    name = (stdin_name or "-") if from_stdin else source.name.removeprefix("./")
     # What was decompressed or is the member of an archive is not written.
     on_disk = not from_stdin and Path(source.name).is_file() and not source.name.endswith(".gz")
     return read_text(utf8_text(source.content, source.name), name, on_disk=on_disk)

@@ -150,7 +150,7 @@ class Trial:
             decision = cluster.decide(cluster.admit(pod, where=self.place).pod)
             if not decision.schedulable:
                 return Placed(n_placed, decision, cluster)
-            cluster = cluster.with_bound(decision.pod, decision.best[0])
+            cluster = cluster.with_bound(decision, decision.best[0])
             n_placed += 1
         return Placed(n_placed, None, cluster)
 

@@ -52,7 +52,7 @@ spec:
 def check(pods: Pods, context: Context) -> Iterator[Problem]:
     """Required affinity terms that hold for nobody."""
     for part in pods.terms("podAffinity", required=True):
-        if part.value is None or any(holds_for(part, pods, other) is not False for other in context.pods):
+        if part.value is None or any(holds_for(part, pods, other) is not False for other in (pods, *context.pods)):
             continue
         if context.against is not None and context.against.has_pods_of(part, pods):
             continue

@@ -61,7 +61,7 @@ def check(pods: Pods, context: Context) -> Iterator[Problem]:
         return
     for required in (True, False):
         for part in pods.terms("podAntiAffinity", required=required):
-            if part.value is None or any(holds_for(part, pods, other) is not False for other in context.pods):
+            if part.value is None or any(holds_for(part, pods, other) is not False for other in (pods, *context.pods)):
                 continue
             if context.against is not None and context.against.has_pods_of(part, pods):
                 continue
