@@ -14,7 +14,9 @@ from kschedctl.cli.diff.command import diff
 from kschedctl.cli.drain.command import drain
 from kschedctl.cli.explain.command import explain
 from kschedctl.cli.leader.command import app as leader
+from kschedctl.cli.lint.command import lint
 from kschedctl.cli.preempt.command import preempt
+from kschedctl.cli.rule.command import rule
 from kschedctl.cli.simulate.command import simulate
 from kschedctl.cli.snapshot.command import app as snapshot
 from kschedctl.cli.verify.command import verify
@@ -31,6 +33,8 @@ COMMANDS: Final[Mapping[str, Callable[..., None] | typer.Typer]] = {
     "drain": drain,
     "leader": leader,
     "diff": diff,
+    "lint": lint,
+    "rule": rule,
     "batch": batch,
     "verify": verify,
     "snapshot": snapshot,

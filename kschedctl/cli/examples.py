@@ -87,6 +87,17 @@ EXAMPLES: Final[Mapping[str, tuple[Example, ...]]] = {
             "diff -A --all-pods --snapshot prod.tar.gz --against-version 1.36",
         ),
     ),
+    "lint": (
+        Example("What is wrong in these manifests?", "lint deploy/"),
+        Example(
+            "The same for a cluster, with a log for code scanning:",
+            "lint deploy/ --snapshot prod.tar.gz -o human -o sarif --output-file lint.sarif",
+        ),
+    ),
+    "rule": (
+        Example("What does this rule say, why, and how is it repaired?", "rule KS201"),
+        Example("All rules of a family:", "rule KS3"),
+    ),
     "batch": (
         Example("Answer cases from a file over all cores:", "batch cases.jsonl.gz"),
         Example("From standard input, by the rules of one release:", "batch - --kubernetes-version 1.35 < cases.jsonl"),

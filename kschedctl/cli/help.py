@@ -6,6 +6,7 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
+from kschedctl.cli.given import GIVEN
 from kschedctl.cli.help_layout import write_commands, write_examples, write_options
 from kschedctl.cli.streams import write
 
@@ -24,6 +25,11 @@ def _written(option: Any) -> Any:
 
 class Command(TyperCommand):
     """A command with such help."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments; in which order they were given is kept for who asks."""
+        ctx.meta[GIVEN] = tuple(args)
+        return super().parse_args(ctx, args)
 
     def get_help_option(self, ctx: Any) -> Any:
         """The option ``--help``."""

@@ -15,11 +15,12 @@ from kschedctl.api.pod import Pod
 from kschedctl.api.quantity import QUANTITY_HINT, QuantityError
 from kschedctl.api.resources import parse_resources
 from kschedctl.api.selectors import SelectorError, parse_label_selector
-from kschedctl.cluster.cluster import Cluster, Unread
+from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.interning import PodInterner
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.pods import Pods
 from kschedctl.cluster.records import PodRecord
+from kschedctl.cluster.unread import Unread
 from kschedctl.errors import SnapshotError
 from kschedctl.findings.finding import Place, Subject
 

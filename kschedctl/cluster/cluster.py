@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from datetime import datetime
 from functools import cached_property
-from typing import NamedTuple, TypeVar, cast
+from typing import TypeVar, cast
 
 import numpy as np
 
@@ -20,27 +20,13 @@ from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.cluster.pods import Pods
 from kschedctl.cluster.requests import ResourceColumns
+from kschedctl.cluster.unread import Unread
 from kschedctl.cluster.versions import Versions, next_version
 from kschedctl.cluster.worlds import Numbering, PodsInWorlds
 
 T = TypeVar("T", bound=ApiObject)
 V = TypeVar("V")
 ObjectMap = Mapping[type[ApiObject], Mapping[tuple[str, str], ApiObject]]
-
-
-class Unread(NamedTuple):
-    """What looks like part of the cluster and was not read.
-
-    Parameters
-    ----------
-    kind : str
-        The kind of the objects, as far as it is known.
-    what : str
-        What it is, and why it was not read.
-    """
-
-    kind: str
-    what: str
 
 
 class Cluster:

@@ -12,7 +12,8 @@ from kschedctl.snapshot.objects import SIMULATOR_LISTS
 from kschedctl.snapshot.sources import read_sources
 from kschedctl.snapshot.summary import ReadSummary
 from kschedctl.snapshot.unpacking import Unpacking
-from kschedctl.text.positions import Step, json_position, yaml_position
+from kschedctl.text.positions import json_position, yaml_position
+from kschedctl.text.tree import Step
 
 
 def position_of(finding: Finding, *, key: bool = False) -> Position | None:

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from kschedctl.api.wording import counted, listed
-from kschedctl.cluster.cluster import Unread
+from kschedctl.cluster.unread import Unread
 from kschedctl.findings.finding import Finding
 from kschedctl.findings.shortened import shortened
 from kschedctl.snapshot.header import SnapshotHeader

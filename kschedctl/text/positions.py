@@ -10,15 +10,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final, Protocol, TypeAlias
+from dataclasses import dataclass
+from typing import Final, Protocol
 
 from kschedctl.findings.location import Position
 from kschedctl.text.json_text import skip_blanks
-from kschedctl.text.yaml_scalars import plain_key
-
-#: A key or index.
-Step: TypeAlias = str | int
+from kschedctl.text.tree import NoTreeError, Step, yaml_trees
 
 _INDEX: Final = re.compile(r"\[(\d+)\]")
 _PLAIN_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
@@ -102,8 +99,8 @@ def yaml_position(
     import yaml
 
     try:
-        root = _yaml_tree(text, document, inside)
-    except (yaml.YAMLError, _NoTreeError):
+        root = next(yaml_trees(text, first=document, inside=inside), None)
+    except (yaml.YAMLError, NoTreeError):
         return None
     if root is None:
         return None
@@ -207,114 +204,3 @@ class _JsonNode:
             if not depth:
                 return token.end()
         return len(self.text)
-
-
-class _NoTreeError(Exception):
-    """The YAML is none that is read."""
-
-
-@dataclass(slots=True, eq=False)
-class _YamlNode:
-    """A YAML value.
-
-    Parameters
-    ----------
-    start : int or None
-        Its offset.
-    is_map : bool
-        Whether it is a mapping.
-    name : str or None
-        What it is as a key; ``None`` for ``<<``.
-    anchor : str or None
-        Its anchor.
-    """
-
-    start: int | None
-    is_map: bool = False
-    name: str | None = ""
-    anchor: str | None = None
-    children: dict[str, tuple[int, _Node]] = field(default_factory=dict)
-    elements: list[_Node] = field(default_factory=list)
-    #: Of a mapping that is being read: the key whose value comes next, and where it stands.
-    key: tuple[str | None, int] | None = None
-
-    def fields(self) -> dict[str, tuple[int, _Node]]:
-        return self.children
-
-    def items(self) -> list[_Node]:
-        return self.elements
-
-    def take(self, node: _YamlNode, at: int) -> None:
-        """Take in what comes next, and stands there: a key, or a value."""
-        if not self.is_map:
-            self.elements.append(node)
-        elif self.key is None:
-            self.key = node.name, at
-        else:
-            (name, key_at), self.key = self.key, None
-            if name is not None:
-                self.children[name] = key_at, node
-            else:
-                # As it is read: overrides keys above it, and of several mappings the earlier take precedence.
-                for source in [node] if node.is_map else reversed(node.elements):
-                    self.children.update(source.fields())
-
-
-def _yaml_tree(text: bytes, number: int, inside: Sequence[Step]) -> _YamlNode | None:
-    """The values of a document; those beside the way that is wanted are left empty, for there may be many."""
-    import yaml
-
-    next_event: Any = yaml.CBaseLoader(text).get_event
-    while number:
-        event = next_event()
-        if isinstance(event, yaml.StreamEndEvent):
-            return None
-        number -= isinstance(event, yaml.DocumentStartEvent)
-    anchors: dict[str, _YamlNode] = {}
-    opened: list[_YamlNode] = []
-    while True:
-        event = next_event()
-        at = event.start_mark.index
-        if isinstance(event, yaml.CollectionStartEvent):
-            if opened and opened[-1].is_map and opened[-1].key is None:
-                raise _NoTreeError
-            opened.append(_YamlNode(at, isinstance(event, yaml.MappingStartEvent), anchor=event.anchor))
-            continue
-        if isinstance(event, yaml.CollectionEndEvent):
-            node = opened.pop()
-            if not _leads_on(opened, inside) and not any(each.anchor for each in (node, *opened)):
-                node.children, node.elements = {}, []
-        elif isinstance(event, yaml.AliasEvent):
-            if event.anchor not in anchors:
-                raise _NoTreeError
-            node = anchors[event.anchor]
-        else:
-            # An empty value stands nowhere.
-            node = _YamlNode(at if event.end_mark.index > at else None, name=key_name(event), anchor=event.anchor)
-        if node.anchor is not None:
-            anchors[node.anchor] = node
-        if not opened:
-            return node
-        opened[-1].take(node, at)
-
-
-def key_name(event: Any) -> str | None:
-    """What a scalar of YAML is as a key, as it is read; ``None`` for ``<<``."""
-    text: str = event.value
-    if not event.implicit[0]:
-        return text
-    if text == "<<":
-        return None
-    try:
-        return plain_key(text)
-    except ValueError:
-        return text
-
-
-def _leads_on(opened: Sequence[_YamlNode], inside: Sequence[Step]) -> bool:
-    """Whether the value that comes next in the innermost of these is on the way, or beyond its end."""
-    for node, step in zip(opened, inside, strict=False):
-        here = node.key[0] if node.key is not None else len(node.elements)
-        if here != step:
-            return False
-    return True

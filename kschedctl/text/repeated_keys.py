@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 from kschedctl.findings.location import Position
-from kschedctl.text.positions import Step, key_name
+from kschedctl.text.tree import Step, key_name
 
 #: The key ``<<``, which may be given more than once.
 _MERGE: Final = None

@@ -28,6 +28,7 @@ The three cases read otherwise here: an empty first document is skipped; what fo
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
@@ -83,29 +84,79 @@ def yaml_documents(text: bytes | memoryview, file: str, first: int = 1) -> Itera
 
 def documents_by_events(text: bytes, file: str, first: int = 1, start: int = 0) -> Iterator[tuple[int, bytes]]:
     """The same with libyaml alone, from a place on where a document begins, which has the number ``first``."""
-    import yaml
-
     number = first
-    n_lines = text.count(b"\n", 0, start)
-    try:
+    with _told(file, text.count(b"\n", 0, start), start, first) as told:
         reader = EventReader(text[start:])
         while reader.next_document():
             value = reader.document()
             if value is not None:
                 yield number, msgspec.json.encode(value)
             number += 1
+            told.number = number
+
+
+def yaml_value(text: bytes, file: str, number: int = 1) -> tuple[Any, bool]:
+    r"""The value of a text that is one document, and whether a key may be given twice in it.
+
+    Parameters
+    ----------
+    text : bytes
+        UTF-8.
+    file, number : str and int
+        The file and which of its documents it is, for errors.
+
+    Returns
+    -------
+    value : Any
+        Plain data; ``None`` where the document is empty.
+    repeated : bool
+        Whether a key stood where its mapping had one of that name: given twice, or brought in by ``<<``.
+
+    Raises
+    ------
+    InputError
+        As for ``yaml_documents``.
+
+    Examples
+    --------
+    >>> yaml_value(b"a: 1\nb: [x]\na: 2\n", "pod.yaml")
+    ({'a': 2, 'b': ['x']}, True)
+    """
+    with _told(file, number=number):
+        reader = EventReader(text, items_as_text=False)
+        value = reader.document() if reader.next_document() else None
+        if reader.next_document():
+            raise BadNodeError("is more than one document", None)
+        return value, reader.repeated
+
+
+class _Told:
+    """The document that is read."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+@contextmanager
+def _told(file: str, n_lines: int = 0, start: int = 0, number: int = 1) -> Iterator[_Told]:
+    """Raise what is wrong with YAML as an InputError of the document that is read."""
+    import yaml
+
+    told = _Told(number)
+    try:
+        yield told
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = " ".join(part for part in (error.problem, error.context) if part)
-        raise _error(problem, Location(file, number), mark, n_lines) from None
+        raise _error(problem, Location(file, told.number), mark, n_lines) from None
     except yaml.reader.ReaderError as error:
         raise InputError(
             f"is not readable as YAML: {error.reason} at byte {start + error.position}",
-            where=Location(file, number),
+            where=Location(file, told.number),
             hint="UTF-8 text without control characters is expected",
         ) from None
     except BadNodeError as error:
-        raise _error(error.problem, Location(file, number), error.mark, n_lines, error.hint) from None
+        raise _error(error.problem, Location(file, told.number), error.mark, n_lines, error.hint) from None
 
 
 def _error(problem: str, location: Location, mark: Any, n_lines: int, hint: str = "") -> InputError:

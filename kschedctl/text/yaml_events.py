@@ -76,14 +76,18 @@ class EventReader:
         UTF-8.
     depth : int
         How many levels it is nested in already.
+    items_as_text : bool
+        Whether elements of ``items`` are encoded; else all is plain data.
 
     Attributes
     ----------
     anchors : dict
         Those of the last document.
+    repeated : bool
+        Whether a key stood where its mapping had one of that name: given twice, or brought in by ``<<``.
     """
 
-    def __init__(self, text: bytes, depth: int = 0) -> None:
+    def __init__(self, text: bytes, depth: int = 0, *, items_as_text: bool = True) -> None:
         import yaml
         from yaml import CBaseLoader
 
@@ -92,6 +96,8 @@ class EventReader:
         self._next()
         self._plain: dict[str, Scalar] = {}
         self._max_depth = MAX_DEPTH - depth
+        self._items_as_text = items_as_text
+        self.repeated = False
         self.anchors: dict[str, tuple[Any, int] | None] = {}
 
     def next_document(self) -> bool:
@@ -165,13 +171,15 @@ class EventReader:
                 next_event()
                 return value
             if container.__class__ is list:
-                if len(stack) == 2 and stack[1][1] == "items":
+                if len(stack) == 2 and self._items_as_text and stack[1][1] == "items":
                     value = msgspec.Raw(msgspec.json.encode(value))
                 container.append(value)
             elif key is _MERGE:
                 self._merge(container, value, event)
                 key = _NO_KEY
             else:
+                if key in container:
+                    self.repeated = True
                 container[key] = value
                 key = _NO_KEY
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedctl.findings.location import Position
-from kschedctl.text.positions import Step, json_position, yaml_position
+from kschedctl.text.positions import json_position, yaml_position
+from kschedctl.text.tree import Step
 
 YAML = """\
 # a first document

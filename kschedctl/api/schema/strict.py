@@ -50,9 +50,9 @@ def unknown_fields(obj: Mapping[str, Any], api_version: str, kind: str) -> Itera
     api_version, kind : str
         What it is; of a kind that is not known nothing is found.
 
-    Yields
-    ------
-    Finding
+    Returns
+    -------
+    iterator of Finding
         With the name that may have been meant as its hint.
 
     Examples
@@ -61,6 +61,11 @@ def unknown_fields(obj: Mapping[str, Any], api_version: str, kind: str) -> Itera
     >>> finding.problem, finding.hint
     ('unknown field "spec.nodeSelectors"', 'did you mean nodeSelector?')
     """
+    return (finding for _, finding in unknown_with_steps(obj, api_version, kind))
+
+
+def unknown_with_steps(obj: Mapping[str, Any], api_version: str, kind: str) -> Iterator[tuple[Steps, Finding]]:
+    """The same, each with the way to it."""
     names = field_names()
     root = names.kinds.get(f"{api_version}/{kind}")
     waiting = [_Place((), obj, root)] if root is not None else []
@@ -77,7 +82,7 @@ def unknown_fields(obj: Mapping[str, Any], api_version: str, kind: str) -> Itera
             fields = names.types[type_]
             for key, item in value.items():
                 if key not in fields:
-                    yield _unknown((*steps, key), type_, root or "")
+                    yield (*steps, key), _unknown((*steps, key), type_, root or "")
                 elif fields[key]:
                     inside.append(_Place((*steps, key), item, fields[key]))
         waiting += reversed(inside)

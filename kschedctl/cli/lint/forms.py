@@ -1,0 +1,84 @@
+"""Which forms of output are asked for, and which file each goes to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import typer
+
+from kschedctl.cli.given import GIVEN
+
+#: As ``kschedctl.report.lint.forms`` has them; the help names them without importing it.
+FORM_NAMES: Final = ("human", "concise", "json", "jsonl", "sarif", "junit", "github", "gitlab")
+_STDOUT: Final = "-"
+_FORM_FLAGS: Final = ("-o", "--output", "--output-format")
+_FILE_FLAG: Final = "--output-file"
+
+
+def forms_and_files(forms: Sequence[str], files: Sequence[str], ctx: typer.Context) -> tuple[tuple[str, str], ...]:
+    """The forms, each with its file; empty for standard output.
+
+    A file belongs to the form named last before it, or, where none is, to the first one behind it.
+
+    Raises
+    ------
+    typer.BadParameter
+        Where there is no such form, or two go to one place.
+    """
+    for form in forms:
+        if form not in FORM_NAMES:
+            raise typer.BadParameter(f'"{form}" is none of {", ".join(FORM_NAMES)}', param_hint="--output")
+    if not files:
+        pairs = [(form, "") for form in forms]
+    elif not forms:
+        raise typer.BadParameter("goes with --output", param_hint=_FILE_FLAG)
+    else:
+        pairs = _paired(forms, files, _order(ctx))
+    places = [file for _, file in pairs]
+    if places.count("") > 1:
+        raise typer.BadParameter("only one form can go to standard output: give --output-file", param_hint="--output")
+    twice = next((file for file in places if places.count(file) > 1), None)
+    if twice is not None:
+        raise typer.BadParameter(f"two forms go to {twice}", param_hint=_FILE_FLAG)
+    return tuple(pairs)
+
+
+def _paired(forms: Sequence[str], files: Sequence[str], order: str) -> list[tuple[str, str]]:
+    """Forms and files in the order that they were given in: ``o`` a form, ``f`` a file."""
+    waiting_forms, waiting_files = iter(forms), iter(files)
+    pairs: list[tuple[str, str | None]] = []
+    early: list[str] = []
+    for kind in order if order.count("o") == len(forms) and order.count("f") == len(files) else _default(forms, files):
+        if kind == "o":
+            pairs.append((next(waiting_forms), early.pop(0) if early else None))
+        elif pairs and pairs[-1][1] is None:
+            pairs[-1] = (pairs[-1][0], next(waiting_files))
+        else:
+            early.append(next(waiting_files))
+    if early:
+        raise typer.BadParameter("there are more files than forms", param_hint=_FILE_FLAG)
+    return [(form, "" if file in (None, _STDOUT) else str(file)) for form, file in pairs]
+
+
+def _default(forms: Sequence[str], files: Sequence[str]) -> str:
+    """Where the order is not known, the first forms have the files."""
+    return (
+        "of" * min(len(forms), len(files))
+        + "o" * max(len(forms) - len(files), 0)
+        + "f" * max(len(files) - len(forms), 0)
+    )
+
+
+def _order(ctx: Any) -> str:
+    order = ""
+    words: Sequence[str] = ctx.meta.get(GIVEN, ())
+    for word in words:
+        if word == "--":
+            break
+        flag = word.partition("=")[0]
+        if flag == _FILE_FLAG:
+            order += "f"
+        elif flag in _FORM_FLAGS or (word.startswith("-o") and len(word) > 2):
+            order += "o"
+    return order

@@ -1,0 +1,1 @@
+"""``kschedctl rule``: the pages of the rules of lint."""

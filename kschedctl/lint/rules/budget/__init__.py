@@ -1,0 +1,1 @@
+"""KS3xx: disruption budgets and priority."""

@@ -1,0 +1,74 @@
+"""A system priority class is used outside kube-system, which some clusters allow only with a quota.
+
+Where the API server is configured to (GKE is), pods of ``system-cluster-critical`` and ``system-node-critical`` need a
+ResourceQuota of their namespace whose scope PriorityClass names the class; without one they are refused, while the
+Deployment is taken. Nothing is said where such a quota is given.
+
+The API server takes the workload, and there refuses its pods ("insufficient quota to match these scopes").
+
+Repair: a ResourceQuota with scope PriorityClass in that namespace, or a class of your own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from kschedctl.lint.context import Context
+from kschedctl.lint.pods import Pods
+from kschedctl.lint.rule import Problem
+from kschedctl.lint.values import at, items, text
+
+FAILS = """
+apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+  namespace: shop
+spec:
+  priorityClassName: system-cluster-critical  # <-
+  containers:
+  - name: web
+    image: nginx
+"""
+PASSES = (
+    FAILS
+    + """---
+apiVersion: v1
+kind: ResourceQuota
+metadata:
+  name: critical
+  namespace: shop
+spec:
+  hard:
+    pods: "10"
+  scopeSelector:
+    matchExpressions:
+    - scopeName: PriorityClass
+      operator: In
+      values: [system-cluster-critical]
+"""
+)
+
+_SYSTEM: Final = ("system-cluster-critical", "system-node-critical")
+_KUBE_SYSTEM: Final = "kube-system"
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    """Templates of a system class without a quota that names it."""
+    name = text(pods.spec.get("priorityClassName"))
+    if name not in _SYSTEM or pods.namespace == _KUBE_SYSTEM:
+        return
+    for quota in context.given.beside(pods.obj, "ResourceQuota"):
+        for scope in items(at(quota.raw, "spec", "scopeSelector", "matchExpressions")):
+            if at(scope, "scopeName") == "PriorityClass" and (
+                name in items(at(scope, "values")) or at(scope, "operator") == "Exists"
+            ):
+                return
+    where = f"namespace {pods.namespace}" if pods.namespace else "a namespace that is not given"
+    yield Problem(
+        message=f"{name} in {where}: some clusters, GKE among them, refuse such pods without a quota that names "
+        "the class",
+        steps=pods.of_spec("priorityClassName"),
+        help="add a ResourceQuota with scope PriorityClass, or use a class of your own",
+    )

@@ -1,0 +1,1 @@
+"""KS5xx: against a snapshot."""

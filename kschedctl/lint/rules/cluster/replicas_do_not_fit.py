@@ -1,0 +1,76 @@
+"""Some of the replicas fit on the nodes of the snapshot, and the others do not.
+
+They are placed one after another, each beside those before it. Where the fewest that an autoscaler makes fit and the
+most do not, that is info.
+
+Pods wait beyond those that fit.
+
+Repair: fewer replicas, smaller ones, or more nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.findings.finding import Severity
+from kschedctl.lint.cluster.asking import said, trial_of
+from kschedctl.lint.cluster.trial import MOST
+from kschedctl.lint.context import Context
+from kschedctl.lint.examples import node, snapshot
+from kschedctl.lint.pods import Pods
+from kschedctl.lint.rollout_fixes import scaler_of
+from kschedctl.lint.rule import Problem
+from kschedctl.lint.values import Steps, at
+
+FAILS = """
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+spec:
+  replicas: 3  # <-
+  selector:
+    matchLabels: {app: web}
+  template:
+    metadata:
+      labels: {app: web}
+    spec:
+      containers:
+      - name: web
+        image: nginx
+        resources:
+          requests:
+            cpu: "2"
+"""
+PASSES = FAILS.replace("replicas: 3", "replicas: 2")
+OPTIONS = {"snapshot": snapshot(node("a"), node("b"))}
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    """Workloads of which some pods fit."""
+    count = context.replicas(pods)
+    if count is None or count.high < 2:
+        return
+    trial = trial_of(pods, context, "KS504")
+    if trial is None or not trial.decision.schedulable:
+        return
+    placed = trial.placed(count.high)
+    if placed.stopped is None:
+        return
+    low = placed.n < count.low
+    wanted = count.low if low else count.high
+    most = f" of {MOST} that were tried" if wanted > MOST else ""
+    yield Problem(
+        message=f"{placed.n} of {wanted} replicas fit{most}; the next one: {said(placed.stopped)}",
+        steps=_replicas(pods),
+        help="use fewer replicas, smaller ones, or more nodes",
+        severity=None if low else Severity.INFO,
+        related=scaler_of(count),
+    )
+
+
+def _replicas(pods: Pods) -> Steps:
+    for field in ("replicas", "parallelism"):
+        if at(pods.obj.raw, "spec", field) is not None:
+            return ("spec", field)
+    return ("spec",)

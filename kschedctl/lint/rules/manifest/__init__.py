@@ -1,0 +1,1 @@
+"""KS9xx: what is given, before anything is asked of it."""

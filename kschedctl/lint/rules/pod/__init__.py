@@ -1,0 +1,1 @@
+"""KS1xx: the pod itself."""

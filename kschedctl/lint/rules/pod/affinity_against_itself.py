@@ -1,0 +1,67 @@
+"""The pods must stand together and must not: required affinity and anti-affinity of one topology, both for themselves.
+
+The first pod fits, as there is none yet. The second must go to its domain, and must not.
+
+The API server takes it, and every pod but the first waits for ever.
+
+Repair: remove one of the terms, or give it another topology key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.lint.context import Context
+from kschedctl.lint.pods import Pods, holds_for
+from kschedctl.lint.relations import self_terms
+from kschedctl.lint.rule import Problem, Related
+
+FAILS = """
+apiVersion: apps/v1
+kind: StatefulSet
+metadata:
+  name: db
+spec:
+  replicas: 2
+  serviceName: db
+  selector:
+    matchLabels: {app: db}
+  template:
+    metadata:
+      labels: {app: db}
+    spec:
+      affinity:
+        podAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+          - topologyKey: kubernetes.io/hostname  # <-
+            labelSelector:
+              matchLabels: {app: db}
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+          - topologyKey: kubernetes.io/hostname
+            labelSelector:
+              matchLabels: {app: db}
+      containers:
+      - name: db
+        image: postgres
+"""
+PASSES = FAILS.replace("hostname  # <-", "os")
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    """Required affinity and self terms with one topology key."""
+    count = context.replicas(pods)
+    if count is None or count.high < 2:
+        return
+    repelling = {part.value.topology_key: part for part in self_terms(pods) if part.value is not None}
+    for part in pods.terms("podAffinity", required=True):
+        if part.value is None or not holds_for(part, pods, pods):
+            continue
+        against = repelling.get(part.value.topology_key)
+        if against is not None:
+            yield Problem(
+                message=f"the pods must share one {part.value.topology_key} and must not: 1 of {count.high} fits",
+                steps=(*part.steps, "topologyKey"),
+                help="remove this term or the anti-affinity, or give one of them another topologyKey",
+                related=(Related(pods.obj, against.steps, "the anti-affinity term"),),
+            )

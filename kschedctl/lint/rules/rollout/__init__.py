@@ -1,0 +1,1 @@
+"""KS2xx: workloads and their rollouts."""

@@ -1,0 +1,63 @@
+"""A Job runs several pods at a time that repel one another, and leaves them fewer domains than that.
+
+Pods of a Job that repel their own by required anti-affinity need a domain each. Where node selector or affinity leave
+fewer, the others wait until the first ones are done; of an indexed or gang-like Job, whose pods wait for one another,
+none ever is.
+
+The API server takes it, and pods wait.
+
+Repair: less parallelism, or more domains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.lint.context import Context
+from kschedctl.lint.node_terms import pinned
+from kschedctl.lint.pods import Pods
+from kschedctl.lint.relations import self_terms
+from kschedctl.lint.rule import Problem
+
+FAILS = """
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: train
+spec:
+  parallelism: 2
+  completions: 2
+  template:
+    metadata:
+      labels: {app: train}
+    spec:
+      restartPolicy: Never
+      nodeSelector:
+        kubernetes.io/hostname: node-1
+      affinity:
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+          - topologyKey: kubernetes.io/hostname  # <-
+            labelSelector:
+              matchLabels: {app: train}
+      containers:
+      - name: train
+        image: train
+"""
+PASSES = FAILS.replace("kubernetes.io/hostname: node-1", "pool: train")
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    """Jobs whose pods need more domains at a time than are left."""
+    count = context.replicas(pods) if pods.type in ("batch/Job", "batch/CronJob") else None
+    if count is None or count.high < 2:
+        return
+    for part in self_terms(pods):
+        left = pinned(pods, part.value.topology_key) if part.value is not None else None
+        if left is not None and len(left) < count.high and part.value is not None:
+            yield Problem(
+                message=f"{count.high} pods run at a time and repel one another, and may go to {len(left)} "
+                f"{part.value.topology_key} domains ({', '.join(sorted(left))})",
+                steps=part.steps,
+                help="lower parallelism, or let the pods see more domains",
+            )

@@ -1,0 +1,1 @@
+"""KS6xx: the scheduler's configuration."""

@@ -1,0 +1,53 @@
+"""The pods name a scheduler that no profile of the given configuration is for.
+
+Asked only where a configuration is given: schedulers of others, as yunikorn or volcano, have none.
+
+The API server takes it, and nobody schedules the pods.
+
+Repair: the schedulerName of a profile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.api.wording import listed
+from kschedctl.lint.context import Context
+from kschedctl.lint.pods import Pods
+from kschedctl.lint.rule import Problem, Related
+from kschedctl.lint.scheduler_profiles import CONFIG, DEFAULT_SCHEDULER, profiles, scheduler_name
+from kschedctl.lint.values import is_rendered, text
+
+FAILS = """
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: batch
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+spec:
+  schedulerName: bathc  # <-
+  containers:
+  - name: web
+    image: nginx
+"""
+PASSES = FAILS.replace("bathc", "batch")
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    """Scheduler names that no profile has."""
+    name = text(pods.spec.get("schedulerName"))
+    if not name or name == DEFAULT_SCHEDULER or not is_rendered(name):
+        return
+    configs = context.given.seen_from(pods.obj, CONFIG)
+    served = [scheduler_name(profile) for config in configs for _, profile in profiles(config)]
+    if configs and name not in served:
+        yield Problem(
+            message=f"no profile is for schedulerName {name}; there are {listed(served) or 'none'}",
+            steps=pods.of_spec("schedulerName"),
+            help="name a profile's",
+            related=(Related(configs[0], ("profiles",), "the configuration"),),
+        )

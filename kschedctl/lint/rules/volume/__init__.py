@@ -1,0 +1,1 @@
+"""KS4xx: volumes."""

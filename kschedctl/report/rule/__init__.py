@@ -1,0 +1,1 @@
+"""What ``kschedctl rule`` prints."""

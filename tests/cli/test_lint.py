@@ -1,0 +1,285 @@
+"""``kschedctl lint`` as its user sees it: arguments, settings, ignores, baseline, repairs and exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from kschedctl.cli.lint.forms import _paired
+from kschedctl.cli.main import app
+from kschedctl.errors import InputError, KschedctlError
+
+POD = """apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+spec:
+  nodeName: node-1
+  containers:
+  - name: web
+    image: nginx
+"""
+CLEAN = POD.replace("  nodeName: node-1\n", "")
+INFO = CLEAN.replace("  containers:", "  nodeSelector:\n    kubernetes.io/hostname: node-1\n  containers:")
+ERROR = POD.replace("nodeName: node-1", "priority: 7")
+
+
+@pytest.fixture
+def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
+    return tmp_path
+
+
+def lint(*words: str, text: str | None = None) -> Result:
+    return CliRunner().invoke(app, ["lint", *words], input=text, env={"COLUMNS": "100"})
+
+
+def code(done: Result) -> int:
+    if isinstance(done.exception, KschedctlError):
+        return 2
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    return done.exit_code
+
+
+def rules(done: Result) -> list[str]:
+    return [each["rule"] for each in json.loads(done.stdout)["findings"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "expected"),
+    [
+        (CLEAN, [], 0),
+        (POD, [], 1),
+        (POD, ["--fail-on", "error"], 0),
+        (POD, ["--fail-on", "never"], 0),
+        (POD, ["--exit-zero"], 0),
+        (INFO, [], 0),
+        (INFO, ["--fail-on", "info"], 1),
+        (INFO, ["--fail-on", "info", "--severity", "warning"], 0),
+        (ERROR, ["--fail-on", "error"], 1),
+        (POD, ["--select", "KS2"], 0),
+        (POD, ["--ignore", "KS1"], 0),
+        (POD, ["--ignore", "node-name-set"], 0),
+        (CLEAN, ["--extend-select", "KS124", "--fail-on", "info"], 1),
+        (CLEAN, ["--select", "KS999"], 2),
+        (CLEAN, ["--severity", "bad"], 2),
+        (CLEAN, ["-o", "xml"], 2),
+        (CLEAN, ["-o", "json", "-o", "sarif"], 2),
+        (CLEAN, ["--output-file", "x"], 2),
+        (CLEAN, ["--unsafe-fixes"], 2),
+        (CLEAN, ["--baseline", "none.jsonl"], 2),
+        (CLEAN, ["--kubernetes-version", "1.1"], 2),
+        ("a: [\n", [], 1),
+        ("a: 1\n", [], 2),
+        ("a: 1\n", ["--allow-empty"], 0),
+        ("a: {{ b }}\n", [], 2),
+    ],
+)
+def test_exit_codes(room: Path, text: str, words: list[str], expected: int) -> None:
+    (room / "web.yaml").write_text(text)
+    assert code(lint("web.yaml", *words)) == expected
+
+
+def test_a_path_that_is_not_there_is_no_finding(room: Path) -> None:
+    done = lint("nothing.yaml")
+    assert isinstance(done.exception, InputError)
+    assert "there is no such file or folder" in str(done.exception)
+
+
+def test_strict_says_that_a_rule_could_not_be_decided(room: Path) -> None:
+    from kschedctl.lint.rules.pod.anti_affinity_matches_nobody import FAILS
+
+    (room / "web.yaml").write_text(FAILS + "---\na: [\n")
+    done = lint("web.yaml", "--select", "KS117", "--fail-on", "info")
+    assert code(done) == 0
+    assert "not decided: KS117" in done.stdout
+    assert code(lint("web.yaml", "--select", "KS117", "--strict")) == 3
+
+
+def test_standard_input_has_a_name(room: Path) -> None:
+    done = lint("-", "-o", "json", "--stdin-filename", "deploy/web.yaml", text=POD)
+    assert [each["file"] for each in json.loads(done.stdout)["findings"]] == ["deploy/web.yaml"]
+    assert [each["file"] for each in json.loads(lint("-", "-o", "json", text=POD).stdout)["findings"]] == ["-"]
+
+
+@pytest.mark.parametrize(
+    ("order", "forms", "files", "pairs"),
+    [
+        ("oof", ["human", "sarif"], ["x"], [("human", ""), ("sarif", "x")]),
+        ("ofo", ["sarif", "human"], ["x"], [("sarif", "x"), ("human", "")]),
+        ("ofof", ["sarif", "json"], ["x", "y"], [("sarif", "x"), ("json", "y")]),
+        ("fo", ["sarif"], ["x"], [("sarif", "x")]),
+        ("of", ["json"], ["-"], [("json", "")]),
+    ],
+)
+def test_a_file_belongs_to_the_form_named_before_it(
+    order: str, forms: list[str], files: list[str], pairs: list[tuple[str, str]]
+) -> None:
+    assert _paired(forms, files, order) == pairs
+
+
+def test_several_forms_go_to_several_files(room: Path) -> None:
+    (room / "web.yaml").write_text(POD)
+    done = lint(
+        "web.yaml", "-o", "concise", "-o", "sarif", "--output-file", "x.sarif", "-ojunit", "--output-file=x.xml"
+    )
+    assert code(done) == 1
+    assert done.stdout.startswith("web.yaml:6:13: warning KS119 ")
+    assert json.loads((room / "x.sarif").read_text())["version"] == "2.1.0"
+    assert (room / "x.xml").read_text().startswith("<?xml")
+
+
+def test_github_actions_get_annotations_unless_a_form_is_named(room: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (room / "web.yaml").write_text(POD)
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    assert lint("web.yaml").stdout.startswith("::warning file=web.yaml,line=6,")
+    assert lint("web.yaml", "-o", "concise").stdout.startswith("web.yaml:6:13: ")
+
+
+IGNORED = [
+    POD.replace("name: web\nspec", "name: web\n  annotations: {ignore.kschedctl.io/KS119: known}\nspec"),
+    POD.replace("name: web\nspec", "name: web\n  annotations: {ignore.kschedctl.io/node-name-set: known}\nspec"),
+    POD.replace("name: web\nspec", "name: web\n  annotations: {ignore.kschedctl.io/all: known}\nspec"),
+    POD.replace("node-1\n", "node-1  # kschedctl: ignore KS119 known\n"),
+    POD.replace("  nodeName", "  # kschedctl: ignore KS119: known\n  # and more\n  nodeName"),
+]
+
+
+@pytest.mark.parametrize("text", IGNORED)
+def test_annotations_and_comments_ignore_with_their_reason(room: Path, text: str) -> None:
+    (room / "web.yaml").write_text(text)
+    done = lint("web.yaml", "-o", "json")
+    assert rules(done) == []
+    [ignored] = json.loads(done.stdout)["ignored"]
+    assert (ignored["finding"]["rule"], ignored["reason"]) == ("KS119", "known")
+    assert "KS119" in rules(lint("web.yaml", "-o", "json", "--no-ignores"))
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (POD.replace("  containers", "  # kschedctl: ignore KS119 too late\n  containers"), 7),
+        (CLEAN.replace("name: web\nspec", "name: web\n  annotations:\n    ignore.kschedctl.io/KS777: no\nspec"), 6),
+    ],
+)
+def test_an_ignore_that_ignores_nothing_is_found(room: Path, text: str, line: int) -> None:
+    (room / "web.yaml").write_text(text)
+    found = json.loads(lint("web.yaml", "-o", "json").stdout)["findings"]
+    assert [each["line"] for each in found if each["rule"] == "KS910"] == [line]
+
+
+def test_an_ignore_of_a_rule_that_is_not_asked_is_not_unused(room: Path) -> None:
+    (room / "web.yaml").write_text(IGNORED[0])
+    assert rules(lint("web.yaml", "-o", "json", "--select", "KS2,KS910")) == []
+
+
+SETTINGS: list[tuple[str, dict[str, Any]]] = [
+    ("ignore: [KS119]", {"rules": []}),
+    ("lint: {ignore: [KS119]}", {"rules": []}),
+    ("select: [KS2]", {"rules": []}),
+    ("severity: {KS119: error}", {"severity": "error"}),
+    ("per-path: {'web.*': [KS119]}", {"rules": []}),
+    ("ignores: [{rules: [KS119], names: [w*], reason: known}]", {"rules": []}),
+    ("ignores: [{rules: [KS119], names: [x*], reason: known}]", {"rules": ["KS119", "KS910"]}),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), SETTINGS)
+def test_settings(room: Path, text: str, expected: dict[str, Any]) -> None:
+    (room / ".kschedctl.yaml").write_text(text)
+    (room / "deploy").mkdir()
+    (room / "deploy" / "web.yaml").write_text(POD)
+    found = json.loads(lint("deploy", "-o", "json").stdout)["findings"]
+    assert expected.get("rules", ["KS119"]) == sorted(each["rule"] for each in found)
+    assert expected.get("severity", "warning") in {each["severity"] for each in found} | {"warning"}
+
+
+def test_settings_of_pyproject(room: Path) -> None:
+    (room / "pyproject.toml").write_text('[tool.kschedctl.lint]\nignore = ["KS119"]\n')
+    (room / "web.yaml").write_text(POD)
+    assert rules(lint("web.yaml", "-o", "json")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("ignroe: [KS119]", '"ignroe" is no setting'),
+        ("ignore: [KS777]", '"KS777" is no rule'),
+        ("severity: {KS119: bad}", "'bad' is none of error, warning and info"),
+        ("ignores: [{rules: [KS119]}]", "has no reason"),
+        ("ignores: [{rules: [KS119], reason: x, until: soon}]", "'soon' is no date"),
+        ("ignores: [{rule: [KS119], reason: x}]", '"rule" is nothing that an ignore has'),
+        ("complete: sure", "'sure' is neither true nor false"),
+        ("pod-templates: [{group: apps, kind: Deployment}]", "apps/Deployment is known"),
+        ("[1]", "is no mapping of settings"),
+        ("a: [", "did not find expected"),
+    ],
+)
+def test_wrong_settings_are_told_with_the_place(room: Path, text: str, problem: str) -> None:
+    (room / ".kschedctl.yaml").write_text(text)
+    (room / "web.yaml").write_text(POD)
+    done = lint("web.yaml")
+    assert isinstance(done.exception, KschedctlError)
+    assert problem in str(done.exception)
+    assert ".kschedctl.yaml" in str(done.exception)
+
+
+def test_a_baseline_leaves_out_what_was_there_and_tells_what_is_gone(room: Path) -> None:
+    web = room / "web.yaml"
+    web.write_text(POD)
+    assert code(lint("web.yaml", "--baseline", "base.jsonl", "--update-baseline")) == 0
+    web.write_text(f"# moved\n{POD}---\n{POD.replace('name: web', 'name: other')}")
+    done = lint("web.yaml", "--baseline", "base.jsonl", "-o", "json")
+    assert [each["object"] for each in json.loads(done.stdout)["findings"]] == ["Pod/other"]
+    web.write_text(CLEAN)
+    done = lint("web.yaml", "--baseline", "base.jsonl")
+    assert code(done) == 0
+    assert "of the baseline 1 finding there no more" in done.stdout
+    lint("web.yaml", "--baseline", "base.jsonl", "--update-baseline")
+    assert (room / "base.jsonl").read_text() == ""
+
+
+def test_repairs(room: Path) -> None:
+    web = room / "web.yaml"
+    web.write_text(POD.replace("nodeName: node-1", "priority: 7  # lucky"))
+    done = lint("web.yaml", "--diff")
+    assert code(done) == 1
+    assert "-  priority: 7  # lucky\n" in done.stdout
+    done = lint("web.yaml", "--fix")
+    assert code(done) == 0
+    assert "repaired: 1 finding" in done.stdout
+    assert web.read_text() == CLEAN
+    assert code(lint("web.yaml", "--diff")) == 0
+
+
+def test_single_files_do_not_see_one_another(room: Path) -> None:
+    from kschedctl.lint.rules.rollout.rollout_attaches_twice import FAILS
+
+    one, other = FAILS.lstrip().split("---\n")
+    (room / "a.yaml").write_text(one)
+    (room / "b.yaml").write_text(other)
+    assert rules(lint("a.yaml", "b.yaml", "-o", "json")) == ["KS204"]
+    assert rules(lint("a.yaml", "b.yaml", "-o", "json", "--single-files")) == []
+
+
+def test_kustomizations_list_patches(room: Path) -> None:
+    (room / "web.yaml").write_text(POD)
+    (room / "kustomization.yaml").write_text("patches:\n- path: ./web.yaml\n")
+    assert rules(lint("web.yaml", "-o", "json")) == ["KS908"]
+
+
+def test_rules_are_listed(room: Path) -> None:
+    from kschedctl.lint.rules import RULES
+
+    lines = lint("--list-rules").stdout.splitlines()
+    assert [line.split()[0] for line in lines] == [rule.code for rule in RULES]
+
+
+def test_statistics(room: Path) -> None:
+    (room / "web.yaml").write_text(POD)
+    assert lint("web.yaml", "--statistics").stdout.splitlines()[0].split() == ["1", "KS119", "node-name-set"]
