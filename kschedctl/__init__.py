@@ -37,6 +37,11 @@ if TYPE_CHECKING:
     from kschedctl.scheduler.pending import Exposure
     from kschedctl.scheduler.tracking import Track
     from kschedctl.scheduler.verify import Verification
+    from kschedctl.simulate.attempt import Attempt
+    from kschedctl.simulate.capacity import Capacity
+    from kschedctl.simulate.simulation import Simulation
+    from kschedctl.simulate.timeline import TimelineEntry
+    from kschedctl.simulate.world import World
     from kschedctl.volumeview.overview import ClaimOverview, PodOverview
     from kschedctl.whatif.edit import PodEdit
     from kschedctl.whatif.edits import (
@@ -64,7 +69,9 @@ __all__ = [
     "Aftermath",
     "ApiObject",
     "Apply",
+    "Attempt",
     "Candidate",
+    "Capacity",
     "ClaimOverview",
     "Cluster",
     "ClusterError",
@@ -103,12 +110,15 @@ __all__ = [
     "SetReplicas",
     "SetRequest",
     "Severity",
+    "Simulation",
     "Subject",
     "TaintNode",
+    "TimelineEntry",
     "Tolerate",
     "Track",
     "UnsupportedError",
     "Verification",
+    "World",
     "__version__",
     "load",
 ]
@@ -118,7 +128,9 @@ _HOMES = {
     "Aftermath": "kschedctl.scheduler.aftermath",
     "ApiObject": "kschedctl.api.meta",
     "Apply": "kschedctl.whatif.edits",
+    "Attempt": "kschedctl.simulate.attempt",
     "Candidate": "kschedctl.preemption.result",
+    "Capacity": "kschedctl.simulate.capacity",
     "ClaimOverview": "kschedctl.volumeview.overview",
     "Cluster": "kschedctl.cluster.cluster",
     "ClusterError": "kschedctl.errors",
@@ -157,12 +169,15 @@ _HOMES = {
     "SetReplicas": "kschedctl.whatif.edits",
     "SetRequest": "kschedctl.whatif.edits",
     "Severity": "kschedctl.findings.finding",
+    "Simulation": "kschedctl.simulate.simulation",
     "Subject": "kschedctl.findings.finding",
     "TaintNode": "kschedctl.whatif.edits",
+    "TimelineEntry": "kschedctl.simulate.timeline",
     "Tolerate": "kschedctl.whatif.edits",
     "Track": "kschedctl.scheduler.tracking",
     "UnsupportedError": "kschedctl.errors",
     "Verification": "kschedctl.scheduler.verify",
+    "World": "kschedctl.simulate.world",
     "load": "kschedctl.loading",
 }
 
