@@ -18,7 +18,11 @@ from msgspec.structs import replace
 
 from benchmarks import synthetic
 from kschedctl.api.pod import Pod
+from kschedctl.cluster.cluster import Cluster
 from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.simulate.capacity import capacity
+from kschedctl.simulate.drain import DrainOptions, drain
+from kschedctl.simulate.simulation import Simulation
 
 KINDS = ("plain", "spread", "anti")
 N_DEPLOYMENTS: Final = 10
@@ -50,6 +54,8 @@ def main() -> None:
         print(f"{kind:7} {args.bind / seconds:7.0f} pods/s, {seconds / args.bind * 1e6:6.0f} us per pod")
         if args.profile:
             pstats.Stats(profile).sort_stats("tottime").print_stats(args.profile)
+    for what, seconds in whole_answers(cluster, args.bind):
+        print(f"{what:42} {seconds:6.2f} s")
     for what, milliseconds in changes(Scheduler(cluster)):
         print(f"{what:42} {milliseconds:6.2f} ms")
 
@@ -67,6 +73,34 @@ def bind(scheduler: Scheduler, pod: Pod) -> Scheduler:
     node = scheduler.explain(pod).best[0]
     bound = replace(pod, spec=replace(pod.spec, node_name=node))
     return scheduler.moved(scheduler.cluster.with_pods(added=[bound]))
+
+
+def whole_answers(cluster: Cluster, n_pods: int) -> Iterator[tuple[str, float]]:
+    """How long a simulation with its queue takes, how many pods fit, and a drain; each over a warm scheduler."""
+    pod = synthetic.pod_to_place("plain")
+
+    def simulated(scheduler: Scheduler) -> object:
+        simulation = Simulation(scheduler)
+        simulation.create(deployments("plain", n_pods))
+        return list(simulation)
+
+    def counted(scheduler: Scheduler) -> object:
+        return capacity(scheduler, lambda i: replace(pod, metadata=replace(pod.metadata, name=f"copy-{i}", uid="")))
+
+    def drained(scheduler: Scheduler) -> object:
+        options = DrainOptions(ignore_daemon_sets=True, force=True, delete_empty_dir_data=True)
+        return list(drain(Simulation(scheduler), cluster.nodes.names[:50], options))
+
+    for what, answer in (
+        (f"simulate of {n_pods} plain pods", simulated),
+        ("capacity of a plain pod: 400,000 copies", counted),
+        ("drain of 50 nodes: 1,500 pods", drained),
+    ):
+        scheduler = Scheduler(cluster)
+        scheduler.explain(pod)
+        begin = time.process_time()
+        answer(scheduler)
+        yield what, time.process_time() - begin
 
 
 def changes(scheduler: Scheduler) -> Iterator[tuple[str, float]]:
