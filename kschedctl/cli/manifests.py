@@ -90,7 +90,7 @@ class Manifests:
     written : WrittenObjects
         What they were read from.
     new : tuple of NewObject
-        All of them as they were written.
+        All that an API server has to take first.
     """
 
     given: tuple[Given, ...]
@@ -103,18 +103,27 @@ class Manifests:
         """The same with workloads of the cluster that are asked about as well."""
         return replace(self, given=(*self.given, *given))
 
-    def pods(self, cluster: SchedulingCluster) -> tuple[SchedulingCluster, list[Asked]]:
-        """The pods that come of them in a cluster, and the cluster with what comes with the pods.
+    def taken(self, cluster: SchedulingCluster) -> Manifests:
+        """The same, where the API server of a cluster takes it all; what it warns of is told on standard error, once.
 
-        What its API server warns of is told on standard error.
+        Raises
+        ------
+        ManifestError
+            Where it does not.
+        """
+        for warning in refuse(self.new, cluster.release_choice.release):
+            warn_of(warning)
+        return replace(self, new=())
+
+    def pods(self, cluster: SchedulingCluster) -> tuple[SchedulingCluster, list[Asked]]:
+        """The pods that come of them in a cluster, once they are taken, and the cluster with what comes with the pods.
 
         Raises
         ------
         ManifestError
             Where one of them is not one that an API server would take, or none of them makes a pod.
         """
-        for warning in refuse(self.new, cluster.release_choice.release):
-            warn_of(warning)
+        self.taken(cluster)
         every: list[MadePod] = []
         asked: list[Asked] = []
         without: list[str] = []

@@ -51,7 +51,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("probe", [probe for probe in probes() if probe.what in PROBES], ids=str)
-@pytest.mark.parametrize("words", ["explain web.json", "explain shop/web-7 --apply web.json"])
+@pytest.mark.parametrize("words", ["explain web.json", "explain shop/web-7 --apply web.json", "simulate web.json"])
 def test_refused(probe: Probe, words: str, place: Path) -> None:
     place.write_text(json.dumps(probe.object))
     done = run(*words.split(), "--snapshot", str(SHOP))
@@ -83,3 +83,13 @@ def test_a_class_that_a_snapshot_without_classes_lacks(kind: str, field: str, te
     assert done.code == 2
     assert text in done.err
     assert ("the Deployment itself is taken" in done.err) == (kind == "Deployment")
+
+
+@pytest.mark.parametrize("words", ["explain", "diff --cordon node-1", "simulate"])
+def test_what_is_warned_of_is_told_once(words: str, place: Path) -> None:
+    obj = {**BASES["Pod"], "metadata": {"name": "web", "namespace": "shop"}}
+    obj["spec"] = {**obj["spec"], "nodeSelector": {"beta.kubernetes.io/os": "linux"}}
+    place.write_text(json.dumps(obj))
+    done = run(*words.split(), "web.json", "--snapshot", str(SHOP))
+    assert done.code in (0, 1), done.err
+    assert done.err.count('deprecated since v1.14; use "kubernetes.io/os" instead') == 1
