@@ -23,7 +23,7 @@ from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.pods import Pods
 from kschedctl.devices.extended import without_extended_claim
 from kschedctl.errors import InputError, SnapshotError
-from kschedctl.findings.finding import Where
+from kschedctl.findings.finding import Where, subject_of
 from kschedctl.framework.config.load import SchedulerConfiguration
 from kschedctl.framework.extender import Extender
 from kschedctl.framework.registry import Registry
@@ -301,19 +301,22 @@ class SchedulingCluster:
         where : Subject, Location or str
             Where the pod was read, for errors.
         """
-        written, where = self._given(pod, where)
-        found, where = defaulted(written, where)
+        written, given = self._given(pod, where)
+        found, where = defaulted(written, given)
+        maker = subject_of(given).object
+        if maker is not None and maker.kind != "Pod":
+            # What is wrong with its pods is told of the workload that was read.
+            where = given
         index = self._index(found)
         # A pod of the snapshot that has a priority was admitted when it was made.
-        is_stored = (
-            index is not None and found.spec.priority is not None and found == defaulted(self.pods.pod(index), "")[0]
-        )
-        if is_stored or not self.admission:
+        is_known = index is not None and found == defaulted(self.pods.pod(index), "")[0]
+        if (is_known and found.spec.priority is not None) or not self.admission:
             return Admitted(self._edited(found, where), (), (), ())
         before = [edit for edit in self.pod_edits if not edit.after_admission]
         after = [edit for edit in self.pod_edits if edit.after_admission]
         written = edited_pod(written, before, self.cluster, where=where)
-        admitted = admit(written, self.cluster, release=self.release_choice.release, where=where)
+        release = self.release_choice.release
+        admitted = admit(written, self.cluster, release=release, where=where, created=not is_known)
         return replace(admitted, pod=edited_pod(admitted.pod, after, self.cluster, where=where)) if after else admitted
 
     def decide(self, pod: Pod) -> Decision:
@@ -564,4 +567,4 @@ class SchedulingCluster:
     def _given(self, pod: Pod | Mapping[str, Any] | str | Path, where: Where = "") -> tuple[Pod, Where]:
         if isinstance(pod, str) and not is_manifest(pod):
             require_listed(self.cluster, "Pod")
-        return given_pod(self.pods, pod, where)
+        return given_pod(self.pods, pod, where, release=self.release_choice.release)

@@ -99,6 +99,15 @@ _node_affinity = st.fixed_dictionaries(
     },
 )
 
+
+def _taken(constraint: dict[str, Any]) -> dict[str, Any]:
+    """A constraint without keys of labels where an API server would not take them."""
+    selector = constraint.get("labelSelector")
+    if selector is None or "tier" in str(selector):
+        constraint.pop("matchLabelKeys", None)
+    return constraint
+
+
 _spread = st.lists(
     st.fixed_dictionaries(
         {
@@ -113,7 +122,7 @@ _spread = st.lists(
             "nodeTaintsPolicy": st.sampled_from(["Honor", "Ignore"]),
             "matchLabelKeys": st.just(["tier"]),
         },
-    ),
+    ).map(_taken),
     min_size=1,
     max_size=3,
     # The API server allows a key once per action.

@@ -10,13 +10,14 @@ import pytest
 
 import kschedctl
 from kschedctl.api.workload import StatefulSet
+from kschedctl.errors import ManifestError
 from tests.builders import make_object, make_pod
 
 ROOT = Path(__file__).resolve().parents[1]
 SHOP = ROOT / "fixtures" / "shop" / "cluster"
 POD: dict[str, Any] = {
     "metadata": {"name": "new", "namespace": "shop"},
-    "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]},
+    "spec": {"containers": [{"name": "c", "image": "app:1", "resources": {"requests": {"cpu": "1"}}}]},
 }
 
 
@@ -95,10 +96,14 @@ def test_without_admission_a_pod_gets_its_defaults_alone() -> None:
 
 
 def test_everything_that_admission_warns_of_is_missing(shop: kschedctl.SchedulingCluster) -> None:
-    bare = loaded({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}})
     pod = {**POD, "spec": {**POD["spec"], "priorityClassName": "urgent", "runtimeClassName": "gvisor"}}
-    assert len(bare.admit(pod).warnings) == 2
-    assert {"PriorityClass", "RuntimeClass"} <= {lack.kind for lack in bare.missing(pod)}
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}}
+    # What the snapshot has was created in a cluster that has the classes.
+    bare = loaded(node, {"apiVersion": "v1", "kind": "Pod", **pod})
+    assert len(bare.admit("shop/new").warnings) == 2
+    assert {"PriorityClass", "RuntimeClass"} <= {lack.kind for lack in bare.missing("shop/new")}
+    with pytest.raises(ManifestError, match="no PriorityClass with name urgent was found"):
+        loaded(node).admit(pod)
 
 
 def test_pods_of_a_workload_are_decided_for_with_what_comes_with_them(shop: kschedctl.SchedulingCluster) -> None:

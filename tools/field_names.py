@@ -3,24 +3,29 @@
     KUBEBUILDER_ASSETS=$(tests/live/build_control_plane.sh) python -m tools.field_names
 
 What manifests are checked against (``kschedctl.api.schema``) is the OpenAPI document of a real API server that serves
-all versions of all groups. For a new release, raise the version in ``build_control_plane.sh`` and run this; the file
-has a type per line, so that its diff shows which fields have come.
+all versions of all groups, and the types that the built-in kinds have in Go (``go_types``, which needs Go), as these
+are named in what an API server says of a value that does not fit. For a new release, raise the version in
+``build_control_plane.sh`` and ``go_types/go.mod`` and run this; the file has a type per line, so that its diff shows
+which fields have come.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from kschedctl.api.schema.fields import FILE, LIST, MAP
+from kschedctl.api.schema.fields import FILE, LEAF, LIST, MAP
 from tests.live.control_plane import ControlPlane, missing_assets
 
 ROOT: Final = Path(__file__).parents[1]
+#: The Go package of a type that OpenAPI has by its own name.
+_PACKAGES: Final = re.compile(r"^k8s\.io\.(api|apimachinery\.pkg\.apis)\.")
 _REFERENCE: Final = "#/components/schemas/"
 _PREFIXES: Final = re.compile(
     r"^io\.k8s\.(api|apimachinery\.pkg\.apis|kube-aggregator\.pkg\.apis|apiextensions-apiserver\.pkg\.apis)\."
@@ -41,7 +46,7 @@ def main() -> None:
         finally:
             plane.stop()
     schemas = {name: schema for document in documents for name, schema in document["components"]["schemas"].items()}
-    text = field_names(release, schemas)
+    text = field_names(release, schemas, _go_types())
     (ROOT / "kschedctl/api/schema" / FILE).write_text(text)
     print(f"{FILE}: {len(text):,} bytes, Kubernetes {release}")
 
@@ -52,8 +57,14 @@ def _documents(plane: ControlPlane) -> list[tuple[str, dict[str, Any]]]:
     return [(path, json.loads(plane.kubectl("get", "--raw", f"/openapi/v3/{path}"))) for path in sorted(groups)]
 
 
-def field_names(release: str, schemas: Mapping[str, Any]) -> str:
-    """The kinds and types of OpenAPI schemas as the file has them."""
+def _go_types() -> dict[str, dict[str, dict[str, str]]]:
+    """What each field of each type is read as in Go, and the name of its type there."""
+    done = subprocess.run(["go", "run", "."], cwd=ROOT / "tools/go_types", check=True, capture_output=True, text=True)
+    return {_PACKAGES.sub("", name): fields for name, fields in json.loads(done.stdout).items()}
+
+
+def field_names(release: str, schemas: Mapping[str, Any], go_types: Mapping[str, Any]) -> str:
+    """The kinds and types of OpenAPI schemas as the file has them, with what Go reads the fields as."""
     kinds: dict[str, str] = {}
     for name, schema in schemas.items():
         for gvk in schema.get("x-kubernetes-group-version-kind", ()):
@@ -69,9 +80,12 @@ def field_names(release: str, schemas: Mapping[str, Any]) -> str:
             fields = {key: _type(value) for key, value in sorted(schemas[name]["properties"].items())}
             types[_short(name)] = {key: _marked(mark, _short(of)) for key, (mark, of) in fields.items()}
             waiting += [of for _, of in fields.values() if of]
-    # Types without fields of their own (quantities, times) hold whatever they hold.
     types = {
-        name: {key: of if of.lstrip(LIST + MAP) in types else "" for key, of in fields.items()}
+        name: {
+            # Types without fields of their own (quantities, times) hold whatever Go reads.
+            key: of if of.lstrip(LIST + MAP) in types else _leaf(of, go_types.get(name, {}).get(key))
+            for key, of in fields.items()
+        }
         for name, fields in sorted(types.items())
     }
     return "".join(
@@ -83,6 +97,14 @@ def field_names(release: str, schemas: Mapping[str, Any]) -> str:
             "\n}}\n",
         )
     )
+
+
+def _leaf(of: str, go: Mapping[str, str] | None) -> str:
+    """In what the values stand, what Go reads them as, and the name of its type; empty where it does not tell."""
+    if go is None or "leaf" not in go:
+        return ""
+    marks = of[: len(of) - len(of.lstrip(LIST + MAP))]
+    return f"{marks}{LEAF}{go['leaf']}{' ' if 'name' in go else ''}{go.get('name', '')}"
 
 
 def _lines(values: Mapping[str, Any]) -> str:
@@ -100,7 +122,7 @@ def _type(schema: Mapping[str, Any], mark: str = "") -> tuple[str, str]:
 
 
 def _marked(mark: str, name: str) -> str:
-    return mark + name if name else ""
+    return mark + name
 
 
 def _short(name: str) -> str:

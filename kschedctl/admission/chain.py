@@ -10,14 +10,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+import msgspec
+
 from kschedctl.admission.changes import Change, changes_between
 from kschedctl.admission.default_toleration_seconds import admit_tolerations
 from kschedctl.admission.label_keys import merge_label_keys
 from kschedctl.admission.limit_ranger import default_limits, limit_findings
-from kschedctl.admission.pod_validation import pod_findings
 from kschedctl.admission.priority import admit_priority
 from kschedctl.admission.resource_quota import QuotaRefusal, quota_refusals
-from kschedctl.admission.resource_validation import resource_findings
 from kschedctl.admission.runtime_class import admit_runtime_class
 from kschedctl.api.defaults import default_pod
 from kschedctl.api.pod import Pod
@@ -25,8 +25,10 @@ from kschedctl.api.quantity import QUANTITY_HINT, QuantityError
 from kschedctl.api.resources import RequestRules
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import ManifestError
-from kschedctl.findings.finding import Where
+from kschedctl.findings.finding import Where, subject_of
 from kschedctl.releases.release import Release
+from kschedctl.validation.pods_refused import in_workload
+from kschedctl.validation.validate import pod_findings
 
 #: What the defaults of the API, which are set before any plugin runs, are called in changes.
 DEFAULTS: Final = "defaults"
@@ -56,7 +58,7 @@ class Admitted:
     quota_refusals: tuple[QuotaRefusal, ...]
 
 
-def admit(pod: Pod, cluster: Cluster, *, release: Release, where: Where = "") -> Admitted:
+def admit(pod: Pod, cluster: Cluster, *, release: Release, where: Where = "", created: bool = True) -> Admitted:
     """Do with a pod what an API server does.
 
     Parameters
@@ -69,6 +71,8 @@ def admit(pod: Pod, cluster: Cluster, *, release: Release, where: Where = "") ->
         The release whose API server it is.
     where : Subject, Location or str
         Where the pod was read, for errors.
+    created : bool
+        Whether the pod is a new one; of others an API server has seen the classes, also those that the snapshot lacks.
 
     Raises
     ------
@@ -85,9 +89,9 @@ def admit(pod: Pod, cluster: Cluster, *, release: Release, where: Where = "") ->
     steps: tuple[tuple[str, _Step], ...] = (
         (DEFAULTS, lambda pod: (default_pod(pod), ())),
         ("LimitRanger", lambda pod: (default_limits(pod, cluster), ())),
-        ("Priority", lambda pod: admit_priority(pod, cluster, where=where)),
+        ("Priority", lambda pod: admit_priority(pod, cluster, where=where, created=created)),
         ("DefaultTolerationSeconds", lambda pod: (admit_tolerations(pod), ())),
-        ("RuntimeClass", lambda pod: admit_runtime_class(pod, cluster, where=where)),
+        ("RuntimeClass", lambda pod: admit_runtime_class(pod, cluster, where=where, created=created)),
         (LABEL_KEYS, lambda pod: (merge_label_keys(pod, spread=spread), ())),
     )
     changes: list[Change] = []
@@ -99,12 +103,19 @@ def admit(pod: Pod, cluster: Cluster, *, release: Release, where: Where = "") ->
             warnings += warned
             pod = admitted
         for findings in (
-            pod_findings(pod),
-            resource_findings(pod, pod_level=rules.pod_level),
+            pod_findings(msgspec.to_builtins(pod), release),
             limit_findings(pod, cluster, pod_level=rules.pod_level),
         ):
             ManifestError.raise_any(findings, where)
         refusals = quota_refusals(pod, cluster, rules)
     except QuantityError as error:
         raise ManifestError(str(error), where=where, path=error.path, hint=QUANTITY_HINT) from None
+    except ManifestError as error:
+        workload = subject_of(where).object
+        if workload is None or workload.kind == "Pod":
+            raise
+        # What is found where a workload was read, which is itself taken, is found in its template.
+        found = error.findings
+        own = [in_workload(each, workload.kind) if each.object == workload else each for each in found]
+        raise ManifestError.together(own) from None
     return Admitted(pod, tuple(changes), tuple(warnings), refusals)

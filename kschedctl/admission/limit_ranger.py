@@ -10,8 +10,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from kschedctl.admission.container_amounts import amounts_of, containers_of, summed
 from kschedctl.admission.limit_bounds import broken_bounds
-from kschedctl.admission.resource_validation import amounts_of, containers_of, summed
 from kschedctl.api.canonical import Amounts, parse_amounts
 from kschedctl.api.core import ResourceList
 from kschedctl.api.limits import LimitRange, LimitRangeItem

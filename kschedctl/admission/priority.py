@@ -6,19 +6,14 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from kschedctl.api.classes import PriorityClass
-from kschedctl.api.meta import ObjectMeta
+from kschedctl.api.classes import SYSTEM_CLASSES, PriorityClass
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import ManifestError
 from kschedctl.findings.finding import Where
+from kschedctl.validation.pods_refused import GIVEN_POLICY, GIVEN_PRIORITY, PREEMPT
 
-PREEMPT_LOWER_PRIORITY: Final = "PreemptLowerPriority"
-#: The classes that every API server has.
-SYSTEM_CLASSES: Final = (
-    PriorityClass(metadata=ObjectMeta(name="system-cluster-critical"), value=2_000_000_000),
-    PriorityClass(metadata=ObjectMeta(name="system-node-critical"), value=2_000_001_000),
-)
+_NONE_HINT: Final = "the snapshot has no PriorityClasses: give it with the pod, in a file of its own or beside it"
 
 
 def priority_class(cluster: Cluster, name: str) -> PriorityClass | None:
@@ -33,7 +28,9 @@ def default_priority_class(cluster: Cluster) -> PriorityClass | None:
     return min(marked, key=lambda candidate: candidate.value, default=None)
 
 
-def admit_priority(pod: Pod, cluster: Cluster, *, where: Where = "") -> tuple[Pod, tuple[str, ...]]:
+def admit_priority(
+    pod: Pod, cluster: Cluster, *, where: Where = "", created: bool = True
+) -> tuple[Pod, tuple[str, ...]]:
     """Set priority and preemption policy of a new pod.
 
     Parameters
@@ -42,13 +39,15 @@ def admit_priority(pod: Pod, cluster: Cluster, *, where: Where = "") -> tuple[Po
         The cluster with its PriorityClasses.
     where : Subject, Location or str
         Where the pod was read, for errors.
+    created : bool
+        Whether the pod is a new one; of others an API server has seen the classes, also those that the snapshot lacks.
 
     Returns
     -------
     pod : Pod
         The pod as the scheduler sees it.
     warnings : tuple of str
-        That the snapshot has no PriorityClasses at all, where the pod names one.
+        That the snapshot has no PriorityClasses at all, where there may be some all the same.
 
     Raises
     ------
@@ -59,28 +58,30 @@ def admit_priority(pod: Pod, cluster: Cluster, *, where: Where = "") -> tuple[Po
     chosen = priority_class(cluster, name) if name else default_priority_class(cluster)
     if name and chosen is None:
         known = sorted(known.name for known in cluster.list(PriorityClass))
-        if known:
+        # Of a pod that tells its priority as well, an API server has seen the class.
+        was_there = not created or "PriorityClass" in cluster.not_listed or pod.spec.priority is not None
+        if known or not was_there:
             raise ManifestError(
                 f"no PriorityClass with name {name} was found",
                 where=where,
                 path="spec.priorityClassName",
-                hint=f"the snapshot has {', '.join(known)}",
+                hint=f"the snapshot has {', '.join(known)}" if known else _NONE_HINT,
             )
         assumed = pod.spec.priority or 0
         warning = f"the snapshot has no PriorityClasses: {name} is taken to have priority {assumed}"
         return replace(pod, spec=replace(pod.spec, priority=assumed)), (warning,)
     value = chosen.value if chosen is not None else 0
-    policy = (chosen.preemption_policy if chosen is not None else "") or PREEMPT_LOWER_PRIORITY
+    policy = (chosen.preemption_policy if chosen is not None else "") or PREEMPT
     if pod.spec.priority is not None and pod.spec.priority != value:
         raise ManifestError(
-            f"the integer value of priority ({pod.spec.priority}) must not be provided in pod spec",
+            GIVEN_PRIORITY.format(pod.spec.priority, value),
             where=where,
             path="spec.priority",
             hint=f"{_source(chosen)} gives {value}; name another class or leave priority out",
         )
     if pod.spec.preemption_policy and pod.spec.preemption_policy != policy:
         raise ManifestError(
-            f"the string value of PreemptionPolicy ({pod.spec.preemption_policy}) must not be provided in pod spec",
+            GIVEN_POLICY.format(pod.spec.preemption_policy, policy),
             where=where,
             path="spec.preemptionPolicy",
             hint=f"{_source(chosen)} gives {policy}; name another class or leave preemptionPolicy out",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -14,8 +15,12 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import ManifestError
 from kschedctl.findings.finding import Where
 
+_NONE_HINT: Final = "the snapshot has no RuntimeClasses: give it with the pod, in a file of its own or beside it"
 
-def admit_runtime_class(pod: Pod, cluster: Cluster, *, where: Where = "") -> tuple[Pod, tuple[str, ...]]:
+
+def admit_runtime_class(
+    pod: Pod, cluster: Cluster, *, where: Where = "", created: bool = True
+) -> tuple[Pod, tuple[str, ...]]:
     """Set what a pod gets from its RuntimeClass.
 
     Parameters
@@ -24,13 +29,15 @@ def admit_runtime_class(pod: Pod, cluster: Cluster, *, where: Where = "") -> tup
         The cluster with its RuntimeClasses.
     where : Subject, Location or str
         Where the pod was read, for errors.
+    created : bool
+        Whether the pod is a new one; of others an API server has seen the classes, also those that the snapshot lacks.
 
     Returns
     -------
     pod : Pod
         The pod as the scheduler sees it.
     warnings : tuple of str
-        That the snapshot has no RuntimeClasses at all, where the pod names one.
+        That the snapshot has no RuntimeClasses at all, where there may be some all the same.
 
     Raises
     ------
@@ -43,14 +50,16 @@ def admit_runtime_class(pod: Pod, cluster: Cluster, *, where: Where = "") -> tup
     runtime_class = cluster.get(RuntimeClass, name) if name else None
     if name and runtime_class is None:
         known = sorted(known.name for known in cluster.list(RuntimeClass))
-        if not known:
+        # Of a pod that tells its overhead as well, an API server has seen the class.
+        was_there = not created or "RuntimeClass" in cluster.not_listed or pod.spec.overhead
+        if not known and was_there:
             problem = f"the snapshot has no RuntimeClasses: what {name} adds to the pod is not known"
             return pod, (problem,)
         raise ManifestError(
             f'pod rejected: RuntimeClass "{name}" not found',
             where=where,
             path="spec.runtimeClassName",
-            hint=f"the snapshot has {', '.join(known)}",
+            hint=f"the snapshot has {', '.join(known)}" if known else _NONE_HINT,
         )
     spec = _with_overhead(pod.spec, runtime_class, where)
     if runtime_class is not None and runtime_class.scheduling is not None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from kschedctl.api.core import ResourceList
-from kschedctl.api.meta import ApiObject, ApiStruct, Int32
+from kschedctl.api.meta import ApiObject, ApiStruct, Int32, ObjectMeta
 from kschedctl.api.pod import Toleration
 
 
@@ -12,6 +14,13 @@ class PriorityClass(ApiObject, frozen=True, kw_only=True):
     global_default: bool = False
     preemption_policy: str = ""
     description: str = ""
+
+
+#: The classes that every API server has.
+SYSTEM_CLASSES: Final = (
+    PriorityClass(metadata=ObjectMeta(name="system-cluster-critical"), value=2_000_000_000),
+    PriorityClass(metadata=ObjectMeta(name="system-node-critical"), value=2_000_001_000),
+)
 
 
 class RuntimeClassScheduling(ApiStruct, frozen=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 _NAME: Final = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
@@ -17,57 +18,111 @@ _LABEL_VALUE_TEXT: Final = (
     f"a valid label must be an empty string or {_NAME_RULE} "
     f"(e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '{_LABEL_VALUE}')"
 )
-_SUBDOMAIN: Final = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+_LABEL: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_LABEL_TEXT: Final = (
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end "
+    f"with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '{_LABEL}')"
+)
+_SUBDOMAIN: Final = rf"{_LABEL}(\.{_LABEL})*"
 _SUBDOMAIN_TEXT: Final = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start "
     f"and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '{_SUBDOMAIN}')"
 )
+_UNDERSCORED: Final = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
+_UNDERSCORED_SUBDOMAIN: Final = rf"{_UNDERSCORED}(\.{_UNDERSCORED})*"
+_UNDERSCORED_TEXT: Final = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must "
+    "start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
+    f"'{_UNDERSCORED_SUBDOMAIN}')"
+)
+_MATCH_NAME: Final = re.compile(_NAME).fullmatch
+_MATCH_LABEL_VALUE: Final = re.compile(_LABEL_VALUE).fullmatch
+_MATCH_LABEL: Final = re.compile(_LABEL).fullmatch
+_MATCH_SUBDOMAIN: Final = re.compile(_SUBDOMAIN).fullmatch
+_MATCH_UNDERSCORED: Final = re.compile(_UNDERSCORED_SUBDOMAIN).fullmatch
 _NATIVE: Final = "kubernetes.io/"
 _QUOTA_PREFIX: Final = "requests."
+_NONE: Final[tuple[str, ...]] = ()
 
 
-def qualified_name_problems(value: str) -> list[str]:
+@lru_cache(maxsize=1 << 14)
+def qualified_name_problems(value: str) -> tuple[str, ...]:
     """What is wrong with a label key or resource name (``IsQualifiedName``)."""
     prefix, slash, name = value.rpartition("/")
     if "/" in prefix:
-        return [
-            f"a valid label key {_NAME_TEXT} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
-        ]
+        return (
+            f"a valid label key {_NAME_TEXT} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",
+        )
     problems = []
     if slash and not prefix:
         problems.append("prefix part must be non-empty")
     elif slash:
-        problems += [f"prefix part {problem}" for problem in subdomain_problems(prefix)]
+        problems += [f"prefix part {problem}" for problem in _subdomain(prefix, "bytes")]
     if not name:
         problems.append("name part must be non-empty")
-    elif _too_long(name, 63):
+    elif too_long(name, 63):
         problems.append("name part must be no more than 63 bytes")
-    if not re.fullmatch(_NAME, name):
+    if not _MATCH_NAME(name):
         problems.append(f"name part {_NAME_TEXT}")
-    return problems
+    return tuple(problems)
 
 
-def label_value_problems(value: str) -> list[str]:
+@lru_cache(maxsize=1 << 14)
+def label_value_problems(value: str) -> tuple[str, ...]:
     """What is wrong with a label's value (``IsValidLabelValue``)."""
-    problems = ["must be no more than 63 bytes"] if _too_long(value, 63) else []
-    return problems if re.fullmatch(_LABEL_VALUE, value) else [*problems, _LABEL_VALUE_TEXT]
+    problems = ("must be no more than 63 bytes",) if too_long(value, 63) else _NONE
+    return problems if _MATCH_LABEL_VALUE(value) else (*problems, _LABEL_VALUE_TEXT)
 
 
-def extended_resource_problems(name: str) -> list[str]:
+@lru_cache(maxsize=4096)
+def extended_resource_problems(name: str) -> tuple[str, ...]:
     """What is wrong with the name of an extended resource, such as ``example.com/gpu``."""
     problems = qualified_name_problems(name)
     if problems:
         return problems
-    native = "/" not in name or _NATIVE in name or name.startswith(_QUOTA_PREFIX)
-    return ["is an invalid extended resource name"] if native or qualified_name_problems(_QUOTA_PREFIX + name) else []
+    native = is_native_resource(name) or name.startswith(_QUOTA_PREFIX)
+    return ("is an invalid extended resource name",) if native or qualified_name_problems(_QUOTA_PREFIX + name) else ()
 
 
-def subdomain_problems(value: str) -> list[str]:
+def is_native_resource(name: str) -> bool:
+    """Whether a resource is Kubernetes' own: of its domain, or of none."""
+    return "/" not in name or _NATIVE in name
+
+
+@lru_cache(maxsize=4096)
+def label_problems(value: str) -> tuple[str, ...]:
+    """What is wrong with a name without dots, as of a container or a namespace (``IsDNS1123Label``)."""
+    problems = ("must be no more than 63 characters",) if too_long(value, 63) else _NONE
+    if _MATCH_LABEL(value):
+        return problems
+    return (*problems, "must not contain dots" if _MATCH_SUBDOMAIN(value) else _LABEL_TEXT)
+
+
+@lru_cache(maxsize=4096)
+def subdomain_problems(value: str) -> tuple[str, ...]:
     """What is wrong with the name of most objects (``IsDNS1123Subdomain``)."""
-    problems = ["must be no more than 253 bytes"] if _too_long(value, 253) else []
-    return problems if re.fullmatch(_SUBDOMAIN, value) else [*problems, _SUBDOMAIN_TEXT]
+    return _subdomain(value, "characters")
 
 
-def _too_long(value: str, limit: int) -> bool:
+def underscored_subdomain_problems(value: str) -> tuple[str, ...]:
+    """What is wrong with a name of DNS that may have underscores (``IsDNS1123SubdomainWithUnderscore``)."""
+    problems = ("must be no more than 253 characters",) if too_long(value, 253) else _NONE
+    return problems if _MATCH_UNDERSCORED(value) else (*problems, _UNDERSCORED_TEXT)
+
+
+def path_segment_problems(value: str) -> tuple[str, ...]:
+    """What is wrong with a name that stands in a path of the API (``IsPathSegmentName``)."""
+    if value in (".", ".."):
+        return (f"may not be '{value}'",)
+    return tuple(f"may not contain '{char}'" for char in "/%" if char in value)
+
+
+def _subdomain(value: str, unit: str) -> tuple[str, ...]:
+    problems = (f"must be no more than 253 {unit}",) if too_long(value, 253) else _NONE
+    return problems if _MATCH_SUBDOMAIN(value) else (*problems, _SUBDOMAIN_TEXT)
+
+
+def too_long(value: str, most: int) -> bool:
+    """Whether a text has more bytes than it may."""
     # JSON can have half a character; Go reads it as one of as many bytes.
-    return len(value.encode(errors="surrogatepass")) > limit
+    return len(value) > most or (not value.isascii() and len(value.encode(errors="surrogatepass")) > most)

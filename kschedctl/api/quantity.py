@@ -20,6 +20,7 @@ _MAX_INT64: Final = 2**63 - 1
 
 # Possessive, so that a long text that is none is read once.
 _FORM: Final = re.compile(r"([+-]?)(\d*+)(?:\.(\d*+))?([eEinumkKMGTP]*+[+-]?\d*+)", re.ASCII)
+_FORM_TEXT: Final = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
 _EXPONENT: Final = re.compile(r"[eE]([+-]?\d+)", re.ASCII)
 _DECIMAL_SUFFIXES: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY_SUFFIXES: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
@@ -43,6 +44,28 @@ class QuantityError(ValueError):
     def __init__(self, problem: str, path: str = "") -> None:
         super().__init__(problem)
         self.path = path
+
+
+def quantity_problem(text: QuantityText) -> str | None:
+    """What an API server says of a text that is no quantity; ``None`` of one that is.
+
+    Examples
+    --------
+    >>> quantity_problem("1.5Gi"), quantity_problem("1XB")
+    (None, "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")
+    """
+    try:
+        parse_quantity(text)
+    except QuantityError:
+        pass
+    else:
+        return None
+    if not isinstance(text, str):
+        return None
+    match = _FORM.fullmatch(text.strip())
+    if match is None or not text.strip():
+        return f"quantities must match the regular expression '{_FORM_TEXT}'"
+    return "unable to parse quantity's suffix" if match[4] else "unable to parse numeric part of quantity"
 
 
 def parse_quantity(text: QuantityText) -> int:

@@ -17,6 +17,7 @@ from kschedctl.face import SchedulingCluster
 from kschedctl.findings.finding import Finding, Subject, Where
 from kschedctl.findings.location import Location
 from kschedctl.report.explain.data import WorkloadData
+from kschedctl.snapshot.new_objects import NewObject, refuse
 from kschedctl.snapshot.pod_choice import STDIN
 from kschedctl.snapshot.reading import read_manifest
 from kschedctl.snapshot.validation import Validation
@@ -88,25 +89,41 @@ class Manifests:
         Those of the others that are asked about.
     written : WrittenObjects
         What they were read from.
+    new : tuple of NewObject
+        All that an API server has to take first.
     """
 
     given: tuple[Given, ...]
     others: tuple[tuple[ApiObject, Location], ...]
     otherwise: tuple[Given, ...]
     written: WrittenObjects
+    new: tuple[NewObject, ...] = ()
 
     def beside(self, given: Iterable[Given]) -> Manifests:
         """The same with workloads of the cluster that are asked about as well."""
         return replace(self, given=(*self.given, *given))
 
-    def pods(self, cluster: SchedulingCluster) -> tuple[SchedulingCluster, list[Asked]]:
-        """The pods that come of them in a cluster, and the cluster with what comes with the pods.
+    def taken(self, cluster: SchedulingCluster) -> Manifests:
+        """The same, where the API server of a cluster takes it all; what it warns of is told on standard error, once.
 
         Raises
         ------
         ManifestError
-            Where a workload is not one that an API server would take, or none of them makes a pod.
+            Where it does not.
         """
+        for warning in refuse(self.new, cluster.release_choice.release):
+            warn_of(warning)
+        return replace(self, new=())
+
+    def pods(self, cluster: SchedulingCluster) -> tuple[SchedulingCluster, list[Asked]]:
+        """The pods that come of them in a cluster, once they are taken, and the cluster with what comes with the pods.
+
+        Raises
+        ------
+        ManifestError
+            Where one of them is not one that an API server would take, or none of them makes a pod.
+        """
+        self.taken(cluster)
         every: list[MadePod] = []
         asked: list[Asked] = []
         without: list[str] = []
@@ -178,6 +195,7 @@ def read_manifests(
     unread: list[str] = []
     warnings: list[Finding] = []
     written = WrittenObjects()
+    new: list[NewObject] = []
     for path, words in sources:
         found = read_manifest(
             path,
@@ -188,6 +206,7 @@ def read_manifests(
             validation=validation,
             warnings=warnings,
             written=written,
+            new=new,
         )
         own = [Given(in_namespace(obj, namespace), words, at) for obj, at in found if isinstance(obj, WORKLOADS)]
         rest = [(placed(obj, namespace), at) for obj, at in found if not isinstance(obj, WORKLOADS)]
@@ -205,7 +224,7 @@ def read_manifests(
         warn(what)
     if skipped:
         note(f"skipped, as scheduling does not read them: {skipped}")
-    return Manifests(tuple(given), tuple(others.values()), tuple(others_asked), written)
+    return Manifests(tuple(given), tuple(others.values()), tuple(others_asked), written, tuple(new))
 
 
 def _nothing_to_ask(

@@ -8,12 +8,12 @@ from typing import Any, Final
 import msgspec
 
 from kschedctl.api.core import Node
+from kschedctl.api.duration import Duration
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.extenders.answers import SentBackNode, binding_error, filter_answer, preemption_answer, priorities
 from kschedctl.extenders.tls import tls_context
 from kschedctl.extenders.transport import Response, Transport
-from kschedctl.framework.config.duration import Duration
 from kschedctl.framework.config.load import SchedulerConfiguration
 from kschedctl.framework.config.types import Extender as ExtenderConfig
 from kschedctl.framework.extender import Extender, ExtenderError, ExtenderFilterResult, MetaVictims, Victims

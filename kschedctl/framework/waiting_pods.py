@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from kschedctl.api.duration import Duration
 from kschedctl.api.pod import Pod
-from kschedctl.framework.config.duration import Duration
 from kschedctl.framework.status import SUCCESS, Code, Status
 from kschedctl.workloads.template import uid_of
 

@@ -63,6 +63,33 @@ def known_gates(version: str) -> Mapping[str, Gate]:
     }
 
 
+@cache
+def gate_defaults(version: str) -> Mapping[str, bool]:
+    """Whether each gate is on by default; those that went away because they are always on are on.
+
+    Parameters
+    ----------
+    version : str
+        The release, such as ``1.36``.
+
+    Examples
+    --------
+    >>> gates = gate_defaults("1.37")
+    >>> gates["SidecarContainers"], gates["EnvFiles"], gates["GenericWorkload"]
+    (True, True, False)
+    """
+    header, *rows = (line.split() for line in _TABLE.read_text(encoding="utf-8").splitlines())
+    column, first = header.index(version), header.index("decides") + 1
+    defaults = {}
+    for row in rows:
+        known = [state for state in row[first : column + 1] if state != _ABSENT]
+        if row[column] != _ABSENT:
+            defaults[row[0]] = row[column].startswith("on")
+        elif known:
+            defaults[row[0]] = known[-1] == f"on{_LOCKED}"
+    return defaults
+
+
 def idle_gates(version: str, given: Mapping[str, bool], modelled: Mapping[str, bool]) -> tuple[str, ...]:
     """Check feature gates as kube-scheduler does, and find those that are set for nothing.
 

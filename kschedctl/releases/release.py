@@ -18,8 +18,15 @@ from kschedctl.releases.device_rules import (
     DEVICES_1_37,
     DeviceRules,
 )
-from kschedctl.releases.feature_gates import idle_gates, known_gates
+from kschedctl.releases.feature_gates import gate_defaults, idle_gates, known_gates
 from kschedctl.releases.queue_rules import QUEUE_1_34, QUEUE_1_35, QUEUE_1_36, QUEUE_1_37, QueueRules
+from kschedctl.releases.validation_rules import (
+    VALIDATION_1_34,
+    VALIDATION_1_35,
+    VALIDATION_1_36,
+    VALIDATION_1_37,
+    ValidationRules,
+)
 
 #: The default profile: multiPoint plugins in order, with their weights (0: none given).
 _DEFAULT_PLUGINS: Final = (
@@ -134,6 +141,8 @@ class Release:
         How devices are allocated.
     queue : QueueRules
         How the scheduling queue works, and what surrounds a scheduling cycle.
+    validation : ValidationRules
+        What the API server refuses otherwise than that of other releases.
     """
 
     version: str
@@ -161,6 +170,7 @@ class Release:
     plugins_without_args: frozenset[str]
     devices: DeviceRules
     queue: QueueRules
+    validation: ValidationRules
     idle_gates: tuple[str, ...] = ()
 
     @property
@@ -177,6 +187,11 @@ class Release:
     def enabled(self, gate: str) -> bool:
         """Whether a feature gate is on; a gate that this release does not know is off."""
         return self.features.get(gate, self.queue_gates.get(gate, False))
+
+    def api_server_has(self, gate: str) -> bool:
+        """Whether a feature gate is on in the API server: as it is set for the scheduler, else by default."""
+        known = self.features.get(gate)
+        return gate_defaults(self.version).get(gate, False) if known is None else known
 
     def with_features(self, gates: Mapping[str, bool]) -> Release:
         """The same release with some feature gates set.
@@ -243,6 +258,7 @@ _V1_34: Final = Release(
     plugins_without_args=frozenset(),
     devices=DEVICES_1_34,
     queue=QUEUE_1_34,
+    validation=VALIDATION_1_34,
 )
 _V1_33: Final = replace(
     _V1_34,
@@ -266,6 +282,7 @@ _V1_35: Final = replace(
     absent_config_fields=frozenset({"placementGenerate", "placementScore", "podGroupPostFilter"}),
     devices=DEVICES_1_35,
     queue=QUEUE_1_35,
+    validation=VALIDATION_1_35,
 )
 _V1_36: Final = replace(
     _V1_35,
@@ -281,6 +298,7 @@ _V1_36: Final = replace(
     absent_config_fields=frozenset({"podGroupPostFilter"}),
     devices=DEVICES_1_36,
     queue=QUEUE_1_36,
+    validation=VALIDATION_1_36,
 )
 _V1_37: Final = replace(
     _V1_36,
@@ -299,6 +317,7 @@ _V1_37: Final = replace(
     absent_config_fields=frozenset(),
     devices=DEVICES_1_37,
     queue=QUEUE_1_37,
+    validation=VALIDATION_1_37,
 )
 
 #: The releases that are modelled, oldest first.

@@ -18,6 +18,8 @@ import msgspec
 from kschedctl.api.coordination import LEADER_ANNOTATION
 from kschedctl.api.kinds import kind_type, lock_type
 from kschedctl.api.meta import ApiObject
+from kschedctl.api.schema.decode import decoded
+from kschedctl.api.schema.strict import is_known
 from kschedctl.errors import InputError
 from kschedctl.findings.finding import Finding, ObjectRef, Severity, Subject, Where
 from kschedctl.findings.location import Location
@@ -27,6 +29,7 @@ from kschedctl.snapshot.field_checks import FieldChecks
 from kschedctl.snapshot.header import HEADER_FIELD, SnapshotHeader
 from kschedctl.snapshot.list_stream import NotStreamableError, stream_list
 from kschedctl.snapshot.names import SUFFIXES
+from kschedctl.snapshot.new_objects import NewObject
 from kschedctl.snapshot.resemblance import meant_kind, seems_object
 from kschedctl.snapshot.sources import Source, cannot_read, read_sources, whole_source
 from kschedctl.snapshot.summary import Passed, ReadSummary
@@ -89,6 +92,8 @@ class Reading:
         What becomes of fields that an API server would not take.
     written : WrittenObjects, optional
         Is given what objects are read from.
+    new : list of NewObject, optional
+        Is added to: the objects as they were written, of kinds that are known.
     """
 
     def __init__(
@@ -103,6 +108,7 @@ class Reading:
         max_unpacked: int | None = None,
         validation: Validation = Validation.IGNORE,
         written: WrittenObjects | None = None,
+        new: list[NewObject] | None = None,
     ) -> None:
         self._paths = paths
         self._stdin = stdin
@@ -112,6 +118,7 @@ class Reading:
         self._may_hold_others_alone = may_hold_others_alone
         self._unpacking = Unpacking(max_unpacked)
         self._fields = FieldChecks(validation)
+        self._new = new
         self._findings: list[Finding] = []
         self._written = written
 
@@ -165,7 +172,7 @@ class Reading:
         n_read = n_items = 0
         assert source.state is not None
         try:
-            if self._fields.wanted:
+            if self._fields.wanted or self._new is not None:
                 # Which keys are given twice shows in the text as a whole.
                 raise NotStreamableError
             with open(source.path, "rb") as stream:
@@ -355,6 +362,8 @@ class Reading:
                 self._note(InputError.together(wrong), where)
             else:
                 self._summary.warnings += [finding.at(where) for finding in wrong]
+        if not self._keep(text, api_version, kind, location):
+            return None
         type_ = kind_type(api_version, kind)
         if type_ is None and not self._other_kinds_are_errors:
             type_ = _lock_type(text, api_version, kind)
@@ -376,6 +385,25 @@ class Reading:
             return None
         self._note(InputError("is missing", where=where, path="metadata.name", hint="every object needs a name"))
         return None
+
+    def _keep(self, text: memoryview | msgspec.Raw, api_version: str, kind: str, location: Location) -> bool:
+        """Keep an object as it was written; whether an API server could read it."""
+        if self._new is None or not is_known(api_version, kind):
+            return True
+        try:
+            value = plain(text)
+        except InputError:
+            # Whoever reads the text's fields tells it.
+            return True
+        if not isinstance(value, dict):
+            return True
+        where = _described(location, api_version, kind, text)
+        _, unreadable = decoded(value, api_version, kind)
+        if unreadable is not None:
+            self._note(InputError.together([unreadable]), where)
+            return False
+        self._new.append(NewObject(api_version, kind, value, where))
+        return True
 
     def _other_kind(self, text: memoryview | msgspec.Raw, api_version: str, kind: str, location: Location) -> None:
         group = api_version.rpartition("/")[0]

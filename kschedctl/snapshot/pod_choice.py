@@ -21,8 +21,10 @@ from kschedctl.cluster.pods import Pods
 from kschedctl.errors import InputError, ManifestError
 from kschedctl.findings.finding import ObjectRef, Subject, Where, found_at
 from kschedctl.findings.location import Location
+from kschedctl.releases.release import Release
 from kschedctl.snapshot.conform import decode
 from kschedctl.snapshot.field_checks import refused
+from kschedctl.snapshot.new_objects import NewObject, refuse
 from kschedctl.snapshot.reading import read_manifest
 
 STDIN: Final = "-"
@@ -105,7 +107,9 @@ def pod_of(data: Mapping[str, Any]) -> Pod:
         raise ManifestError(f"holds what JSON cannot: {error}", where="the pod") from None
 
 
-def given_pod(pods: Pods, pod: Pod | Mapping[str, Any] | str | Path, where: Where = "") -> tuple[Pod, Where]:
+def given_pod(
+    pods: Pods, pod: Pod | Mapping[str, Any] | str | Path, where: Where = "", *, release: Release
+) -> tuple[Pod, Where]:
     """The pod that is meant, as it was written, and where that is.
 
     Parameters
@@ -117,18 +121,23 @@ def given_pod(pods: Pods, pod: Pod | Mapping[str, Any] | str | Path, where: Wher
         manifest with one pod.
     where : Subject, Location or str
         Where the pod was read; by default what the reading tells.
+    release : Release
+        Whose API server takes a manifest.
 
     Raises
     ------
     ManifestError
-        Where there is no such pod.
+        Where there is no such pod, or an API server would refuse it.
     """
     if isinstance(pod, str) and not is_manifest(pod):
         namespace, _, name = pod.rpartition("/")
         return find_pod(pods, name, namespace or DEFAULT_NAMESPACE), where
     if isinstance(pod, str | Path):
-        found, place = only_pod(read_manifest(pod), str(pod))
+        new: list[NewObject] = []
+        found, place = only_pod(read_manifest(pod, new=new), str(pod))
+        refuse(new, release)
         return found, where or place
+    # Of a pod as data, what scheduling does not read may be left out: admission checks the rest.
     return (pod_of(pod) if isinstance(pod, Mapping) else pod), where
 
 

@@ -13,6 +13,7 @@ from kschedctl.api.schema.strict import REPEATED, UNKNOWN
 from kschedctl.errors import ManifestError, SnapshotError
 from kschedctl.findings.finding import Finding
 from kschedctl.findings.location import Location
+from kschedctl.snapshot.new_objects import NewObject
 from kschedctl.snapshot.objects import Reading
 from kschedctl.snapshot.positions import position_of
 from kschedctl.snapshot.summary import ReadSummary
@@ -78,6 +79,7 @@ def read_manifest(
     validation: Validation = Validation.STRICT,
     warnings: list[Finding] | None = None,
     written: WrittenObjects | None = None,
+    new: list[NewObject] | None = None,
 ) -> list[tuple[ApiObject, Location]]:
     """The objects of a manifest.
 
@@ -99,6 +101,8 @@ def read_manifest(
         Is added to: such fields where they are not refused.
     written : WrittenObjects, optional
         As for ``SnapshotReader``.
+    new : list of NewObject, optional
+        Is added to: the objects as they were written, for what an API server says of their values.
 
     Returns
     -------
@@ -123,6 +127,7 @@ def read_manifest(
         max_unpacked=max_unpacked,
         validation=validation,
         written=written,
+        new=[] if new is None else new,
     )
     try:
         found = list(reading.objects())

@@ -18,7 +18,13 @@ from kschedctl.workloads.template import generated_name
 
 
 def with_pods_of(
-    cluster: Cluster, workload: ApiObject, *, release: Release, where: Where = "", n_there: int = 0
+    cluster: Cluster,
+    workload: ApiObject,
+    *,
+    release: Release,
+    where: Where = "",
+    n_there: int = 0,
+    created: bool = True,
 ) -> tuple[Cluster, int]:
     """Add the pods that a workload wants and that are not there; they wait for a node.
 
@@ -30,6 +36,8 @@ def with_pods_of(
         Where it was read, for errors.
     n_there : int
         How many of them are there already.
+    created : bool
+        Whether the workload is a new one; of others an API server has seen the classes.
 
     Returns
     -------
@@ -48,7 +56,7 @@ def with_pods_of(
         )
         for name in fresh_names(made.pod, lacking, taken):
             one = renamed(made, name, cluster)
-            pod = admit(one.pod, cluster, release=release, where=where or one.pod.ref).pod
+            pod = admit(one.pod, cluster, release=release, where=where or one.pod.ref, created=created).pod
             objects += one.objects
             taken.add((pod.namespace, name))
             added.append(pod)

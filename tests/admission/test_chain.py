@@ -14,6 +14,7 @@ from kschedctl.api.pod import Pod
 from kschedctl.api.quantity import QUANTITY_HINT
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import ManifestError
+from kschedctl.findings.finding import ObjectRef, Subject
 from kschedctl.releases.release import LATEST
 from tests.builders import make_cluster, make_container, make_object
 
@@ -113,10 +114,23 @@ def test_label_keys_of_spread_constraints_stay_where_the_gate_is_off() -> None:
 
 
 def test_warnings_of_all_plugins_are_told() -> None:
-    admitted = admit(pod(priorityClassName="low", runtimeClassName="kata"), make_cluster(), release=LATEST)
+    spec = {"priorityClassName": "low", "priority": 0, "runtimeClassName": "kata", "overhead": {"cpu": "1"}}
+    admitted = admit(pod(**spec), make_cluster(), release=LATEST)
     assert admitted.warnings == (
         "the snapshot has no PriorityClasses: low is taken to have priority 0",
         "the snapshot has no RuntimeClasses: what kata adds to the pod is not known",
+    )
+
+
+def test_what_a_workload_makes_is_refused_in_its_template() -> None:
+    where = Subject("web.yaml", ObjectRef("Deployment", "web", "shop", "apps/v1"))
+    with pytest.raises(ManifestError) as error:
+        admit(pod(priority=7), make_cluster(), release=LATEST, where=where)
+    assert str(error.value) == (
+        "web.yaml (Deployment shop/web): spec.template.spec.priority: the integer value of priority (7) must not be "
+        "provided in pod spec; priority admission controller computed 0 from the given PriorityClass name\n"
+        "  a pod without a PriorityClass gives 0; name another class or leave priority out; "
+        "the Deployment itself is taken: its pods are refused one by one (FailedCreate)"
     )
 
 

@@ -15,13 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedctl.api.core import Node
+from kschedctl.api.duration import Duration
 from kschedctl.api.meta import ObjectMeta
 from kschedctl.api.pod import Pod
 from kschedctl.extenders.answers import SentBackNode
 from kschedctl.extenders.go_json import first_value
 from kschedctl.extenders.http_extender import HTTPExtender
 from kschedctl.extenders.transport import Response
-from kschedctl.framework.config.duration import Duration
 from kschedctl.framework.config.types import Extender as ExtenderConfig
 from kschedctl.framework.extender import ExtenderError, ExtenderFilterResult, MetaVictims, Victims
 from kschedctl.snapshot.written import WrittenObjects

@@ -15,10 +15,10 @@ from kschedctl.api.coordination import (
     LeaseCandidateSpec,
     LeaseSpec,
 )
+from kschedctl.api.duration import Duration
 from kschedctl.api.meta import ApiObject, ObjectMeta
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.framework.config.duration import Duration
 from kschedctl.framework.config.types import LeaderElection
 from kschedctl.leaderelection.checks import check_config, check_elections
 from kschedctl.leaderelection.overview import Election, elections

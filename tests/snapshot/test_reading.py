@@ -395,7 +395,8 @@ def test_a_manifest_is_a_list_of_objects() -> None:
         ),
         pytest.param(
             f"{POD}spec: {{priority: x}}\n",
-            'm.yaml, document 1 (Pod shop/web): spec.priority: "x" is text, an integer of 32 bits is expected',
+            "m.yaml, document 1 (Pod shop/web): spec.priority: "
+            "json: cannot unmarshal string into Go struct field PodSpec.spec.priority of type int32",
             id="wrong-type",
         ),
         pytest.param("", "m.yaml: no object that scheduling reads was found\n  files: 1 read", id="empty"),

@@ -1,4 +1,4 @@
-"""All kinds and types of an API server with the names of their fields, as ``tools.field_names`` writes them.
+"""All kinds and types of an API server with the names and types of their fields, as ``tools.field_names`` writes them.
 
 The types of this package have only what scheduling reads; whether a field is misspelt is not seen from them.
 """
@@ -16,6 +16,9 @@ FILE: Final = "fields.json"
 #: What stands before the type of a field that holds a list or a map of it.
 LIST: Final = "*"
 MAP: Final = "%"
+#: What stands before what Go reads values as that have no fields: ``:string``, ``:int32``, ``:quantity``; the name of
+#: its type follows where it has one of its own: ``:string v1.PullPolicy``.
+LEAF: Final = ":"
 
 
 class FieldNames(msgspec.Struct, frozen=True):
@@ -28,7 +31,7 @@ class FieldNames(msgspec.Struct, frozen=True):
     kinds : mapping of str to str
         The type of a kind, such as ``apps/v1/Deployment``.
     types : mapping of str to mapping
-        The fields of a type, each with the type of its value: empty where that has no fields or may have any.
+        The fields of a type, each with the type of its value: empty where it may have any.
     """
 
     release: str

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any, Final, NamedTuple
 
-from kschedctl.api.schema.fields import LIST, MAP, field_names
+from kschedctl.api.schema.fields import LEAF, LIST, MAP, field_names
 from kschedctl.api.wording import similar
 from kschedctl.findings.field_path import field_path
 from kschedctl.findings.finding import Finding
@@ -83,7 +83,7 @@ def unknown_with_steps(obj: Mapping[str, Any], api_version: str, kind: str) -> I
             for key, item in value.items():
                 if key not in fields:
                     yield (*steps, key), _unknown((*steps, key), type_, root or "")
-                elif fields[key]:
+                elif fields[key] and LEAF not in fields[key]:
                     inside.append(_Place((*steps, key), item, fields[key]))
         waiting += reversed(inside)
 
@@ -134,7 +134,7 @@ def _elsewhere(name: str, root: str) -> list[str]:
         for path, type_ in level:
             for key, of in types[type_].items():
                 inner = of.lstrip(LIST + MAP)
-                if inner and inner not in seen:
+                if inner in types and inner not in seen:
                     seen.add(inner)
                     below.append((f"{path}{key}{'[]' if of.startswith(LIST) else ''}.", inner))
         level = below

@@ -94,9 +94,12 @@ class DiffReply(Reply):
         other = snapshot if same else after.read()
         old = before.needing_nodes(before.over(snapshot, manifests.others, manifests.written))
         new = after.needing_nodes(after.over(other, manifests.others, manifests.written))
+        taken = manifests.taken(old)
+        if new.release_choice.release != old.release_choice.release:
+            taken = manifests.taken(new)
         workloads = [named for named in names if workload_kind(named)]
         of_old, of_new = _workloads((old, new), workloads, which.scope)
-        return _side(before, old, manifests.beside(of_old)), _side(after, new, manifests.beside(of_new))
+        return _side(before, old, taken.beside(of_old)), _side(after, new, taken.beside(of_new))
 
     @cached_property
     def _asked(self) -> dict[Key, Asked]:

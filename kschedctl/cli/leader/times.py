@@ -27,7 +27,7 @@ def seconds(text: str, option: str) -> float:
     typer.BadParameter
         Where it is none, or below zero.
     """
-    from kschedctl.framework.config.duration import Duration
+    from kschedctl.api.duration import Duration
 
     try:
         found = Duration.parse(text if not text.isascii() or not text.isdigit() else f"{text}s").nanoseconds / 1e9

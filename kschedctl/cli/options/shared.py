@@ -177,7 +177,7 @@ def request_seconds(text: str) -> float:
     typer.BadParameter
         Where it is neither, or below zero.
     """
-    from kschedctl.framework.config.duration import Duration
+    from kschedctl.api.duration import Duration
 
     if text.isascii() and text.isdigit() and len(text) < _MOST_DIGITS:
         return float(text)

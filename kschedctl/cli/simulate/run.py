@@ -87,6 +87,7 @@ class SimulateReply(Reply):
         given = [(each.obj, each.place) for each in manifests.given if each.place is not None]
         cluster = chosen.needing_nodes(chosen.load((*manifests.others, *given), manifests.written))
         require_listed(cluster.cluster, "Pod")
+        manifests.taken(cluster)
         return cluster
 
     @cached_property

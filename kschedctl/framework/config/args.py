@@ -12,10 +12,10 @@ from typing import Any, ClassVar, Final
 
 import msgspec
 
+from kschedctl.api.duration import Duration
 from kschedctl.api.meta import Int32, Int64
 from kschedctl.api.node_selector import NodeAffinity
 from kschedctl.api.pod import TopologySpreadConstraint
-from kschedctl.framework.config.duration import Duration
 from kschedctl.framework.config.types import ConfigStruct
 from kschedctl.releases.release import Release
 

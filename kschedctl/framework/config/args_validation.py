@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import msgspec
 
+from kschedctl.api.duration import Duration
 from kschedctl.api.names import qualified_name_problems
 from kschedctl.api.pod import TopologySpreadConstraint
 from kschedctl.framework.config import args as api
 from kschedctl.framework.config.affinity_validation import validate_node_affinity
-from kschedctl.framework.config.duration import Duration
 from kschedctl.framework.config.problems import Problems, child
 from kschedctl.releases.release import Release
 

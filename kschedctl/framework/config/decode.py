@@ -16,8 +16,8 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import UNSET, inspect
 
+from kschedctl.api.duration import Duration
 from kschedctl.api.field_errors import go_json
-from kschedctl.framework.config.duration import Duration
 from kschedctl.framework.config.problems import Problems, child
 from kschedctl.text.repeated_keys import Fields
 

@@ -12,8 +12,8 @@ import msgspec
 from msgspec import field
 
 from kschedctl.api.defaults import DEFAULT_SCHEDULER_NAME
+from kschedctl.api.duration import Duration
 from kschedctl.api.meta import Int32, Int64
-from kschedctl.framework.config.duration import Duration
 
 API_VERSION: Final = "kubescheduler.config.k8s.io/v1"
 KIND: Final = "KubeSchedulerConfiguration"

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from kschedctl.api.duration import Duration
 from kschedctl.api.field_errors import go_json
 from kschedctl.api.names import extended_resource_problems
-from kschedctl.framework.config.duration import Duration
 from kschedctl.framework.config.problems import Problems, child
 from kschedctl.framework.config.types import (
     API_VERSION,

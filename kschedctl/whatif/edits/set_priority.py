@@ -79,7 +79,7 @@ class SetPriority(PodEdit):
         """
         from msgspec.structs import replace
 
-        from kschedctl.admission.priority import PREEMPT_LOWER_PRIORITY
+        from kschedctl.validation.pods_refused import PREEMPT
 
         if isinstance(self.priority, int):
             return replace(pod, spec=replace(pod.spec, priority=self.priority, priority_class_name=""))
@@ -88,7 +88,7 @@ class SetPriority(PodEdit):
             pod.spec,
             priority=found.value,
             priority_class_name=found.name,
-            preemption_policy=found.preemption_policy or PREEMPT_LOWER_PRIORITY,
+            preemption_policy=found.preemption_policy or PREEMPT,
         )
         return replace(pod, spec=spec)
 
@@ -110,8 +110,8 @@ class SetPriority(PodEdit):
 
 
 def _find(cluster: Cluster, name: str) -> PriorityClass:
-    from kschedctl.admission.priority import SYSTEM_CLASSES, priority_class
-    from kschedctl.api.classes import PriorityClass
+    from kschedctl.admission.priority import priority_class
+    from kschedctl.api.classes import SYSTEM_CLASSES, PriorityClass
     from kschedctl.whatif.targets import near
 
     found = priority_class(cluster, name)

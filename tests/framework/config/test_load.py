@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from kschedctl.api.duration import Duration
 from kschedctl.errors import ConfigError
 from kschedctl.findings.location import Position
 from kschedctl.framework.config import args as api
-from kschedctl.framework.config.duration import Duration
 from kschedctl.framework.config.load import default_configuration
 from kschedctl.releases.release import LATEST, RELEASES
 from tests.framework.config.config_builders import IMPLEMENTS, load, make_config, make_plugins, refusal

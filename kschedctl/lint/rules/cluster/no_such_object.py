@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kschedctl.admission.priority import SYSTEM_CLASSES
-from kschedctl.api.classes import PriorityClass, RuntimeClass
+from kschedctl.api.classes import SYSTEM_CLASSES, PriorityClass, RuntimeClass
 from kschedctl.api.device import DeviceClass, ResourceClaim, ResourceClaimTemplate
 from kschedctl.api.kind_names import is_namespaced
 from kschedctl.api.meta import ApiObject

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kschedctl.cluster.cluster import Cluster
     from kschedctl.findings.finding import Finding, Place
     from kschedctl.releases.release import Release
+    from kschedctl.snapshot.new_objects import NewObject
     from kschedctl.whatif.edit import Changed
 
 _COPIES: Final = re.compile(r"(.+)\*([0-9]+)", re.ASCII)
@@ -38,6 +39,8 @@ class Apply(FileEdit):
         What they were read from.
     warnings : tuple of Finding
         Fields that an API server would not take, where they are not refused.
+    new : tuple of NewObject
+        The objects as they were written.
     """
 
     option: ClassVar[Option] = Option(
@@ -48,6 +51,7 @@ class Apply(FileEdit):
     copies: int | None = None
     source: str = ""
     warnings: tuple[Finding, ...] = field(default=(), compare=False)
+    new: tuple[NewObject, ...] = field(default=(), compare=False)
 
     def __str__(self) -> str:
         copies = "" if self.copies is None else f"*{self.copies}"
@@ -76,9 +80,12 @@ class Apply(FileEdit):
         path, copies = split_source(text)
         stdin = sys.stdin.buffer if path == STDIN and sys.stdin is not None else None
         warnings: list[Finding] = []
-        read = read_manifest(path, stdin=stdin, max_unpacked=max_unpacked, validation=validation, warnings=warnings)
+        new: list[NewObject] = []
+        read = read_manifest(
+            path, stdin=stdin, max_unpacked=max_unpacked, validation=validation, warnings=warnings, new=new
+        )
         objects = tuple((placed(obj, namespace), place) for obj, place in read)
-        return cls(objects, copies, "standard input" if path == STDIN else path, tuple(warnings))
+        return cls(objects, copies, "standard input" if path == STDIN else path, tuple(warnings), tuple(new))
 
     @classmethod
     def sources(cls, text: str) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import InputError
 from kschedctl.findings.finding import Place, Subject
 from kschedctl.releases.release import Release
+from kschedctl.snapshot.new_objects import refuse
 from kschedctl.whatif.edits.apply.edit import Apply
 from kschedctl.whatif.making import with_pods_of
 from kschedctl.whatif.pods import move_pods
@@ -40,6 +41,7 @@ def apply(cluster: Cluster, edit: Apply, *, release: Release) -> Changed:
     InputError
         Where an object is not one that an API server would take, or is to be copied and is neither node nor pod.
     """
+    refuse(edit.new, release)
     # What a snapshot's reader checks and fills in, for these objects alone.
     builder = ClusterBuilder()
     for obj, place in edit.objects:
@@ -79,7 +81,7 @@ def apply(cluster: Cluster, edit: Apply, *, release: Release) -> Changed:
 def _with_its_pods(cluster: Cluster, workload: ApiObject, release: Release) -> Changed:
     """Let a workload make the pods that it lacks; those that it has stay, as a moment shows no rollout."""
     own = pods_made_by(cluster, type(workload), workload.namespace, workload.name)
-    cluster, n_added = with_pods_of(cluster, workload, release=release, n_there=len(own))
+    cluster, n_added = with_pods_of(cluster, workload, release=release, where=workload.ref, n_there=len(own))
     told = []
     if own:
         told.append(f"{counted(len(own), 'pod')} {'stays as it is' if len(own) == 1 else 'stay as they are'}")

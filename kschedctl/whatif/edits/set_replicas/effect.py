@@ -68,7 +68,7 @@ def set_replicas(cluster: Cluster, edit: SetReplicas, *, release: Release) -> Ch
     n_removed = 0
     moved = Moved(cluster)
     if not active and stored is not None and stored.spec.template is not None:
-        cluster, n_added = with_pods_of(cluster, _sized(stored, edit.replicas), release=release)
+        cluster, n_added = with_pods_of(cluster, _sized(stored, edit.replicas), release=release, created=False)
     elif not active and edit.replicas:
         hint = f"give the {kind.__name__} or its pods with --apply"
         raise InputError(f"the cluster has no pod of {'/'.join(key)} that could be copied, and no template", hint=hint)

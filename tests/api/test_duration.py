@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedctl.framework.config.duration import Duration
+from kschedctl.api.duration import Duration
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,42 @@
+"""Requests and limits of a pod's containers, and of all of them together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.api.canonical import Amount, Amounts, forms, parse_amounts
+from kschedctl.api.container_limits import container_limits
+from kschedctl.api.pod import Container, Pod, ResourceRequirements
+from kschedctl.api.resources import RequestRules, container_requests
+
+_BY_SPEC = RequestRules(pod_level=False, status=False, pod_level_status=False)
+
+
+def containers_of(pod: Pod) -> Iterator[tuple[str, Container]]:
+    """All containers with their fields."""
+    for i, container in enumerate(pod.spec.containers):
+        yield f"spec.containers[{i}]", container
+    for i, container in enumerate(pod.spec.init_containers):
+        yield f"spec.initContainers[{i}]", container
+
+
+def amounts_of(resources: ResourceRequirements, path: str) -> tuple[Amounts, Amounts]:
+    """Requests and limits of the container, or pod, at a field."""
+    return (
+        parse_amounts(resources.requests, f"{path}.resources.requests"),
+        parse_amounts(resources.limits, f"{path}.resources.limits"),
+    )
+
+
+def summed(pod: Pod) -> tuple[Amounts, Amounts]:
+    """Requests and limits of all containers of a pod together."""
+    every = [container.resources for _, container in containers_of(pod)]
+    out = []
+    for nanos, lists in (
+        (container_requests(pod, _BY_SPEC), [resources.requests for resources in every]),
+        (container_limits(pod), [resources.limits for resources in every]),
+    ):
+        written = forms(lists)
+        out.append({name: Amount(n, written[name]) if n else Amount(0) for name, n in nanos.items()})
+    requests, limits = out
+    return requests, limits

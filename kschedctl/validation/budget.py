@@ -1,0 +1,28 @@
+"""Rules about PodDisruptionBudgets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kschedctl.api import field_errors
+from kschedctl.validation.context import Context, Found, Tree
+from kschedctl.validation.internal import in_go
+from kschedctl.validation.selectors import label_selector, printed
+from kschedctl.validation.values import at_most_all, int_or_percent, one_of
+
+
+def pod_disruption_budget(tree: Tree, context: Context) -> Found:
+    """A PodDisruptionBudget, whose metadata are only checked for what all kinds have in common."""
+    spec: dict[str, Any] = tree.get("spec", {})
+    if "minAvailable" in spec and "maxUnavailable" in spec:
+        problem = "minAvailable and maxUnavailable cannot be both set"
+        shown = in_go("PodDisruptionBudgetSpec", spec) | {"Selector": printed(spec.get("selector"))}
+        yield field_errors.invalid("spec", shown, problem)
+    for name in ("minAvailable", "maxUnavailable"):
+        if name in spec:
+            yield from int_or_percent(spec[name], f"spec.{name}")
+            yield from at_most_all(spec[name], f"spec.{name}")
+    yield from label_selector(spec.get("selector"), "spec.selector")
+    if "unhealthyPodEvictionPolicy" in spec:
+        policy = spec["unhealthyPodEvictionPolicy"]
+        yield from one_of(policy, ("AlwaysAllow", "IfHealthyBudget"), "spec.unhealthyPodEvictionPolicy")

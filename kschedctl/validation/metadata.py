@@ -1,0 +1,149 @@
+"""Rules about the metadata of objects and of templates (apimachinery ``objectmeta``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+from kschedctl.api import field_errors
+from kschedctl.api.names import label_problems, path_segment_problems, qualified_name_problems
+from kschedctl.validation.context import Found, Tree
+from kschedctl.validation.values import labels, not_negative, refused
+
+#: What is wrong with a name.
+NameRule = Callable[[str], Iterable[str]]
+_METADATA: Final = "metadata"
+_MOST_ANNOTATION_BYTES: Final = 256 * 1024
+_LONGEST_PREFIX: Final = 58
+#: Stands for the letters that are added to ``generateName``.
+_SUFFIX: Final = "xxxxx"
+_ORPHAN: Final = "orphan"
+_FOREGROUND: Final = "foregroundDeletion"
+_STANDARD_FINALIZERS: Final = frozenset({"kubernetes", _ORPHAN, _FOREGROUND})
+_GO_NAMES: Final = {"uid": "uID"}
+
+
+def object_metadata(
+    metadata: Tree, name_rule: NameRule, *, namespaced: bool, known_finalizers: bool = True, prefix_checked: bool = True
+) -> Found:
+    """The metadata of a new object; one without a name gets one from ``generateName``.
+
+    Parameters
+    ----------
+    name_rule : callable
+        What is wrong with a name of the kind.
+    namespaced : bool
+        Whether objects of the kind are in namespaces; one that tells none is in the one that it is created in.
+    prefix_checked : bool
+        Whether ``generateName`` is looked at besides the name that comes of it.
+    known_finalizers : bool
+        Whether a finalizer without a domain has to be one of Kubernetes' own.
+    """
+    prefix = metadata.get("generateName", "")
+    if prefix and prefix_checked:
+        if name_rule is path_segment_problems:
+            # Only a whole name is none for being dots.
+            masked = f"{prefix}a"
+        else:
+            masked = f"{prefix[:-2]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix
+        yield from refused(name_rule(masked), prefix, f"{_METADATA}.generateName")
+    name = metadata.get("name", "")
+    if name:
+        yield from refused(name_rule(name), name, f"{_METADATA}.name")
+    elif prefix:
+        # Its random letters are never what is wrong.
+        made = f"{prefix[:_LONGEST_PREFIX]}{_SUFFIX}"
+        yield from refused(name_rule(made), made, f"{_METADATA}.name")
+    else:
+        yield field_errors.required(f"{_METADATA}.name", "name or generateName is required")
+    namespace = metadata.get("namespace", "")
+    if namespace and namespaced:
+        yield from refused(label_problems(namespace), namespace, f"{_METADATA}.namespace")
+    yield from not_negative(metadata.get("generation", 0), f"{_METADATA}.generation")
+    if "labels" in metadata:
+        yield from labels(metadata["labels"], f"{_METADATA}.labels")
+    if "annotations" in metadata:
+        yield from annotations_given(metadata["annotations"], f"{_METADATA}.annotations")
+    if "ownerReferences" in metadata:
+        yield from _owners(metadata["ownerReferences"], f"{_METADATA}.ownerReferences")
+    finalizers = metadata.get("finalizers", ())
+    for finalizer in finalizers:
+        yield from refused(qualified_name_problems(finalizer), finalizer, f"{_METADATA}.finalizers")
+    if _ORPHAN in finalizers and _FOREGROUND in finalizers:
+        problem = f"finalizer {_ORPHAN} and {_FOREGROUND} cannot be both set"
+        yield field_errors.invalid(f"{_METADATA}.finalizers", finalizers, problem)
+    for i, finalizer in enumerate(finalizers if known_finalizers else ()):
+        if "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS:
+            problem = "name is neither a standard finalizer name nor is it fully qualified"
+            yield field_errors.invalid(f"{_METADATA}.finalizers[{i}]", finalizer, problem)
+
+
+def annotations_given(values: Mapping[str, str], path: str) -> Found:
+    """Annotations: their keys, and how much there is of them."""
+    for key in values:
+        yield from refused(qualified_name_problems(key.lower()), key, path)
+    size = sum(len(key.encode(errors="replace")) + len(value.encode(errors="replace")) for key, value in values.items())
+    if size > _MOST_ANNOTATION_BYTES:
+        yield field_errors.too_long(path, _MOST_ANNOTATION_BYTES)
+
+
+def claim_template_metadata(metadata: Tree, path: str) -> Found:
+    """The metadata of a template that only labels and annotations are taken of."""
+    yield from annotations_given(metadata.get("annotations", {}), f"{path}.annotations")
+    yield from labels(metadata.get("labels", {}), f"{path}.labels")
+    for key in _IN_GO:
+        if metadata.get(key):
+            yield field_errors.forbidden(f"{path}.{_GO_NAMES.get(key, key)}", "cannot be set")
+
+
+#: The other fields of metadata in the order that Go has them.
+_IN_GO: Final = (
+    "name",
+    "generateName",
+    "namespace",
+    "selfLink",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "ownerReferences",
+    "finalizers",
+    "managedFields",
+)
+
+
+def _owners(owners: list[Tree], path: str) -> Found:
+    controller = ""
+    for owner in owners:
+        api_version, kind = owner.get("apiVersion", ""), owner.get("kind", "")
+        if not api_version.rpartition("/")[2] or api_version.count("/") > 1:
+            yield field_errors.invalid(f"{path}.apiVersion", api_version, "version must not be empty")
+        for name in ("kind", "name", "uid"):
+            if not owner.get(name):
+                yield field_errors.invalid(f"{path}.{name}", "", "must not be empty")
+        if owner.get("controller"):
+            current = f"{kind}/{owner.get('name', '')}"
+            if controller:
+                problem = (
+                    'Only one reference can have Controller set to true. Found "true" in references for '
+                    f"{controller} and {current}"
+                )
+                yield field_errors.invalid(path, [_owner(each) for each in owners], problem)
+            else:
+                controller = current
+
+
+def _owner(owner: Tree) -> Tree:
+    """An owner as it stands in a message."""
+    names = ("apiVersion", "kind", "name", "uid")
+    given = {name: owner[name] for name in ("controller", "blockOwnerDeletion") if name in owner}
+    return {name: owner.get(name, "") for name in names} | given
+
+
+def with_labels(metadata: Tree, labels_of_template: dict[str, str] | None) -> Tree:
+    """The metadata of an object that has the labels of its template where it has none itself."""
+    if not labels_of_template or metadata.get("labels"):
+        return metadata
+    return {**metadata, "labels": labels_of_template}

@@ -1,0 +1,85 @@
+"""What API servers warn of in the files of volumes: paths of which one is, or stands in, another's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from kschedctl.api.field_errors import go_quote
+from kschedctl.validation.context import Tree
+
+
+def overlapping_paths(volumes: Iterable[Tree]) -> Iterator[str]:
+    """Each two paths of a volume's files that overlap, and sources of files that hold none.
+
+    Yields
+    ------
+    str
+        As API servers say it; it names the volume, so it comes without the path of a field.
+    """
+    for volume in volumes:
+        name = go_quote(volume.get("name", ""))
+        for field in ("configMap", "secret", "downwardAPI"):
+            source = volume.get(field, {})
+            for two in _overlaps((path, "") for path in _items(source)):
+                shown = _named(field, source.get("secretName" if field == "secret" else "name", ""))
+                yield f"volume {name} ({shown}): overlapping paths: {two}"
+        if "projected" in volume:
+            yield from _projected(volume["projected"], name)
+
+
+def _projected(projected: Tree, name: str) -> Iterator[str]:
+    paths: list[tuple[str, str]] = []
+    for source in projected.get("sources", ()):
+        if not source:
+            yield f"volume {name} (Projected) has no sources provided"
+            continue
+        own = list(_of_source(source))
+        for two in _overlaps(own, paths):
+            yield f"volume {name} (Projected): overlapping paths: {two}"
+
+
+def _of_source(source: Tree) -> Iterator[tuple[str, str]]:
+    """The paths of a source of a projected volume, each with who puts a file there."""
+    for field in ("configMap", "secret", "downwardAPI"):
+        if source.get(field, {}).get("items") is not None:
+            shown = _named(field, source[field].get("name", ""))
+            yield from ((path, shown) for path in _items(source[field]))
+            return
+    if "serviceAccountToken" in source:
+        yield source["serviceAccountToken"].get("path", ""), "ServiceAccountToken"
+    elif "clusterTrustBundle" in source:
+        bundle = source["clusterTrustBundle"]
+        yield bundle.get("path", ""), f"ClusterTrustBundle {go_quote(bundle.get('name', bundle.get('signerName', '')))}"
+    elif "podCertificate" in source:
+        for field, what in (
+            ("certificateChainPath", "chain"),
+            ("keyPath", "key"),
+            ("credentialBundlePath", "credential bundle"),
+        ):
+            if path := source["podCertificate"].get(field):
+                yield path, f"PodCertificate {what}"
+
+
+def _named(field: str, name: str) -> str:
+    if field == "downwardAPI":
+        return "DownwardAPI"
+    return f"{'ConfigMap' if field == 'configMap' else 'Secret'} {go_quote(name)}"
+
+
+def _items(holder: Tree) -> list[str]:
+    return [item.get("path", "") for item in holder.get("items", ())]
+
+
+def _overlaps(paths: Iterable[tuple[str, str]], seen: list[tuple[str, str]] | None = None) -> Iterator[str]:
+    """Each two that overlap; those that were seen are added to."""
+    seen = [] if seen is None else seen
+    for written, source in paths:
+        path = written.rstrip("/")
+        for other, whose in seen if path else ():
+            if other and (f"{other}/".startswith(f"{path}/") or f"{path}/".startswith(f"{other}/")):
+                yield f"{_shown(path, source)} with {_shown(other, whose)}"
+        seen.append((path, source))
+
+
+def _shown(path: str, source: str) -> str:
+    return f"{go_quote(path)} ({source})" if source else go_quote(path)

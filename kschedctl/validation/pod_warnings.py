@@ -1,0 +1,194 @@
+"""What an API server warns of in pods and the templates of pods (``pkg/api/pod/warnings.go``)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from kschedctl.api.field_errors import go_quote
+from kschedctl.api.formats import usual_ip
+from kschedctl.validation.annotations import APP_ARMOR, SECCOMP_OF_CONTAINER, SECCOMP_OF_POD, app_armor_profile
+from kschedctl.validation.context import Found, Tree
+from kschedctl.validation.overlaps import overlapping_paths
+from kschedctl.validation.warned import OLD_NODE_LABELS, OLD_VOLUMES, claim_spec, fraction, node_term, warned
+from kschedctl.validation.windows import containers_in_visiting_order
+
+_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
+_NO_POD: Final = "a null labelSelector results in matching no pod"
+_ANNOTATIONS: Final = {
+    "scheduler.alpha.kubernetes.io/critical-pod": (
+        'non-functional in v1.16+; use the "priorityClassName" field instead'
+    ),
+    "security.alpha.kubernetes.io/sysctls": 'non-functional in v1.11+; use the "sysctls" field instead',
+    "security.alpha.kubernetes.io/unsafe-sysctls": 'non-functional in v1.11+; use the "sysctls" field instead',
+}
+
+
+def pod_warnings(spec: Tree, own: dict[str, str], path: str) -> Found:
+    """What an API server warns of.
+
+    Parameters
+    ----------
+    spec : dict
+        The spec of a pod, or of the template of one.
+    own : dict of str to str
+        The annotations beside it.
+    path : str
+        What stands before the path of each field: empty for a Pod, such as ``spec.template.`` for a template.
+    """
+    at = f"{path}spec"
+    for key in spec.get("nodeSelector", ()):
+        if message := OLD_NODE_LABELS.get(key):
+            yield warned(f"{at}.nodeSelector[{key}]", message)
+    yield from _node_affinity(spec.get("affinity", {}).get("nodeAffinity", {}), f"{at}.affinity.nodeAffinity")
+    for i, constraint in enumerate(spec.get("topologySpreadConstraints", ())):
+        key, field = constraint.get("topologyKey", ""), f"{at}.topologySpreadConstraints[{i}]"
+        if message := OLD_NODE_LABELS.get(key):
+            yield warned(f"{field}.topologyKey", f"{key} is {message}")
+        if "labelSelector" not in constraint:
+            yield warned(f"{field}.labelSelector", _NO_POD)
+    for key, message in _ANNOTATIONS.items():
+        if key in own:
+            yield warned(f"{path}metadata.annotations[{key}]", message)
+    for i, volume in enumerate(spec.get("volumes", ())):
+        for name, (shown, message) in OLD_VOLUMES.items():
+            if name in volume:
+                yield warned(f"{at}.volumes[{i}].{shown}", message)
+        template = volume.get("ephemeral", {}).get("volumeClaimTemplate", {})
+        yield from claim_spec(template.get("spec", {}), f"{at}.volumes[{i}].ephemeral.volumeClaimTemplate.spec")
+    for problem in overlapping_paths(spec.get("volumes", ())):
+        yield warned("", problem)
+    yield from _repeated(spec, at)
+    yield from _fractions(spec.get("overhead", {}), f"{at}.overhead")
+    yield from _profiles(spec, own, path)
+    for field, container in containers_in_visiting_order(spec, at):
+        resources = container.get("resources", {})
+        # An API server looks at one resource after the other.
+        for resource in ("memory", "ephemeral-storage"):
+            for name in ("limits", "requests"):
+                yield from _fractions(resources.get(name, {}), f"{field}.resources.{name}", (resource,))
+        yield from _hidden_variables(container.get("env", ()), f"{field}.env")
+    yield from _ports(spec, at)
+    # A Pod's own is 1 before it is looked at.
+    if path and spec.get("terminationGracePeriodSeconds", 0) < 0:
+        problem = "must be >= 0; negative values are invalid and will be treated as 1"
+        yield warned(f"{at}.terminationGracePeriodSeconds", problem)
+    yield from _pod_affinity(spec.get("affinity", {}), f"{at}.affinity")
+    for i, server in enumerate(spec.get("dnsConfig", {}).get("nameservers", ())):
+        yield from _address(server, f"{at}.dnsConfig.nameservers[{i}]")
+    for i, alias in enumerate(spec.get("hostAliases", ())):
+        yield from _address(alias.get("ip", ""), f"{at}.hostAliases[{i}].ip")
+
+
+def _node_affinity(rules: Tree, path: str) -> Found:
+    for i, term in enumerate(rules.get(_REQUIRED, {}).get("nodeSelectorTerms", ())):
+        yield from node_term(term, f"{path}.{_REQUIRED}.nodeSelectorTerms[{i}]", values=False)
+    for i, preferred in enumerate(rules.get(_PREFERRED, ())):
+        yield from node_term(preferred.get("preference", {}), f"{path}.{_PREFERRED}[{i}].preference", values=True)
+
+
+def _pod_affinity(rules: Tree, path: str) -> Found:
+    for name in ("podAffinity", "podAntiAffinity"):
+        for i, term in enumerate(rules.get(name, {}).get(_REQUIRED, ())):
+            if "labelSelector" not in term:
+                yield warned(f"{path}.{name}.{_REQUIRED}[{i}].labelSelector", _NO_POD)
+        for i, weighted in enumerate(rules.get(name, {}).get(_PREFERRED, ())):
+            if "labelSelector" not in weighted.get("podAffinityTerm", {}):
+                yield warned(f"{path}.{name}.{_PREFERRED}[{i}].podAffinityTerm.labelSelector", _NO_POD)
+
+
+def _repeated(spec: Tree, path: str) -> Found:
+    """Host aliases and pull secrets that are given twice, and the latter without a name."""
+    for field, key in (("hostAliases", "ip"), ("imagePullSecrets", "name")):
+        seen: set[str] = set()
+        for i, item in enumerate(spec.get(field, ())):
+            value = item.get(key, "")
+            if value in seen:
+                yield warned(f"{path}.{field}[{i}].{key}", f"duplicate {key} {go_quote(value)}")
+            seen.add(value)
+    for i, secret in enumerate(spec.get("imagePullSecrets", ())):
+        if not secret.get("name"):
+            yield warned(f"{path}.imagePullSecrets[{i}].name", 'invalid empty name ""')
+
+
+def _address(text: str, path: str) -> Found:
+    if (usual := usual_ip(text)) == text:
+        return
+    if ":" in usual and "." not in text:
+        yield warned(path, f"IPv6 address {go_quote(text)} should be in RFC 5952 canonical format ({go_quote(usual)})")
+    else:
+        yield warned(path, f"non-standard IP address {go_quote(text)} is invalid: use {go_quote(usual)}")
+
+
+def _fractions(amounts: dict[str, Any], path: str, names: tuple[str, ...] = ("memory", "ephemeral-storage")) -> Found:
+    for name in names:
+        if name in amounts:
+            yield from fraction(amounts[name], f"{path}[{name}]")
+
+
+def _profiles(spec: Tree, own: dict[str, str], path: str) -> Found:
+    if not own:
+        return
+    seccomp = 'non-functional in v1.27+; use the "seccompProfile" field instead'
+    rules, windows = spec.get("securityContext", {}), spec.get("os", {}).get("name") == "windows"
+    if SECCOMP_OF_POD in own and "seccompProfile" not in rules:
+        yield warned(f"{path}metadata.annotations[{SECCOMP_OF_POD}]", seccomp)
+    for _, container in containers_in_visiting_order(spec, ""):
+        name, inner = container.get("name", ""), container.get("securityContext", {})
+        key = f"{SECCOMP_OF_CONTAINER}{name}"
+        if key in own and "seccompProfile" not in inner:
+            yield warned(f"{path}metadata.annotations[{key}]", seccomp)
+        key = f"{APP_ARMOR}{name}"
+        if key in own and "appArmorProfile" not in inner and (path or not windows):
+            profile = app_armor_profile(own[key])
+            # One that says what the pod's own profile says is not even deprecated.
+            if profile is None or profile != rules.get("appArmorProfile"):
+                message = 'deprecated since v1.30; use the "appArmorProfile" field instead'
+                yield warned(f"{path}metadata.annotations[{key}]", message)
+
+
+def _hidden_variables(variables: Any, path: str) -> Found:
+    seen: set[str] = set()
+    for i, variable in enumerate(variables):
+        name, value = variable.get("name", ""), variable.get("value", "")
+        reference = f"$({name})"
+        if name in seen and ("valueFrom" in variable or value == reference or reference not in value):
+            message = f"hides previous definition of {go_quote(name)}, which may be dropped when using apply"
+            yield warned(f"{path}[{i}]", message)
+        seen.add(name)
+
+
+def _ports(spec: Tree, path: str) -> Found:
+    taken: dict[tuple[int, str], list[tuple[str, Tree]]] = {}
+    for at, container in containers_in_visiting_order(spec, path):
+        for i, port in enumerate(container.get("ports", ())):
+            field = f"{at}.ports[{i}]"
+            own_ip, own = port.get("hostIP", ""), port.get("hostPort", 0)
+            if own_ip and not own:
+                yield warned(field, f"hostIP set without hostPort: {_port(port)}")
+            others = taken.setdefault((port.get("containerPort", 0), port.get("protocol") or "TCP"), [])
+            for other_field, other in others:
+                ip, number = other.get("hostIP", ""), other.get("hostPort", 0)
+                if (own_ip, own) == (ip, number):
+                    yield warned(field, f"duplicate port definition with {other_field}")
+                elif not own or not number:
+                    yield warned(field, f"overlapping port definition with {other_field}")
+                elif own == number and (not own_ip) != (not ip):
+                    yield warned(field, f"dangerously ambiguous port definition with {other_field}")
+            others.append((field, port))
+    names: dict[str, str] = {}
+    for at, container in containers_in_visiting_order(spec, path):
+        for i, port in enumerate(container.get("ports", ())):
+            name, field = port.get("name", ""), f"{at}.ports[{i}]"
+            if name and name in names:
+                which = f"services and probes that select ports by name will use {names[name]}"
+                yield warned(field, f"duplicate port name {go_quote(name)} with {names[name]}, {which}")
+            names.setdefault(name, field)
+
+
+def _port(port: Tree) -> str:
+    """A port as Go prints it."""
+    fields = (
+        f"Name:{port.get('name', '')} HostPort:{port.get('hostPort', 0)} ContainerPort:{port.get('containerPort', 0)}"
+    )
+    return f"{{{fields} Protocol:{port.get('protocol') or 'TCP'} HostIP:{port.get('hostIP', '')}}}"

@@ -1,0 +1,253 @@
+"""Rules about the sources of volumes that pods and PersistentVolumes have in common."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from kschedctl.api import field_errors
+from kschedctl.api.formats import range_problems
+from kschedctl.api.names import label_problems, subdomain_problems, too_long
+from kschedctl.validation.context import Context, Found, Tree
+from kschedctl.validation.values import given, label_name, one_of, refused, without_backsteps
+
+#: What is wrong with one kind of source.
+SourceRule = Callable[[Tree, str, Context], Found]
+MORE_THAN_ONE: Final = "may not specify more than 1 volume type"
+_HOST_PATH_TYPES: Final = (
+    "",
+    "BlockDevice",
+    "CharDevice",
+    "Directory",
+    "DirectoryOrCreate",
+    "File",
+    "FileOrCreate",
+    "Socket",
+)
+_IQN: Final = {
+    "iqn": re.compile(r"iqn\.\d{4}-\d{2}\.([a-zA-Z0-9\-.]+)(:[^,;*&$|\s]+)$", re.ASCII).search,
+    "eui": re.compile(r"^eui.[a-zA-Z0-9]{16}$").search,
+    "naa": re.compile(r"^naa.[a-zA-Z0-9]{32}$").search,
+}
+_LONGEST_DRIVER: Final = 63
+
+
+def needs(*names: str) -> SourceRule:
+    """The rule of a source that has to have some fields, and no other rules."""
+
+    def rule(source: Tree, path: str, context: Context) -> Found:
+        for name in names:
+            yield from given(source.get(name), f"{path}.{name}")
+
+    return rule
+
+
+def host_path(source: Tree, path: str, context: Context) -> Found:
+    """A path of the node."""
+    place = source.get("path", "")
+    if not place:
+        yield field_errors.required(f"{path}.path")
+        return
+    yield from without_backsteps(place, f"{path}.path")
+    yield from one_of(source.get("type", ""), _HOST_PATH_TYPES, f"{path}.type")
+
+
+def disk(name: str) -> SourceRule:
+    """The rule of a disk with partitions, which has its name in some field."""
+
+    def rule(source: Tree, path: str, context: Context) -> Found:
+        yield from given(source.get(name), f"{path}.{name}")
+        partition = source.get("partition", 0)
+        if not 0 <= partition <= 255:
+            yield field_errors.invalid(f"{path}.partition", partition, "must be between 1 and 255, inclusive")
+
+    return rule
+
+
+def nfs(source: Tree, path: str, context: Context) -> Found:
+    """A share of NFS."""
+    place = source.get("path", "")
+    yield from needs("server", "path")(source, path, context)
+    if not place.startswith("/"):
+        yield field_errors.invalid(f"{path}.path", place, "must be an absolute path")
+
+
+def iscsi(source: Tree, path: str, *, form: str) -> Found:
+    """A target of iSCSI.
+
+    Parameters
+    ----------
+    form : str
+        What is said of a name that begins with none of what names begin with.
+    """
+    name = source.get("iqn", "")
+    if not name:
+        yield field_errors.required(f"{path}.iqn")
+    else:
+        yield from _iqn(name, f"{path}.iqn", form)
+    lun = source.get("lun", 0)
+    yield from refused(range_problems(lun, 0, 255), lun, f"{path}.lun")
+    chap = source.get("chapAuthDiscovery") or source.get("chapAuthSession")
+    if chap and "secretRef" not in source:
+        yield field_errors.required(f"{path}.secretRef")
+
+
+def initiator(source: Tree, path: str, *, form: str) -> Found:
+    """The name of an initiator of iSCSI, where one is given."""
+    if "initiatorName" in source:
+        yield from _iqn(source["initiatorName"], f"{path}.initiatorname", form)
+
+
+def _iqn(name: str, path: str, form: str) -> Found:
+    match = _IQN.get(name[:3])
+    if match is None:
+        yield field_errors.invalid(path, name, form)
+    elif not match(name):
+        yield field_errors.invalid(path, name, "must be valid format")
+
+
+def fibre_channel(source: Tree, path: str, context: Context) -> Found:
+    """A target of Fibre Channel."""
+    names, ids = source.get("targetWWNs", ()), source.get("wwids", ())
+    if not names and not ids:
+        problem = "must specify either targetWWNs or wwids, but not both"
+        yield field_errors.required(f"{path}.targetWWNs", problem)
+    if names and ids:
+        problem = "targetWWNs and wwids can not be specified simultaneously"
+        yield field_errors.invalid(f"{path}.targetWWNs", names, problem)
+    if names:
+        lun = source.get("lun")
+        if lun is None:
+            yield field_errors.required(f"{path}.lun", "lun is required if targetWWNs is specified")
+        else:
+            yield from refused(range_problems(lun, 0, 255), lun, f"{path}.lun")
+
+
+def flex(source: Tree, path: str, context: Context) -> Found:
+    """A volume of a FlexVolume driver."""
+    yield from given(source.get("driver"), f"{path}.driver")
+    for key in source.get("options", ()):
+        domain = f".{key.partition('/')[0].lower()}"
+        if domain.endswith((".kubernetes.io", ".k8s.io")):
+            problem = "kubernetes.io and k8s.io namespaces are reserved"
+            yield field_errors.invalid(f"{path}.options[{key}]", key, problem)
+
+
+def flocker(source: Tree, path: str, context: Context) -> Found:
+    """A data set of Flocker."""
+    name, uuid = source.get("datasetName", ""), source.get("datasetUUID", "")
+    if not name and not uuid:
+        yield field_errors.required(path, "one of datasetName and datasetUUID is required")
+    if name and uuid:
+        problem = "datasetName and datasetUUID can not be specified simultaneously"
+        yield field_errors.invalid(path, "resource", problem)
+    if "/" in name:
+        yield field_errors.invalid(f"{path}.datasetName", name, "must not contain '/'")
+
+
+def quobyte(source: Tree, path: str, context: Context) -> Found:
+    """A volume of Quobyte."""
+    registry = source.get("registry", "")
+    problem = "must be a host:port pair or multiple pairs separated by commas"
+    if not registry:
+        yield field_errors.required(f"{path}.registry", problem)
+    elif too_long(source.get("tenant", ""), 64):
+        yield field_errors.required(f"{path}.tenant", "must be a UUID and may not exceed a length of 64 characters")
+    else:
+        for pair in registry.split(","):
+            if not re.fullmatch(r"(\[[^\[\]]*\]|[^:\[\]]*):[^:\[\]]*", pair):
+                yield field_errors.invalid(f"{path}.registry", registry, problem)
+    yield from given(source.get("volume"), f"{path}.volume")
+
+
+def azure_disk(source: Tree, path: str, context: Context) -> Found:
+    """A disk of Azure."""
+    uri, kind = source.get("diskURI", ""), source.get("kind", "Shared")
+    yield from needs("diskName", "diskURI")(source, path, context)
+    if "cachingMode" in source:
+        yield from one_of(source["cachingMode"], ("None", "ReadOnly", "ReadWrite"), f"{path}.cachingMode")
+    yield from one_of(kind, ("Dedicated", "Managed", "Shared"), f"{path}.kind")
+    if kind == "Managed" and not uri.startswith("/subscriptions/"):
+        form = "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}"
+        yield field_errors.unsupported(f"{path}.diskURI", uri, (form,), plain=True)
+    if kind != "Managed" and not uri.startswith("https://"):
+        form = "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd"
+        yield field_errors.unsupported(f"{path}.diskURI", uri, (form,), plain=True)
+
+
+def storage_os(*secret: str) -> SourceRule:
+    """The rule of a volume of StorageOS, whose secret has to have some fields."""
+
+    def rule(source: Tree, path: str, context: Context) -> Found:
+        name, namespace = source.get("volumeName", ""), source.get("volumeNamespace", "")
+        yield from label_name(name, f"{path}.volumeName") if name else given(name, f"{path}.volumeName")
+        if namespace:
+            yield from label_name(namespace, f"{path}.volumeNamespace")
+        yield from with_secret(*secret)(source, path, context)
+
+    return rule
+
+
+def with_secret(*names: str) -> SourceRule:
+    """The rule of a source whose secret, if there is one, has to have some fields."""
+
+    def rule(source: Tree, path: str, context: Context) -> Found:
+        if "secretRef" in source:
+            yield from needs(*names)(source["secretRef"], f"{path}.secretRef", context)
+
+    return rule
+
+
+def cinder(*secret: str) -> SourceRule:
+    """The rule of a volume of Cinder, whose secret has to have some fields."""
+
+    def rule(source: Tree, path: str, context: Context) -> Found:
+        yield from given(source.get("volumeID"), f"{path}.volumeID")
+        yield from with_secret(*secret)(source, path, context)
+
+    return rule
+
+
+def driver_name(name: str, path: str, context: Context) -> Found:
+    """The name of a CSI driver."""
+    if not name:
+        yield field_errors.required(path)
+        if not context.rules.driver_name_checked_when_empty:
+            return
+    if too_long(name, _LONGEST_DRIVER):
+        yield field_errors.too_long(path, _LONGEST_DRIVER)
+    yield from refused(subdomain_problems(name.lower()), name, path)
+
+
+def namespace_name(name: str, path: str) -> Found:
+    """The name of a namespace."""
+    yield from refused(label_problems(name), name, path)
+
+
+def one_source(holder: Tree, rules: Mapping[str, tuple[SourceRule, str, str]], path: str, context: Context) -> Found:
+    """The only source of a volume.
+
+    Parameters
+    ----------
+    rules : mapping of str to tuple
+        The sources in the order in which they are looked for: their rule, what the path of its findings ends with, and
+        what that of one source too many does; nothing
+        where one more is not refused.
+    """
+    found = False
+    for name, (rule, own, too_much) in rules.items():
+        if name not in holder:
+            continue
+        if found and too_much:
+            yield field_errors.forbidden(f"{path}.{too_much}", MORE_THAN_ONE)
+            continue
+        found = True
+        yield from rule(holder[name], f"{path}.{own}", context)
+    if not found:
+        yield field_errors.required(path, "must specify a volume type")
+
+
+def table(rules: Mapping[str, SourceRule], **others: tuple[str, str]) -> dict[str, tuple[SourceRule, str, str]]:
+    """Sources as ``one_source`` wants them; some have other names in paths than in manifests."""
+    return {name: (rule, *others.get(name, (name, name))) for name, rule in rules.items()}

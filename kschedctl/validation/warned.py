@@ -1,0 +1,69 @@
+"""What API servers warn of wherever it stands: old names of labels and volumes, and parts of bytes."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from kschedctl.api.field_errors import go_quote
+from kschedctl.api.names import label_value_problems
+from kschedctl.api.quantity import milli_value
+from kschedctl.findings.finding import Finding, Severity
+from kschedctl.validation.context import Found, Tree
+from kschedctl.validation.resources import amount_of
+
+#: The rule of these findings.
+WARNING: Final = "Warning"
+#: Labels of nodes that had other names, with what is said of the old ones.
+OLD_NODE_LABELS: Final = {
+    "beta.kubernetes.io/arch": 'deprecated since v1.14; use "kubernetes.io/arch" instead',
+    "beta.kubernetes.io/os": 'deprecated since v1.14; use "kubernetes.io/os" instead',
+    "failure-domain.beta.kubernetes.io/region": 'deprecated since v1.17; use "topology.kubernetes.io/region" instead',
+    "failure-domain.beta.kubernetes.io/zone": 'deprecated since v1.17; use "topology.kubernetes.io/zone" instead',
+    "beta.kubernetes.io/instance-type": 'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead',
+    "app.kubernetes.io/created-by": "deprecated since v1.9",
+    "scheduler.alpha.kubernetes.io/preferAvoidPods": "deprecated since v1.22; use Taints and Tolerations instead",
+    "node-role.kubernetes.io/master": 'use "node-role.kubernetes.io/control-plane" instead',
+}
+#: Volumes that no kubelet mounts any more, in the order in which they are looked for, with what is said of them.
+OLD_VOLUMES: Final = {
+    "photonPersistentDisk": ("photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"),
+    "gitRepo": ("gitRepo", "deprecated in v1.11, and disabled by default in v1.33+"),
+    "scaleIO": ("scaleIO", "deprecated in v1.16, non-functional in v1.22+"),
+    "flocker": ("flocker", "deprecated in v1.22, non-functional in v1.25+"),
+    "storageos": ("storageOS", "deprecated in v1.22, non-functional in v1.25+"),
+    "quobyte": ("quobyte", "deprecated in v1.22, non-functional in v1.25+"),
+    "glusterfs": ("glusterfs", "deprecated in v1.25, non-functional in v1.26+"),
+    "cephfs": ("cephfs", "deprecated in v1.28, non-functional in v1.31+"),
+    "rbd": ("rbd", "deprecated in v1.28, non-functional in v1.31+"),
+}
+
+
+def warned(field: str, message: str) -> Finding:
+    """A warning."""
+    return Finding(message, field, rule=WARNING, severity=Severity.WARNING)
+
+
+def node_term(term: Tree, path: str, *, values: bool) -> Found:
+    """Of a term of a selector of nodes; whether its values are looked at too."""
+    for i, requirement in enumerate(term.get("matchExpressions", ())):
+        key, at = requirement.get("key", ""), f"{path}.matchExpressions[{i}]"
+        if message := OLD_NODE_LABELS.get(key):
+            yield warned(f"{at}.key", f"{key} is {message}")
+        for n, value in enumerate(requirement.get("values", ()) if values else ()):
+            for problem in label_value_problems(value):
+                yield warned(f"{at}.values[{n}]", f"{value} is invalid, {problem}")
+
+
+def fraction(text: Any, path: str) -> Found:
+    """Of an amount that is no whole number of bytes."""
+    amount = amount_of(text)
+    if milli_value(amount.nanos) % 1000:
+        yield warned(path, f"fractional byte value {go_quote(str(amount))} is invalid, must be an integer")
+
+
+def claim_spec(spec: Tree, path: str) -> Found:
+    """Of the spec of a PersistentVolumeClaim."""
+    for name in ("requests", "limits"):
+        amounts = spec.get("resources", {}).get(name, {})
+        if "storage" in amounts:
+            yield from fraction(amounts["storage"], f"{path}.resources.{name}[storage]")

@@ -1,0 +1,114 @@
+"""What an API server warns of in an object that it takes (``WarningsOnCreate`` of each kind)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from kschedctl.api.names import label_problems
+from kschedctl.validation.context import Found, Tree
+from kschedctl.validation.pod_warnings import pod_warnings
+from kschedctl.validation.warned import OLD_NODE_LABELS, OLD_VOLUMES, claim_spec, node_term, warned
+
+_STORAGE_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
+_VOLUME_ANNOTATIONS: Final = {
+    _STORAGE_CLASS: 'deprecated since v1.8; use "storageClassName" attribute instead',
+    "volume.beta.kubernetes.io/mount-options": 'deprecated since v1.31; use "mountOptions" attribute instead',
+}
+_VOLUME_PLUGINS: Final = ("cephfs", "photonPersistentDisk", "scaleIO", "storageos", "glusterfs", "rbd")
+_HOSTNAME: Final = {
+    "v1/Pod": "the Pod's hostname",
+    "apps/v1/Deployment": "Pod names and hostnames",
+    "apps/v1/ReplicaSet": "Pod names and hostnames",
+    "v1/ReplicationController": "Pod names and hostnames",
+    "batch/v1/Job": "Pod names and hostnames",
+    "batch/v1/CronJob": "Pod names and hostnames",
+}
+#: From how many completions, with how many pods at a time, on the indexes of a Job may be too many to be tracked.
+_COMPLETIONS, _PARALLELISM = 100_000, 10_000
+_TOO_MANY_INDEXES: Final = (
+    "In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes "
+    "might not be able to track completedIndexes when a big number of indexes fail"
+)
+
+
+def warnings(tree: Tree, kind: str, path: str) -> Found:
+    """What an API server warns of.
+
+    Parameters
+    ----------
+    tree : dict
+        An object that is taken.
+    kind : str
+        Its version and kind, such as ``apps/v1/Deployment``.
+    path : str
+        Where what makes its pods stands; empty for a Pod itself.
+    """
+    metadata = tree.get("metadata", {})
+    if kind in _HOSTNAME:
+        yield from _hostname(metadata.get("name", ""), _HOSTNAME[kind])
+    match kind:
+        case "v1/PersistentVolume":
+            yield from _volume(tree)
+        case "v1/PersistentVolumeClaim":
+            if _STORAGE_CLASS in metadata.get("annotations", {}):
+                yield warned(f"metadata.annotations[{_STORAGE_CLASS}]", _VOLUME_ANNOTATIONS[_STORAGE_CLASS])
+            yield from claim_spec(tree.get("spec", {}), "spec")
+        case "storage.k8s.io/v1/StorageClass":
+            for i, term in enumerate(tree.get("allowedTopologies", ())):
+                for n, requirement in enumerate(term.get("matchLabelExpressions", ())):
+                    if message := OLD_NODE_LABELS.get(requirement.get("key", "")):
+                        yield warned(f"allowedTopologies[{i}].matchLabelExpressions[{n}].key", message)
+        case "batch/v1/Job" | "batch/v1/CronJob":
+            at = path.removesuffix(".template")
+            yield from _job(_inside(tree, at), at)
+    if path or kind == "v1/Pod":
+        template = _inside(tree, path)
+        own = template.get("metadata", {}).get("annotations", {})
+        yield from pod_warnings(template.get("spec", {}), own, f"{path}." if path else "")
+    if kind == "apps/v1/StatefulSet":
+        yield from _stateful_set(tree.get("spec", {}))
+
+
+def _inside(tree: Tree, path: str) -> Any:
+    inside: Any = tree
+    for step in path.split(".") if path else ():
+        inside = inside.get(step, {})
+    return inside
+
+
+def _job(spec: Tree, path: str) -> Found:
+    if spec.get("completionMode") != "Indexed":
+        return
+    if spec.get("completions", 0) > _COMPLETIONS and spec.get("parallelism", 0) > _PARALLELISM:
+        yield warned(path, _TOO_MANY_INDEXES)
+
+
+def _stateful_set(spec: Tree) -> Found:
+    for i, claim in enumerate(spec.get("volumeClaimTemplates", ())):
+        yield from claim_spec(claim.get("spec", {}), f"spec.volumeClaimTemplates[{i}]")
+    if spec.get("revisionHistoryLimit", 0) < 0:
+        problem = "a negative value retains all historical revisions; a value >= 0 is recommended"
+        yield warned("spec.revisionHistoryLimit", problem)
+
+
+def _hostname(name: str, whose: str) -> Found:
+    if name and (problems := label_problems(name)):
+        advice = "which can result in surprising behavior; a DNS label is recommended"
+        yield warned("metadata.name", f"this is used in {whose}, {advice}: [{' '.join(problems)}]")
+
+
+def _volume(tree: Tree) -> Found:
+    spec = tree.get("spec", {})
+    for key, message in _VOLUME_ANNOTATIONS.items():
+        if key in tree.get("metadata", {}).get("annotations", {}):
+            yield warned(f"metadata.annotations[{key}]", message)
+    if spec.get("persistentVolumeReclaimPolicy") == "Recycle":
+        advice = "Instead, the recommended approach is to use dynamic provisioning."
+        message = f"The Recycle reclaim policy is deprecated. {advice}"
+        yield warned("spec.persistentVolumeReclaimPolicy", message)
+    for i, term in enumerate(spec.get("nodeAffinity", {}).get("required", {}).get("nodeSelectorTerms", ())):
+        yield from node_term(term, f"spec.nodeAffinity.required.nodeSelectorTerms[{i}]", values=False)
+    for name in _VOLUME_PLUGINS:
+        if name in spec:
+            shown, message = OLD_VOLUMES[name]
+            yield warned(f"spec.{shown}", message)

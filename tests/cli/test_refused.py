@@ -1,0 +1,95 @@
+"""Every command that reads manifests refuses what an API server refuses, in its words."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.in_process import run
+from tests.validation.probes import BASES, Probe, probes
+
+SHOP = Path(__file__).resolve().parents[2] / "fixtures" / "shop" / "cluster"
+#: Each was taken once though no API server does.
+PROBES = (
+    "In without values",
+    "Gt with two values",
+    "Lt without a value",
+    "matchLabelKeys without selector",
+    "matchLabelKeys with a key of the selector, which the pod has",
+    "Deployment: matchLabelKeys with a key of the selector",
+    "spread: matchLabelKeys without selector",
+    "spread: matchLabelKeys with a key of the selector, which the pod has",
+    "Deployment: spread with matchLabelKeys with a key of the selector",
+    "extended resource without limit",
+    "extended resource fractional",
+    "resource gpu",
+    "resource mem",
+    "huge pages alone",
+    "nodeName with gates",
+    "host port twice",
+    "host port twice across containers",
+    "hostPort unlike containerPort under hostNetwork",
+    "Deployment: surge 0 with unavailable 0",
+    "Deployment: surge 0% with unavailable 0%",
+    "Deployment: rollingUpdate under Recreate",
+    "Deployment: percent without %",
+    "Deployment: restartPolicy",
+    "an unknown field",
+    "a claim that is not declared",
+    "a claim doubly sourced",
+    "Deployment: overhead in its pods",
+    "Deployment: priority in its pods",
+)
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "web.json"
+
+
+@pytest.mark.parametrize("probe", [probe for probe in probes() if probe.what in PROBES], ids=str)
+@pytest.mark.parametrize("words", ["explain web.json", "explain shop/web-7 --apply web.json", "simulate web.json"])
+def test_refused(probe: Probe, words: str, place: Path) -> None:
+    place.write_text(json.dumps(probe.object))
+    done = run(*words.split(), "--snapshot", str(SHOP))
+    assert done.code == 2
+    # What a cluster's own class makes of a priority is another number.
+    assert all(text.partition("; priority admission")[0] in done.err for text in (*probe.refused, *probe.pods))
+
+
+def test_all_of_them_are_tried() -> None:
+    assert set(PROBES) <= {probe.what for probe in probes()}
+
+
+@pytest.mark.parametrize(
+    ("field", "text"),
+    [
+        ("priorityClassName", "no PriorityClass with name gone was found"),
+        ("runtimeClassName", 'pod rejected: RuntimeClass "gone" not found'),
+    ],
+)
+@pytest.mark.parametrize("kind", ["Pod", "Deployment"])
+def test_a_class_that_a_snapshot_without_classes_lacks(kind: str, field: str, text: str, place: Path) -> None:
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}}
+    Path("nodes.json").write_text(json.dumps(node))
+    obj = json.loads(json.dumps(BASES[kind]))
+    spec = obj["spec"] if kind == "Pod" else obj["spec"]["template"]["spec"]
+    spec[field] = "gone"
+    place.write_text(json.dumps(obj))
+    done = run("explain", "web.json", "--snapshot", "nodes.json")
+    assert done.code == 2
+    assert text in done.err
+    assert ("the Deployment itself is taken" in done.err) == (kind == "Deployment")
+
+
+@pytest.mark.parametrize("words", ["explain", "diff --cordon node-1", "simulate"])
+def test_what_is_warned_of_is_told_once(words: str, place: Path) -> None:
+    obj = {**BASES["Pod"], "metadata": {"name": "web", "namespace": "shop"}}
+    obj["spec"] = {**obj["spec"], "nodeSelector": {"beta.kubernetes.io/os": "linux"}}
+    place.write_text(json.dumps(obj))
+    done = run(*words.split(), "web.json", "--snapshot", str(SHOP))
+    assert done.code in (0, 1), done.err
+    assert done.err.count('deprecated since v1.14; use "kubernetes.io/os" instead') == 1

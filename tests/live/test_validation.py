@@ -1,0 +1,108 @@
+"""Against a real API server: what it refuses and warns of is what we refuse and warn of, in its words."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import ssl
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.live.control_plane import ControlPlane, missing_assets
+from tests.validation.generator import made_up
+from tests.validation.probes import BASES, Probe, probes
+from tests.validation.saying import Said, normal, said
+
+_PER_KIND: Final = 40
+_UNREAD: Final = re.compile(r'^\S+ in version "\S+" cannot be handled as a \S+: ')
+_FORBIDDEN: Final = re.compile(r'^\S+ "\S*" is forbidden: ')
+_WARNING: Final = re.compile(r'299 - "(.*)"$', re.DOTALL)
+_CLUSTER_WIDE: Final = ("PersistentVolume", "PriorityClass", "StorageClass")
+#: What is found in an order of Go's maps.
+_ANY_ORDER: Final = "must populate the given metric source only"
+
+
+class Asked:
+    """An API server that is asked what it would do."""
+
+    def __init__(self, kubeconfig: Path) -> None:
+        context = ssl.create_default_context()
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        server = json.loads(kubeconfig.read_text())["clusters"][0]["cluster"]["server"]
+        self._connection = http.client.HTTPSConnection(server.removeprefix("https://"), context=context)
+
+    def said(self, obj: dict[str, Any]) -> Said:
+        """What it says of an object; of the pods of a workload it says nothing."""
+        head = {"Authorization": "Bearer admin", "Content-Type": "application/json"}
+        self._connection.request("POST", _path(obj), json.dumps(obj), head)
+        response = self._connection.getresponse()
+        answer = json.loads(response.read())
+        warned = [_WARNING.fullmatch(value) for name, value in response.getheaders() if name.lower() == "warning"]
+        texts = tuple(match[1].replace('\\"', '"').replace("\\\\", "\\") for match in warned if match is not None)
+        refused: Iterator[str] = iter(())
+        if response.status >= http.client.BAD_REQUEST:
+            refused = _causes(answer)
+        return Said(normal(refused), (), texts)
+
+    def close(self) -> None:
+        """Let go of it."""
+        self._connection.close()
+
+
+def _path(obj: dict[str, Any]) -> str:
+    version, kind = obj["apiVersion"], obj["kind"]
+    plural = f"{kind.lower()}{'es' if kind.endswith('s') else 's'}"
+    root = "api" if "/" not in version else "apis"
+    space = "" if kind in _CLUSTER_WIDE else "namespaces/default/"
+    return f"/{root}/{version}/{space}{plural}?dryRun=All&fieldValidation=Strict"
+
+
+def _causes(answer: dict[str, Any]) -> Iterator[str]:
+    if answer["reason"] == "Invalid":
+        for cause in answer["details"]["causes"]:
+            yield f"{cause['field']}: {cause['message']}"
+    else:
+        yield _FORBIDDEN.sub("", _UNREAD.sub("", answer["message"]))
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
+    if missing := missing_assets():
+        pytest.skip(f"no control plane to test against: {missing}")
+    plane = ControlPlane(tmp_path_factory.mktemp("validation"))
+    try:
+        plane.start("--allow-privileged=true")
+        asked = Asked(plane.kubeconfig)
+        try:
+            yield asked
+        finally:
+            asked.close()
+    finally:
+        plane.stop()
+
+
+@pytest.mark.parametrize("probe", probes(), ids=str)
+def test_the_table_is_what_it_says(probe: Probe, asked: Asked) -> None:
+    found = asked.said(probe.object)
+    assert found.refused == probe.refused
+    assert sorted(found.warned) == sorted(probe.warned)
+
+
+@pytest.mark.parametrize("kind", sorted(BASES))
+def test_made_up_objects_are_refused_alike(kind: str, asked: Asked) -> None:
+    refused = 0
+    for seed in range(_PER_KIND):
+        obj = made_up(kind, seed)
+        theirs, ours = asked.said(obj), said(obj)
+        refused += bool(theirs.refused)
+        if any(_ANY_ORDER in text for text in theirs.refused):
+            assert sorted(ours.refused) == sorted(theirs.refused), (seed, obj)
+        else:
+            assert ours.refused == theirs.refused, (seed, obj)
+        assert sorted(ours.warned) == sorted(theirs.warned), (seed, obj)
+    assert 0 < refused <= _PER_KIND

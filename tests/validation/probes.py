@@ -1,0 +1,103 @@
+"""The objects of ``probes.yaml`` and what a real API server said of them."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+_FILE: Final = Path(__file__).parent / "probes.yaml"
+_LABELS: Final = {"app": "web"}
+_POD: Final = {"containers": [{"name": "app", "image": "app:1"}]}
+_TEMPLATE: Final = {"metadata": {"labels": _LABELS}, "spec": _POD}
+_ONCE: Final = {"metadata": {"labels": {}}, "spec": {**_POD, "restartPolicy": "Never"}}
+_SELECTED: Final = {"selector": {"matchLabels": _LABELS}, "template": _TEMPLATE}
+_TARGET: Final = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+
+
+def _base(api_version: str, kind: str, **fields: Any) -> dict[str, Any]:
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": "web"}, **fields}
+
+
+#: An object of each kind that is taken, or all but.
+BASES: Final[Mapping[str, dict[str, Any]]] = {
+    "Pod": _base("v1", "Pod", spec=_POD),
+    "PodTemplate": _base("v1", "PodTemplate", template=_TEMPLATE),
+    "ReplicationController": _base("v1", "ReplicationController", spec={"selector": _LABELS, "template": _TEMPLATE}),
+    "Deployment": _base("apps/v1", "Deployment", spec=_SELECTED),
+    "ReplicaSet": _base("apps/v1", "ReplicaSet", spec=_SELECTED),
+    "StatefulSet": _base("apps/v1", "StatefulSet", spec=_SELECTED),
+    "DaemonSet": _base("apps/v1", "DaemonSet", spec=_SELECTED),
+    "Job": _base("batch/v1", "Job", spec={"template": _ONCE}),
+    "CronJob": _base(
+        "batch/v1", "CronJob", spec={"schedule": "0 * * * *", "jobTemplate": {"spec": {"template": _ONCE}}}
+    ),
+    "PodDisruptionBudget": _base("policy/v1", "PodDisruptionBudget", spec={}),
+    "PriorityClass": _base("scheduling.k8s.io/v1", "PriorityClass"),
+    "PersistentVolume": _base(
+        "v1",
+        "PersistentVolume",
+        spec={
+            "capacity": {"storage": "1Gi"},
+            "accessModes": ["ReadWriteOnce"],
+            "nfs": {"server": "s", "path": "/x"},
+        },
+    ),
+    "PersistentVolumeClaim": _base(
+        "v1",
+        "PersistentVolumeClaim",
+        spec={"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+    ),
+    "HorizontalPodAutoscaler": _base(
+        "autoscaling/v2", "HorizontalPodAutoscaler", spec={"maxReplicas": 3, "scaleTargetRef": _TARGET}
+    ),
+    "StorageClass": _base("storage.k8s.io/v1", "StorageClass", provisioner="example.com/disk"),
+}
+
+
+@dataclass(frozen=True)
+class Probe:
+    """An object and what is said of it: what refuses it, what refuses its pods, and warnings."""
+
+    what: str
+    object: dict[str, Any]
+    refused: tuple[str, ...] = ()
+    pods: tuple[str, ...] = ()
+    warned: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return self.what
+
+
+def probes() -> list[Probe]:
+    """All of them."""
+    entries = yaml.safe_load(_FILE.read_text())
+    said = ("refused", "pods", "warned")
+    return [Probe(each["what"], probe_object(each), *(tuple(each.get(key, ())) for key in said)) for each in entries]
+
+
+def probe_object(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """The object that an entry means."""
+    # Through text, as parts that the objects share are not to be changed together.
+    obj: dict[str, Any] = json.loads(json.dumps(BASES[entry["kind"]]))
+    _merge(obj, entry.get("with", {}))
+    for path in entry.get("without", ()):
+        *steps, last = path.split(".")
+        inside = obj
+        for step in steps:
+            inside = inside[step]
+        del inside[last]
+    return obj
+
+
+def _merge(into: dict[str, Any], fields: Mapping[str, Any]) -> None:
+    for key, value in fields.items():
+        if isinstance(value, dict) and isinstance(into.get(key), dict):
+            _merge(into[key], value)
+        else:
+            into[key] = copy.deepcopy(value)

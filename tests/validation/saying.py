@@ -1,0 +1,54 @@
+"""What is found, put as an API server and its clients put it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from kschedctl.api.schema.decode import UNREADABLE
+from kschedctl.api.schema.strict import unknown_fields
+from kschedctl.findings.finding import Finding
+from kschedctl.releases.release import RELEASES, Release
+from kschedctl.validation.pods_refused import FAILED_CREATE, FORBIDDEN
+from kschedctl.validation.validate import refuses, validate
+from kschedctl.validation.warned import WARNING
+
+RELEASE = RELEASES["1.36"]
+_UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_MADE_UP = re.compile(r'^(metadata\.name: Invalid value: ".*?)[a-z0-9]{5}(": )')
+
+
+class Said(NamedTuple):
+    """Messages in their order: of what refuses an object, of what refuses its pods, and warnings."""
+
+    refused: tuple[str, ...]
+    pods: tuple[str, ...]
+    warned: tuple[str, ...]
+
+
+def said(obj: Mapping[str, Any], release: Release = RELEASE) -> Said:
+    """What is said of an object that is validated strictly."""
+    api_version, kind = obj["apiVersion"], obj["kind"]
+    found = list(validate(api_version, kind, obj, release))
+    refused = [finding for finding in found if refuses(finding)]
+    unknown = [finding.problem for finding in unknown_fields(obj, api_version, kind)]
+    if unknown and not (refused and refused[0].rule == UNREADABLE):
+        return Said((f"strict decoding error: {', '.join(unknown)}",), (), ())
+    return Said(
+        normal(map(message, refused)),
+        tuple(message(finding) for finding in found if finding.rule == FAILED_CREATE),
+        tuple(message(finding) for finding in found if finding.rule == WARNING),
+    )
+
+
+def message(finding: Finding) -> str:
+    """A finding with its field where a message has one."""
+    whole = finding.rule in (UNREADABLE, FORBIDDEN) or not finding.field
+    return finding.problem if whole else f"{finding.field}: {finding.problem}"
+
+
+def normal(messages: Iterable[str]) -> tuple[str, ...]:
+    """Messages, each once, without what an API server makes up: uids, and the end of generated names."""
+    plain = (_MADE_UP.sub(r"\1xxxxx\2", _UID.sub("UID", text)) for text in messages)
+    return tuple(dict.fromkeys(plain))

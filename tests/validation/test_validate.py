@@ -1,0 +1,83 @@
+"""What is true of all objects, and how long it takes to look at many."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kschedctl.findings.finding import Severity
+from kschedctl.releases.release import LATEST, RELEASES
+from kschedctl.validation.validate import RULES, pod_findings, refuses, validate
+from tests.validation.generator import made_up
+from tests.validation.probes import BASES, Probe, probes
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=10,
+)
+
+
+def findings(obj: dict[str, Any], release: str = "1.36") -> list[Any]:
+    return list(validate(obj["apiVersion"], obj["kind"], obj, RELEASES[release]))
+
+
+@given(st.sampled_from(sorted(BASES)), st.integers(0, 2**32))
+def test_every_object_gets_an_answer(kind: str, seed: int) -> None:
+    for release in RELEASES:
+        found = findings(made_up(kind, seed), release)
+        errors = [finding for finding in found if refuses(finding)]
+        # Of what is refused, nothing is warned of.
+        assert not errors or all(finding.severity is Severity.ERROR for finding in found)
+        assert all(finding.problem and finding.rule for finding in found)
+
+
+@given(st.sampled_from(sorted(BASES)), st.dictionaries(st.sampled_from(["metadata", "spec", "value"]), _JSON))
+def test_no_data_is_too_strange(kind: str, fields: dict[str, Any]) -> None:
+    findings({**BASES[kind], **fields})
+
+
+@pytest.mark.parametrize("kind", [kind for kind in BASES if kind not in ("PodDisruptionBudget", "PriorityClass")])
+def test_a_plain_object_is_taken(kind: str) -> None:
+    assert findings(BASES[kind]) == []
+
+
+def test_kinds_without_rules_are_only_read() -> None:
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "Not A Name"}, "spec": {"unschedulable": "yes"}}
+    [finding] = findings(node)
+    assert (
+        finding.problem == "json: cannot unmarshal string into Go struct field NodeSpec.spec.unschedulable of type bool"
+    )
+    assert findings({**node, "spec": {}}) == []
+    assert findings({"apiVersion": "example.com/v1", "kind": "Machine", "spec": []}) == []
+
+
+def test_every_kind_with_rules_is_probed() -> None:
+    assert {key.rpartition("/")[2] for key in RULES} == set(BASES)
+
+
+def test_admission_can_be_left_to_who_knows_the_classes() -> None:
+    obj = {**BASES["Pod"], "spec": {**BASES["Pod"]["spec"], "priority": 5, "restartPolicy": "Sometimes"}}
+    every = list(validate("v1", "Pod", obj, LATEST))
+    own = list(validate("v1", "Pod", obj, LATEST, admission=False))
+    assert [finding.field for finding in every] == ["spec.priority"]
+    assert [finding.field for finding in own] == ["spec.restartPolicy"]
+
+
+def test_of_a_pod_that_went_through_admission_what_scheduling_does_not_read_is_not_missed() -> None:
+    pod = {"metadata": {"name": "web"}, "spec": {"containers": [{"name": "a"}]}}
+    assert list(pod_findings(pod, LATEST)) == []
+    pod["spec"]["tolerations"] = [{"key": "a", "effect": "NoRun"}]  # type: ignore[index]
+    assert [finding.field for finding in pod_findings(pod, LATEST)] == ["spec.tolerations[0].effect"]
+
+
+def test_a_thousand_manifests_take_well_under_two_seconds() -> None:
+    taken: list[Probe] = [probe for probe in probes() if not probe.refused]
+    begun = time.process_time()
+    for i in range(1000):
+        findings(taken[i % len(taken)].object)
+    assert time.process_time() - begun < 2
