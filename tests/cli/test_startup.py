@@ -64,6 +64,13 @@ def test_files_need_no_client() -> None:
     assert not modules.intersection({"kubernetes", "urllib3", "requests", "kschedctl.live.settings"})
 
 
+def test_lint_without_a_snapshot_needs_no_engine(tmp_path: Path) -> None:
+    (tmp_path / "web.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n")
+    returned, modules = imported("lint", str(tmp_path), "-o", "json")
+    assert returned == 0
+    assert not modules.intersection({"numpy", "kschedctl.scheduler", "kschedctl.face", "kubernetes", "cel_expr_python"})
+
+
 def test_package_imports_nothing() -> None:
     script = "import sys, kschedctl; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -2,7 +2,7 @@
 
 Where the API server is configured to (GKE is), pods of ``system-cluster-critical`` and ``system-node-critical`` need a
 ResourceQuota of their namespace whose scope PriorityClass names the class; without one they are refused, while the
-Deployment is taken. Nothing is said where such a quota is given.
+Deployment is taken. Nothing is said where such a quota is given, nor of objects that name no namespace.
 
 The API server takes the workload, and there refuses its pods ("insufficient quota to match these scopes").
 
@@ -57,7 +57,7 @@ _KUBE_SYSTEM: Final = "kube-system"
 def check(pods: Pods, context: Context) -> Iterator[Problem]:
     """Templates of a system class without a quota that names it."""
     name = text(pods.spec.get("priorityClassName"))
-    if name not in _SYSTEM or pods.namespace == _KUBE_SYSTEM:
+    if name not in _SYSTEM or pods.namespace in ("", _KUBE_SYSTEM):
         return
     for quota in context.given.beside(pods.obj, "ResourceQuota"):
         for scope in items(at(quota.raw, "spec", "scopeSelector", "matchExpressions")):
@@ -65,10 +65,9 @@ def check(pods: Pods, context: Context) -> Iterator[Problem]:
                 name in items(at(scope, "values")) or at(scope, "operator") == "Exists"
             ):
                 return
-    where = f"namespace {pods.namespace}" if pods.namespace else "a namespace that is not given"
     yield Problem(
-        message=f"{name} in {where}: some clusters, GKE among them, refuse such pods without a quota that names "
-        "the class",
+        message=f"{name} in namespace {pods.namespace}: some clusters, GKE among them, refuse such pods without a "
+        "quota that names the class",
         steps=pods.of_spec("priorityClassName"),
         help="add a ResourceQuota with scope PriorityClass, or use a class of your own",
     )
