@@ -49,22 +49,15 @@ ROLLED: Final = (Deployment, StatefulSet)
 Admit = Callable[[Pod], Pod]
 
 _RESTARTED_AT: Final = "kubectl.kubernetes.io/restartedAt"
-_NO_TIME: Final = "1970-01-01T00:00:00Z"
+_SOME_TIME: Final = "1970-01-01T00:00:00Z"
 
 
-def restarted(workload: ApiObject, cluster: Cluster) -> ApiObject:
-    """A workload with its template once more, as ``kubectl rollout restart`` writes it.
-
-    Parameters
-    ----------
-    cluster : Cluster
-        Its time is that of the restart.
-    """
+def restarted(workload: ApiObject) -> ApiObject:
+    """A workload with its template once more, as by ``kubectl rollout restart``; of the time it has a stand-in."""
     if not isinstance(workload, ROLLED) or workload.spec.template is None:
         return workload
     template = workload.spec.template
-    at = cluster.taken_at.isoformat() if cluster.taken_at is not None else _NO_TIME
-    annotations = {**template.metadata.annotations, _RESTARTED_AT: at}
+    annotations = {**template.metadata.annotations, _RESTARTED_AT: _SOME_TIME}
     anew = PodTemplateSpec(metadata=replace(template.metadata, annotations=annotations), spec=template.spec)
     return replace(workload, spec=replace(workload.spec, template=anew))
 

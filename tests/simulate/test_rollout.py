@@ -88,7 +88,7 @@ def pods_of(workload: Deployment, nodes: list[str], revision: str = "1") -> list
 
 
 def roll(workload: ApiObject, cluster: Cluster, **options: Any) -> Rollout:
-    return roll_out(Scheduler(cluster), restarted(workload, cluster), admit=default_pod, **options)
+    return roll_out(Scheduler(cluster), restarted(workload), admit=default_pod, **options)
 
 
 def let_in(pod: Pod) -> Pod:
@@ -137,7 +137,7 @@ def test_deployments(
 ) -> None:
     web = deployment(2, strategy, pod)
     cluster = make_cluster(nodes(2), [let_in(old) for old in pods_of(web, ON_2)], web)
-    out = roll_out(Scheduler(cluster), restarted(web, cluster), admit=let_in)
+    out = roll_out(Scheduler(cluster), restarted(web), admit=let_in)
     assert (out.finished, told(out), out.lowest) == (finished, steps, lowest)
     assert [message in group.message for group in out.waiting] == ([] if finished else [True])
     assert len(out.new) == (2 if finished else 1)
