@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from kschedctl.scheduler.verify import Verification
     from kschedctl.simulate.attempt import Attempt
     from kschedctl.simulate.capacity import Capacity
+    from kschedctl.simulate.rolling import Rollout
     from kschedctl.simulate.simulation import Simulation
     from kschedctl.simulate.timeline import TimelineEntry
     from kschedctl.simulate.world import World
@@ -103,6 +104,7 @@ __all__ = [
     "Pods",
     "PreemptionResult",
     "Release",
+    "Rollout",
     "SchedulerConfiguration",
     "SchedulingCluster",
     "SetNodeSelector",
@@ -162,6 +164,7 @@ _HOMES = {
     "Pods": "kschedctl.cluster.pods",
     "PreemptionResult": "kschedctl.preemption.result",
     "Release": "kschedctl.releases.release",
+    "Rollout": "kschedctl.simulate.rolling",
     "SchedulerConfiguration": "kschedctl.framework.config.load",
     "SchedulingCluster": "kschedctl.face",
     "SetNodeSelector": "kschedctl.whatif.edits",

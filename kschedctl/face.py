@@ -42,6 +42,8 @@ from kschedctl.scheduler.tracking import Track, untracked
 from kschedctl.scheduler.verify import Verification, verify
 from kschedctl.simulate.capacity import Capacity, Copy, capacity
 from kschedctl.simulate.choice import Choose, first_by_name
+from kschedctl.simulate.rolling import Rollout
+from kschedctl.simulate.rollout import roll_out
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.world import World
 from kschedctl.snapshot.load import Snapshot
@@ -368,6 +370,27 @@ class SchedulingCluster:
         simulation.enqueue_pending()
         simulation.create(self.admit(pod).pod for pod in pods)
         return simulation
+
+    def rollout(self, workload: ApiObject, *, choose: Choose = first_by_name, where: Where = "") -> Rollout:
+        """Bring a new revision of a workload of the cluster in, through the workload's own strategy.
+
+        Parameters
+        ----------
+        workload : Deployment or StatefulSet
+            The workload with its new template; ``kschedctl.simulate.rollout.restarted`` gives it the old one anew.
+        choose : callable
+            Settles chance, as for ``simulate``.
+        where : Subject, Location or str
+            Where it was read, for errors.
+
+        Raises
+        ------
+        ManifestError
+            For another kind, where the cluster has no such workload, and where an API server would not take it.
+        """
+        return roll_out(
+            self._scheduler, workload, admit=lambda pod: self.admit(pod, where=where).pod, choose=choose, where=where
+        )
 
     def capacity(self, copy: Copy, most: int | None = None) -> Capacity:
         """Count how many copies of a pod more fit, one after another, and what stops the next one.

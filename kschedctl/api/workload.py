@@ -6,6 +6,9 @@ from kschedctl.api.meta import ApiObject, ApiStruct, Int32, Labels, LabelSelecto
 from kschedctl.api.pod import PodSpec
 from kschedctl.api.volume import PersistentVolumeClaim
 
+#: An amount, or a percentage of the replicas such as ``25%``.
+IntOrPercent = Int32 | str
+
 
 class PodTemplateSpec(ApiStruct, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
@@ -45,17 +48,46 @@ class ReplicaSet(ApiObject, frozen=True, kw_only=True):
     spec: ReplicasSpec = ReplicasSpec()
 
 
+class RollingUpdateDeployment(ApiStruct, frozen=True):
+    max_surge: IntOrPercent | None = None
+    max_unavailable: IntOrPercent | None = None
+
+
+class DeploymentStrategy(ApiStruct, frozen=True):
+    type: str = ""
+    rolling_update: RollingUpdateDeployment | None = None
+
+
+class DeploymentSpec(ReplicasSpec, frozen=True):
+    strategy: DeploymentStrategy = DeploymentStrategy()
+    min_ready_seconds: Int32 = 0
+    paused: bool = False
+
+
 class Deployment(ApiObject, frozen=True, kw_only=True):
-    spec: ReplicasSpec = ReplicasSpec()
+    spec: DeploymentSpec = DeploymentSpec()
 
 
 class StatefulSetOrdinals(ApiStruct, frozen=True):
     start: Int32 = 0
 
 
+class RollingUpdateStatefulSetStrategy(ApiStruct, frozen=True):
+    partition: Int32 = 0
+    max_unavailable: IntOrPercent | None = None
+
+
+class StatefulSetUpdateStrategy(ApiStruct, frozen=True):
+    type: str = ""
+    rolling_update: RollingUpdateStatefulSetStrategy | None = None
+
+
 class StatefulSetSpec(ReplicasSpec, frozen=True):
     volume_claim_templates: tuple[PersistentVolumeClaim, ...] = ()
     ordinals: StatefulSetOrdinals = StatefulSetOrdinals()
+    pod_management_policy: str = ""
+    update_strategy: StatefulSetUpdateStrategy = StatefulSetUpdateStrategy()
+    min_ready_seconds: Int32 = 0
 
 
 class StatefulSetStatus(ApiStruct, frozen=True):

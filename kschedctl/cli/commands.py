@@ -16,6 +16,7 @@ from kschedctl.cli.explain.command import explain
 from kschedctl.cli.leader.command import app as leader
 from kschedctl.cli.lint.command import lint
 from kschedctl.cli.preempt.command import preempt
+from kschedctl.cli.rollout.command import rollout
 from kschedctl.cli.rule.command import rule
 from kschedctl.cli.simulate.command import simulate
 from kschedctl.cli.snapshot.command import app as snapshot
@@ -31,6 +32,7 @@ COMMANDS: Final[Mapping[str, Callable[..., None] | typer.Typer]] = {
     "simulate": simulate,
     "capacity": capacity,
     "drain": drain,
+    "rollout": rollout,
     "leader": leader,
     "diff": diff,
     "lint": lint,

@@ -25,6 +25,8 @@ _SECONDS: Final = 2.0
 _STDIN: Final = "-"
 _WORKLOADS: Final = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController", "Job")
 
+_ROLLED: Final = ("Deployment", "StatefulSet")
+
 
 class Named(NamedTuple):
     """An object of the cluster."""
@@ -77,6 +79,13 @@ def workloads(ctx: typer.Context, incomplete: str) -> list[str]:
     found = (each for each in _objects(ctx) if each.kind in _WORKLOADS and own in ("", each.namespace))
     names = ((each.kind.lower(), "" if own else each.namespace, each.name) for each in found)
     return _beginning(incomplete, ("/".join(filter(None, parts)) for parts in names))
+
+
+def rolled(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The workloads that can be rolled out, as ``KIND/NAME``."""
+    own = ctx.params.get("namespace") or ""
+    found = (each for each in _objects(ctx) if each.kind in _ROLLED and own in ("", each.namespace))
+    return _beginning(incomplete, (f"{each.kind.lower()}/{each.name}" for each in found))
 
 
 def forms(incomplete: str) -> list[str]:

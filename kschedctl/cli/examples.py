@@ -56,6 +56,13 @@ EXAMPLES: Final[Mapping[str, tuple[Example, ...]]] = {
             "drain -l pool=general --ignore-daemonsets --delete-emptydir-data --rolling --surge 1",
         ),
     ),
+    "rollout": (
+        Example("Would a restart of this Deployment finish?", "rollout deploy/web -n shop"),
+        Example(
+            "Does this new version come in, on nodes of which two are cordoned?",
+            "rollout -f web.yaml --cordon 'node-[12]'",
+        ),
+    ),
     "leader": (
         Example("Who leads, and when would another take over?", "leader"),
         Example(

@@ -46,7 +46,7 @@ from kschedctl.simulate.queued_pod import QueuedPodInfo
 from kschedctl.simulate.rejectors import rejector_plugins
 from kschedctl.simulate.scheduling_queue import SchedulingQueue
 from kschedctl.simulate.timeline import Happening, TimelineEntry
-from kschedctl.simulate.world import World, is_made_again, replacement, running, terminating, waits_for_end
+from kschedctl.simulate.world import World, replacement, running, terminating, waits_for_end
 from kschedctl.whatif.pods import Moved, move_pods
 from kschedctl.workloads.template import uid_of
 
@@ -168,7 +168,7 @@ class Simulation:
                 attempt = self.step()
                 if attempt is not None:
                     yield attempt
-            elif not self._pass_time():
+            elif not self.pass_time():
                 return
 
     def run_for(self, seconds: float) -> Iterator[Attempt]:
@@ -198,7 +198,7 @@ class Simulation:
         """How often a pod was bound or went so far."""
         return self._changes
 
-    def _pass_time(self) -> bool:
+    def pass_time(self) -> bool:
         """Let time pass until something happens; false where nothing more can come of it."""
         due = self._next_moment()
         if due is None:
@@ -449,7 +449,7 @@ class Simulation:
         preempted : bool
             Whether the scheduler asks.
         """
-        again = self._world.controllers and is_made_again(pod)
+        again = self._world.makes_again(pod)
         grace = grace_seconds(pod.spec) if self._world.grace else 0
         if not grace:
             self.remove(pod)

@@ -18,6 +18,11 @@ from kschedctl.workloads.template import generated_name
 _WAIT_FOR_END: Final = frozenset({"StatefulSet", "DaemonSet"})
 
 
+def no_pod(pod: Pod) -> bool:
+    """None is meant."""
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class World:
     """Which parts of a cluster act.
@@ -34,6 +39,8 @@ class World:
         Whether pods that are bound run and are ready at once.
     leftovers : bool
         Whether pods that wait for an event longer than five minutes are tried again once more.
+    kept_elsewhere : callable
+        Whose controller is played by whoever runs the simulation: such a pod is not made again by itself.
     """
 
     grace: bool = True
@@ -41,6 +48,11 @@ class World:
     budgets: bool = True
     kubelet: bool = True
     leftovers: bool = True
+    kept_elsewhere: Callable[[Pod], bool] = no_pod
+
+    def makes_again(self, pod: Pod) -> bool:
+        """Whether a pod in place of this one comes by itself once it goes."""
+        return self.controllers and is_made_again(pod) and not self.kept_elsewhere(pod)
 
 
 #: Nothing but the scheduler acts.

@@ -25,7 +25,7 @@ from kschedctl.api.pod import Pod, Toleration
 from kschedctl.api.selectors import parse_int64
 from kschedctl.api.storage import TopologySelectorLabelRequirement
 from kschedctl.api.volume import TypedObjectReference
-from kschedctl.api.workload import StatefulSet
+from kschedctl.api.workload import IntOrPercent, StatefulSet
 from kschedctl.snapshot.anonymize_amounts import anonymous_amount
 from kschedctl.snapshot.anonymize_devices import DEVICE_CHOICES, DeviceRenaming
 from kschedctl.snapshot.capture import Capture
@@ -60,6 +60,9 @@ CHOICES: Final = frozenset(
         (limits.ResourceQuotaSpec, "scopes"),
         (limits.ScopedResourceSelectorRequirement, "scope_name"),
         (limits.ScopedResourceSelectorRequirement, "operator"),
+        (workload.DeploymentStrategy, "type"),
+        (workload.StatefulSetSpec, "pod_management_policy"),
+        (workload.StatefulSetUpdateStrategy, "type"),
         (workload.JobSpec, "completion_mode"),
         (coordination.LeaseSpec, "strategy"),
         (coordination.LeaseCandidateSpec, "strategy"),
@@ -71,6 +74,7 @@ _MIGRATED_PLUGINS: Final = "storage.alpha.kubernetes.io/migrated-plugins"
 _REVISION: Final = "deployment.kubernetes.io/revision"
 _OTHER_GROUP: Final = "example.com"
 _VERSIONS: Final = frozenset({"", "v1", "v1beta1", "v1beta2", "v1alpha1", "v2"})
+_PERCENT: Final = re.compile(r"[0-9]{1,9}%", re.ASCII)
 _VERSION: Final = re.compile(r"v?[0-9]+\.[0-9]+\.[0-9]+")
 _KIND_NAMES: Final = {type_: kind for (_, kind), type_ in CAPTURED_KINDS.items()}
 #: Kinds that keep their name in references.
@@ -238,6 +242,8 @@ class _Renaming:
             return self._quantity
         if type_ is str or set(get_args(type_)) == {str, type(None)}:
             return self._optional
+        if type_ == IntOrPercent | None:
+            return self._number_or_percent
         return None
 
     def _category(self, category: str) -> Replacement:
@@ -248,6 +254,9 @@ class _Renaming:
 
     def _choices(self, words: str | tuple[str, ...]) -> str | tuple[str, ...]:
         return self._names.choice(words) if isinstance(words, str) else tuple(map(self._names.choice, words))
+
+    def _number_or_percent(self, value: int | str | None) -> int | str | None:
+        return self._names.word(value) if isinstance(value, str) and not _PERCENT.fullmatch(value) else value
 
     def _optional(self, text: str | None) -> str | None:
         return None if text is None else self._names.word(text)

@@ -18,6 +18,7 @@ from kschedctl.snapshot.rewriting import structs_in
 READ_ANNOTATIONS: Final = frozenset(
     {
         LEADER_ANNOTATION,
+        "controller.kubernetes.io/pod-deletion-cost",
         "deployment.kubernetes.io/revision",
         "kubernetes.io/config.mirror",
         "pv.kubernetes.io/bind-completed",

@@ -20,6 +20,7 @@ from kschedctl.api.kinds import KINDS, kind_type
 from kschedctl.api.meta import ApiObject, Int32, Int64, LabelSelectorRequirement
 from kschedctl.api.node_selector import NodeSelectorRequirement
 from kschedctl.api.pod import Pod, Toleration
+from kschedctl.api.workload import Deployment
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.devices.cel.environment import _DECLARATIONS
 from kschedctl.devices.cel.extensions import EXTENSIONS, NOT_MODELLED_FUNCTIONS
@@ -277,3 +278,14 @@ def test_environment_images_and_arguments_are_gone(tmp_path: Path) -> None:
     workload = make_object(kind_type("apps/v1", "Deployment") or Pod, "s3cret", template={})
     write_capture(anonymized(captured(make_pod("s3cret", containers=[container]), workload)), tmp_path / "out")
     assert all(b"s3cret" not in path.read_bytes() for path in (tmp_path / "out").iterdir())
+
+
+def test_strategies_keep_their_words_and_numbers() -> None:
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%", "maxUnavailable": 1}}
+    web = make_object(Deployment, "web", namespace="shop", spec={"strategy": strategy})
+    odd = make_object(Deployment, "odd", namespace="shop", spec={"strategy": {"rollingUpdate": {"maxSurge": "acme"}}})
+    kept, hidden = anonymized(captured(web, odd)).objects[Deployment]
+    assert isinstance(kept, Deployment)
+    assert isinstance(hidden, Deployment)
+    assert kept.spec.strategy == web.spec.strategy
+    assert "acme" not in str(hidden.spec.strategy)

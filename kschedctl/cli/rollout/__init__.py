@@ -1,0 +1,1 @@
+"""``kschedctl rollout``: a new revision of a workload."""

@@ -1,0 +1,1 @@
+"""The answer of ``rollout``: as data, and as a document."""

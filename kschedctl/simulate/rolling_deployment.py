@@ -1,0 +1,184 @@
+"""A Deployment's controller and those of its ReplicaSets, while a new revision comes (pkg/controller/deployment).
+
+Source: ``rolling.go`` and ``recreate.go``. New ReplicaSet: as many more as ``replicas + maxSurge`` minus all pods lets.
+Old ones: first pods that are not available, as far as ``all - (replicas - maxUnavailable) - new ones not available``
+lets, then available ones down to ``replicas - maxUnavailable``. Which pods a ReplicaSet deletes tells
+``ActivePodsWithRanks`` (pkg/controller), of equal ones the newest, then the first by name.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import count
+from typing import Final
+
+from kschedctl.api.pod import Pod
+from kschedctl.api.selectors import parse_int64
+from kschedctl.simulate.pods import age
+from kschedctl.simulate.revisions import MakePod, Revisions, Side
+from kschedctl.simulate.world import replacement
+from kschedctl.workloads.template import generated_name
+from kschedctl.workloads.update_strategy import DeploymentRolling
+
+_DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
+
+
+class RollingDeployment:
+    """A Deployment that gets a new revision.
+
+    Parameters
+    ----------
+    revisions : Revisions
+        Its pods.
+    replicas : int
+        How many it is to have.
+    rolling : DeploymentRolling
+        Its strategy.
+    make : callable
+        Makes its new pods.
+    rescaled : bool
+        Whether the number of replicas changes along: the only old ReplicaSet then gets it before anything else.
+    """
+
+    def __init__(
+        self, revisions: Revisions, replicas: int, rolling: DeploymentRolling, make: MakePod, *, rescaled: bool = False
+    ) -> None:
+        self._revisions = revisions
+        self._replicas = replicas
+        self._rolling = rolling
+        self._make = make
+        #: How many pods each ReplicaSet is to have, the oldest first; the new one under the empty name.
+        old = sorted(revisions.active(Side.OLD), key=age)
+        self._old = Counter(_replica_set(pod) for pod in old)
+        self._new = len(revisions.active(Side.NEW))
+        self._last = {_replica_set(pod): pod for pod in old}
+        if rescaled and len(self._old) == 1 and not self._new:
+            self._old = Counter(dict.fromkeys(self._old, replicas))
+
+    @property
+    def finished(self) -> bool:
+        """Whether all pods are new, and available."""
+        revisions = self._revisions
+        new = revisions.active(Side.NEW)
+        return (
+            not revisions.active(Side.OLD)
+            and len(new) == self._new == self._replicas
+            and len(revisions.available(Side.NEW)) == self._replicas
+        )
+
+    def act(self) -> bool:
+        """Look at the pods once, and do the next thing; false where there is nothing to do."""
+        if self._keep():
+            return True
+        return self._recreate() if self._rolling.recreate else self._roll()
+
+    def _keep(self) -> bool:
+        """Let each ReplicaSet have as many pods as it should."""
+        active = self._revisions.active(Side.OLD)
+        by_set = Counter(_replica_set(pod) for pod in active)
+        for name, wanted in self._old.items():
+            if by_set[name] < wanted:
+                self._revisions.create(self._again(name, wanted - by_set[name]), Side.OLD)
+                return True
+            if by_set[name] > wanted:
+                own = [pod for pod in active if _replica_set(pod) == name]
+                self._revisions.delete(self._to_delete(own, len(own) - wanted), Side.OLD)
+                return True
+        new = self._revisions.active(Side.NEW)
+        if len(new) < self._new:
+            self._revisions.create(self._fresh(self._new - len(new)), Side.NEW)
+        elif len(new) > self._new:
+            self._revisions.delete(self._to_delete(new, len(new) - self._new), Side.NEW)
+        return len(new) != self._new
+
+    def _roll(self) -> bool:
+        revisions, replicas, rolling = self._revisions, self._replicas, self._rolling
+        n_old = self._old.total()
+        before = self._new, n_old
+        if self._new > replicas:
+            self._new = replicas
+        elif self._new < replicas and (room := replicas + rolling.max_surge - self._new - n_old) > 0:
+            self._new += min(room, replicas - self._new)
+        elif n_old:
+            least = replicas - rolling.max_unavailable
+            n_new_available = len(revisions.available(Side.NEW))
+            most = self._new + n_old - least - (self._new - n_new_available)
+            if most > 0:
+                self._scale_old(most, n_new_available - least)
+        return (self._new, self._old.total()) != before and self._keep()
+
+    def _scale_old(self, most_unavailable: int, surplus: int) -> None:
+        """Take pods off the old ReplicaSets, the oldest first.
+
+        Parameters
+        ----------
+        most_unavailable : int
+            How many pods that are not available may go.
+        surplus : int
+            How many available pods there are more than there must be, without the old ones.
+        """
+        available = Counter(_replica_set(pod) for pod in self._revisions.available(Side.OLD))
+        for name, wanted in self._old.items():
+            cleaned = min(max(wanted - available[name], 0), most_unavailable)
+            self._old[name] = wanted - cleaned
+            most_unavailable -= cleaned
+        surplus += available.total()
+        for name, wanted in self._old.items():
+            taken = min(wanted, max(surplus, 0))
+            self._old[name] = wanted - taken
+            surplus -= taken
+
+    def _recreate(self) -> bool:
+        if self._old.total():
+            self._old = Counter(dict.fromkeys(self._old, 0))
+        elif self._revisions.pods(Side.OLD):
+            return False
+        else:
+            self._new = self._replicas
+        return self._keep()
+
+    def _fresh(self, number: int) -> Iterator[Pod]:
+        """New pods; their names are generated."""
+        taken = self._revisions.simulation.cluster.pods.index
+        free = (i for i in count() if (self._revisions.namespace, self._make(i).name) not in taken)
+        for _ in range(number):
+            yield self._make(next(free))
+
+    def _again(self, replica_set: str, number: int) -> Iterator[Pod]:
+        """Pods like the last one of an old ReplicaSet."""
+        like = self._last[replica_set]
+        index = self._revisions.simulation.cluster.pods.index
+        taken = {name for namespace, name in index if namespace == like.namespace}
+        for _ in range(number):
+            pod = replacement(like, taken.__contains__)
+            taken.add(pod.name)
+            yield pod
+
+    def _to_delete(self, pods: list[Pod], number: int) -> list[Pod]:
+        """The pods that a ReplicaSet deletes when it has too many."""
+        per_node = Counter(pod.spec.node_name for pod in self._revisions.active())
+
+        def rank(pod: Pod) -> tuple[object, ...]:
+            placed = bool(pod.spec.node_name)
+            cost = parse_int64(pod.metadata.annotations.get(_DELETION_COST, "")) or 0
+            return (
+                placed,
+                placed and self._revisions.is_available(pod),
+                cost,
+                -per_node[pod.spec.node_name] if placed else 0,
+                -age(pod),
+                pod.name,
+            )
+
+        return sorted(pods, key=rank)[:number]
+
+
+def _replica_set(pod: Pod) -> str:
+    owner = pod.metadata.controller
+    return owner.name if owner is not None else ""
+
+
+def generated(pod: Pod, number: int) -> str:
+    """The name of a new pod of a number."""
+    return generated_name(pod.metadata.generate_name, number)

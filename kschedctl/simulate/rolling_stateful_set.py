@@ -1,0 +1,105 @@
+"""A StatefulSet's controller while a new revision comes (pkg/controller/statefulset ``stateful_set_control.go``).
+
+First what is missing is made, from the lowest ordinal up, then what is too much goes, then pods of the old revision are
+deleted, from the highest ordinal down to the partition, and made again with their names and claims once they are gone.
+With ``OrderedReady`` all of that waits wherever a pod is not available, a pod of the old revision too.
+"""
+
+from __future__ import annotations
+
+from kschedctl.api.pod import Pod
+from kschedctl.simulate.revisions import MakePod, Revisions, Side
+from kschedctl.simulate.world import replacement
+from kschedctl.workloads.update_strategy import StatefulSetRolling
+
+
+class RollingStatefulSet:
+    """A StatefulSet that gets a new revision.
+
+    Parameters
+    ----------
+    revisions : Revisions
+        Its pods.
+    ordinals : range
+        The ordinals that it is to have pods of.
+    rolling : StatefulSetRolling
+        Its strategy.
+    make : callable
+        Makes its new pods.
+    """
+
+    def __init__(
+        self, revisions: Revisions, name: str, ordinals: range, rolling: StatefulSetRolling, make: MakePod
+    ) -> None:
+        self._revisions = revisions
+        self._rolling = rolling
+        self._make = make
+        self._names = {ordinal: f"{name}-{ordinal}" for ordinal in ordinals}
+        self._updated = {ordinal for ordinal in ordinals if ordinal >= ordinals.start + rolling.partition}
+        #: What pods below the partition are made again like.
+        self._old = {pod.name: pod for pod in revisions.pods(Side.OLD)}
+
+    @property
+    def finished(self) -> bool:
+        """Whether all pods from the partition on are new, and all are available."""
+        active = {pod.name: pod for pod in self._revisions.active()}
+        if set(active) != set(self._names.values()):
+            return False
+        if any(self._revisions.side(self._names[ordinal]) is Side.OLD for ordinal in self._updated):
+            return False
+        return all(map(self._revisions.is_available, active.values()))
+
+    def act(self) -> bool:
+        """Look at the pods once, and do the next thing; false where there is nothing to do."""
+        there = {pod.name: pod for pod in self._revisions.pods()}
+        ordered = self._rolling.ordered
+        for ordinal, name in self._names.items():
+            pod = there.get(name)
+            if pod is None:
+                self._create(ordinal)
+                return True
+            if ordered and not self._revisions.is_available(pod):
+                return False
+        condemned = [pod for name, pod in there.items() if name not in self._names.values()]
+        if condemned:
+            return self._condemn(condemned)
+        return not self._rolling.on_delete and self._update(there)
+
+    def _create(self, ordinal: int) -> None:
+        name = self._names[ordinal]
+        if ordinal in self._updated or name not in self._old:
+            self._revisions.create([self._make(ordinal)], Side.NEW)
+        else:
+            self._revisions.create([replacement(self._old[name], lambda _: False)], Side.OLD)
+
+    def _condemn(self, condemned: list[Pod]) -> bool:
+        """Let the pods go that are too many, the highest ordinal first."""
+        going = [pod for pod in condemned if pod.metadata.deletion_timestamp is not None]
+        left = sorted((pod for pod in condemned if pod not in going), key=_ordinal, reverse=True)
+        if not left or (self._rolling.ordered and going):
+            return False
+        self._revisions.delete(left[:1], self._revisions.side(left[0].name))
+        return True
+
+    def _update(self, there: dict[str, Pod]) -> bool:
+        """Delete the next pods of the old revision, as far as others are available."""
+        several = self._rolling.max_unavailable
+        unavailable = sum(not self._revisions.is_available(pod) for pod in there.values())
+        room = several - unavailable if several > 1 else 1
+        chosen: list[Pod] = []
+        for ordinal in sorted(self._updated, reverse=True):
+            pod = there[self._names[ordinal]]
+            if len(chosen) >= room:
+                break
+            if self._revisions.side(pod.name) is Side.OLD and pod.metadata.deletion_timestamp is None:
+                chosen.append(pod)
+            elif several == 1 and not self._revisions.is_available(pod):
+                # One after the other: the next one only goes once this one is back.
+                break
+        if chosen:
+            self._revisions.delete(chosen, Side.OLD)
+        return bool(chosen)
+
+
+def _ordinal(pod: Pod) -> int:
+    return int(pod.name.rpartition("-")[2])

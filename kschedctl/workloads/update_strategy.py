@@ -1,0 +1,162 @@
+"""How a workload brings in a new revision: its own strategy, with defaults, as numbers of pods.
+
+Sources: ``ResolveFenceposts`` (pkg/controller/deployment/util), ``getStatefulSetMaxUnavailable`` (pkg/controller/
+statefulset) and the defaults of apps/v1.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from kschedctl.api.workload import Deployment, IntOrPercent, RollingUpdateDeployment, StatefulSet
+from kschedctl.errors import ManifestError
+from kschedctl.findings.finding import Where
+
+ROLLING: Final = "RollingUpdate"
+RECREATE: Final = "Recreate"
+ON_DELETE: Final = "OnDelete"
+PARALLEL: Final = "Parallel"
+_DEFAULT: Final = "25%"
+_PERCENT: Final = re.compile(r"([0-9]{1,9})%", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeploymentRolling:
+    """The strategy of a Deployment.
+
+    Attributes
+    ----------
+    recreate : bool
+        Whether all old pods go before new ones come; the numbers then mean nothing.
+    max_surge : int
+        How many pods more than its replicas there may be.
+    max_unavailable : int
+        How many of its replicas may be unavailable; 1 where both are 0.
+    """
+
+    recreate: bool
+    max_surge: int = 0
+    max_unavailable: int = 0
+
+    def __str__(self) -> str:
+        if self.recreate:
+            return RECREATE
+        return f"{ROLLING}, maxSurge {self.max_surge}, maxUnavailable {self.max_unavailable}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatefulSetRolling:
+    """The strategy of a StatefulSet.
+
+    Attributes
+    ----------
+    on_delete : bool
+        Whether pods are only replaced when somebody deletes them.
+    ordered : bool
+        Whether a pod is only made, or replaced, while all before it are available.
+    partition : int
+        Pods whose position is below keep the old revision.
+    max_unavailable : int
+        How many of its pods may be unavailable.
+    """
+
+    on_delete: bool
+    ordered: bool
+    partition: int = 0
+    max_unavailable: int = 1
+
+    def __str__(self) -> str:
+        if self.on_delete:
+            return ON_DELETE
+        order = "OrderedReady" if self.ordered else PARALLEL
+        return f"{ROLLING}, {order}, partition {self.partition}, maxUnavailable {self.max_unavailable}"
+
+
+def deployment_rolling(deployment: Deployment, replicas: int, where: Where = "") -> DeploymentRolling:
+    """The strategy of a Deployment.
+
+    Parameters
+    ----------
+    replicas : int
+        What percentages are of: maxSurge is rounded up, maxUnavailable down.
+    where : Subject, Location or str
+        Where it was read, for errors.
+
+    Raises
+    ------
+    ManifestError
+        Where it is none that an API server would take.
+    """
+    strategy = deployment.spec.strategy
+    if strategy.type == RECREATE:
+        return DeploymentRolling(recreate=True)
+    _check_type(strategy.type, (ROLLING, RECREATE), "spec.strategy.type", where)
+    given = strategy.rolling_update or RollingUpdateDeployment()
+    path = "spec.strategy.rollingUpdate"
+    surge = _scaled(given.max_surge, replicas, f"{path}.maxSurge", where, up=True)
+    unavailable = _scaled(given.max_unavailable, replicas, f"{path}.maxUnavailable", where, up=False)
+    if not surge and not unavailable:
+        if _is_zero(given.max_surge) and _is_zero(given.max_unavailable):
+            problem = "may not be 0 when `maxSurge` is 0"
+            raise ManifestError(problem, where=where, path=f"{path}.maxUnavailable", hint="one of them is above 0")
+        unavailable = 1
+    return DeploymentRolling(recreate=False, max_surge=surge, max_unavailable=min(unavailable, replicas))
+
+
+def stateful_set_rolling(stateful_set: StatefulSet, replicas: int, where: Where = "") -> StatefulSetRolling:
+    """The strategy of a StatefulSet.
+
+    A maxUnavailable that is written counts: an API server without the gate MaxUnavailableStatefulSet stores none.
+
+    Parameters
+    ----------
+    replicas : int
+        What a percentage is of; it is rounded up.
+    where : Subject, Location or str
+        Where it was read, for errors.
+
+    Raises
+    ------
+    ManifestError
+        Where it is none that an API server would take.
+    """
+    spec = stateful_set.spec
+    strategy = spec.update_strategy
+    ordered = spec.pod_management_policy != PARALLEL
+    _check_type(strategy.type, (ROLLING, ON_DELETE), "spec.updateStrategy.type", where)
+    if strategy.type == ON_DELETE:
+        return StatefulSetRolling(on_delete=True, ordered=ordered)
+    given = strategy.rolling_update
+    most: IntOrPercent = 1
+    if given is not None and given.max_unavailable is not None:
+        most = given.max_unavailable
+    path = "spec.updateStrategy.rollingUpdate.maxUnavailable"
+    return StatefulSetRolling(
+        on_delete=False,
+        ordered=ordered,
+        partition=given.partition if given is not None else 0,
+        max_unavailable=max(_scaled(most, replicas, path, where, up=True), 1),
+    )
+
+
+def _check_type(given: str, known: tuple[str, ...], path: str, where: Where) -> None:
+    if given and given not in known:
+        raise ManifestError(f'"{given}" is no strategy', where=where, path=path, hint=f"there are {', '.join(known)}")
+
+
+def _is_zero(given: IntOrPercent | None) -> bool:
+    return given in (0, "0%")
+
+
+def _scaled(given: IntOrPercent | None, total: int, path: str, where: Where, *, up: bool) -> int:
+    """A number of pods, of a percentage so many of a total, rounded up or down."""
+    value = _DEFAULT if given is None else given
+    if isinstance(value, int):
+        if value >= 0:
+            return value
+    elif match := _PERCENT.fullmatch(value):
+        return -(-int(match[1]) * total // 100) if up else int(match[1]) * total // 100
+    hint = "give a number of pods or a percentage such as 25%, not below 0"
+    raise ManifestError(f'"{value}" is neither', where=where, path=path, hint=hint)
