@@ -18,6 +18,7 @@ from kschedctl.simulate.timeline import Happening
 
 #: Of a pod of an ordinal or number, as its controller makes it and admission lets it in.
 MakePod = Callable[[int], Pod]
+_GOING: Final = frozenset({Happening.PREEMPTED, Happening.EVICTED, Happening.DELETED})
 _LONG_AGO: Final = float("-inf")
 
 
@@ -126,15 +127,21 @@ class Revisions:
     def observe(self) -> None:
         """Take in what happened since the last look."""
         timeline = self.simulation.timeline
+        fewer = False
         for entry in timeline[self._seen :]:
             namespace, _, name = entry.pod.partition("/")
-            if entry.event is Happening.SCHEDULED and namespace == self.namespace and name in self._sides:
+            if namespace != self.namespace or name not in self._sides:
+                continue
+            fewer = fewer or entry.event in _GOING
+            if entry.event is Happening.SCHEDULED:
                 now = self._ready[name] = self.simulation.clock.now()
                 if self._min_ready_seconds:
                     # Nothing else happens when the pod becomes available; the controller is to look then.
                     self.simulation.clock.schedule(now + self._min_ready_seconds, _nothing)
         self._seen = len(timeline)
-        self.lowest = min(self.lowest, len(self.available()))
+        if fewer:
+            # Looked at anew after every cycle, many pods would take their time squared.
+            self.lowest = min(self.lowest, len(self.available()))
 
     def create(self, pods: Iterable[Pod], side: Side) -> None:
         """Make pods of a revision, as one step."""
@@ -162,7 +169,9 @@ class Revisions:
         after = len(self.active(side))
         keys = tuple(pod.key for pod in pods)
         self.observe()
-        self.steps.append(RolloutStep(self.simulation.now(), side, before, after, keys, len(self.available())))
+        available = len(self.available())
+        self.lowest = min(self.lowest, available)
+        self.steps.append(RolloutStep(self.simulation.now(), side, before, after, keys, available))
 
 
 def named(pod: Pod, name: str) -> Pod:
