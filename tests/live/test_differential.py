@@ -20,8 +20,6 @@ from tests.live.differential.stage import Stage
 
 pytestmark = pytest.mark.live
 
-pytestmark = pytest.mark.slow
-
 
 def seeds() -> list[int]:
     """The seeds that are asked for."""

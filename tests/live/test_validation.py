@@ -18,6 +18,7 @@ from tests.validation.probes import BASES, Probe, probes
 from tests.validation.saying import Said, normal, said
 
 pytestmark = pytest.mark.live
+
 _PER_KIND: Final = 40
 _UNREAD: Final = re.compile(r'^\S+ in version "\S+" cannot be handled as a \S+: ')
 _FORBIDDEN: Final = re.compile(r'^\S+ "\S*" is forbidden: ')
