@@ -1,44 +1,57 @@
-"""The pods state what admission computes itself: an overhead without a runtime class.
+"""The pods are refused whatever classes the cluster has, while the workload that makes them is taken.
 
-``overhead`` is set from the RuntimeClass that the pods name. Without one, or with another value, every pod is refused.
-A priority that is stated is KS310.
+Admission sets overhead, priority and preemption policy from the classes that a pod names, and refuses pods that state
+something else: an ``overhead`` without a runtime class, for one. What is wrong with a stated priority is KS310.
 
-The API server takes the workload and refuses its pods ("Pod's Overhead doesn't match RuntimeClass's defined Overhead").
+The API server takes the workload and refuses its pods (FailedCreate): kubectl apply succeeds, and nothing ever appears.
 
-Repair: leave overhead out, and name the runtime class.
+Repair: leave the field out, and name the class.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
 
+from kschedctl.lint.api_server import problem, said_of
 from kschedctl.lint.context import Context
 from kschedctl.lint.fix import removing
-from kschedctl.lint.pods import Pods
+from kschedctl.lint.given import GivenObject
 from kschedctl.lint.rule import Problem
+from kschedctl.validation.pods_refused import FAILED_CREATE, FORBIDDEN
 
 FAILS = """
-apiVersion: v1
-kind: Pod
+apiVersion: apps/v1
+kind: Deployment
 metadata:
   name: web
 spec:
-  overhead:  # <-
-    cpu: 100m
-  containers:
-  - name: web
-    image: nginx
+  selector:
+    matchLabels: {app: web}
+  template:
+    metadata:
+      labels: {app: web}
+    spec:
+      overhead:  # <-
+        cpu: 100m
+      containers:
+      - name: web
+        image: nginx
 """
-PASSES = FAILS.replace("  overhead:  # <-\n    cpu: 100m\n", "  runtimeClassName: gvisor\n")
+PASSES = FAILS.replace("      overhead:  # <-\n        cpu: 100m\n", "      runtimeClassName: gvisor\n")
+
+#: What KS310 is about.
+_PRIORITY: Final = ("priority", "preemptionPolicy")
 
 
-def check(pods: Pods, context: Context) -> Iterator[Problem]:
-    """Templates with an overhead and no class."""
-    if pods.spec.get("overhead") and not pods.spec.get("runtimeClassName") and not pods.obj.live:
-        steps = pods.of_spec("overhead")
-        yield Problem(
-            message="overhead is stated without a runtimeClassName, which is what sets it",
-            steps=steps,
-            help="leave overhead out, and name the runtime class",
-            fix=removing(pods.obj, "remove overhead", steps),
-        )
+def check(obj: GivenObject, context: Context) -> Iterator[Problem]:
+    """What admission refuses of the pods, but for their priority."""
+    if obj.live:
+        return
+    for finding in said_of(obj, context):
+        if finding.rule not in (FAILED_CREATE, FORBIDDEN) or finding.field.rpartition(".")[2] in _PRIORITY:
+            continue
+        for found in problem(finding, obj):
+            fix = removing(obj, f"remove {found.steps[-1]}", found.steps) if found.steps else None
+            yield replace(found, fix=fix)

@@ -1,0 +1,49 @@
+"""The API server refuses the object, in the words that the message has.
+
+Its validation of pods and workloads, of budgets, priority classes, claims, volumes, storage classes and autoscalers, by
+the rules of the release that is asked for. Fields that are not filled in yet are passed over, and patches as a whole.
+
+The API server refuses the object: whatever applies it stops there.
+
+Repair: as the message says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.lint.api_server import problem, said_of
+from kschedctl.lint.context import Context
+from kschedctl.lint.given import GivenObject
+from kschedctl.lint.rule import Problem
+from kschedctl.validation.pods_refused import FORBIDDEN
+from kschedctl.validation.validate import refuses
+
+FAILS = """
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+spec:
+  strategy:
+    rollingUpdate:
+      maxSurge: 0
+      maxUnavailable: 0  # <-
+  selector:
+    matchLabels: {app: web}
+  template:
+    metadata:
+      labels: {app: web}
+    spec:
+      containers:
+      - name: web
+        image: nginx
+"""
+PASSES = FAILS.replace("maxUnavailable: 0", "maxUnavailable: 1")
+
+
+def check(obj: GivenObject, context: Context) -> Iterator[Problem]:
+    """Objects that validation refuses; what admission refuses of pods is told by other rules."""
+    for finding in said_of(obj, context):
+        if refuses(finding) and finding.rule != FORBIDDEN:
+            yield from problem(finding, obj)
