@@ -171,7 +171,8 @@ def _summary(n_cases: int, differing: list[Difference]) -> str:
     worst = ", ".join(f"{part} {n}" for part, n in parts.most_common())
     n_races = sum(found.is_race for found in differing)
     n_said = sum(found.explained for found in differing) - n_races
-    said = "".join(f", {n} {what}" for n, what in ((n_said, "not modelled"), (n_races, "races")) if n)
+    races = "race" if n_races == 1 else "races"
+    said = "".join(f", {n} {what}" for n, what in ((n_said, "not modelled"), (n_races, races)) if n)
     return f"{n_cases - len(differing):4} of {n_cases} equal{said}  {worst}"
 
 

@@ -68,7 +68,7 @@ def test_sequences_are_compared(
 ) -> None:
     replaced_judge(tmp_path / "judge", monkeypatch, races=["sequence-3-0002"], wrong=[])
     assert main(COMPARED) == 0
-    assert capsys.readouterr().out == "1.36 sequence        3 of 4 equal, 1 races  attempts 1\n"
+    assert capsys.readouterr().out == "1.36 sequence        3 of 4 equal, 1 race  attempts 1\n"
 
 
 def test_a_sequence_that_differs_is_kept_with_its_choices(
