@@ -14,9 +14,10 @@ import yaml
 from conformance import coverage, feature_gates, generate, jsonlines, parity, recordings
 from conformance.asking import Judge, Side, ours
 from conformance.builds import build, versions
-from conformance.differing import Difference, compared, difference
+from conformance.differing import Difference, compared, difference, to_follow
 from conformance.jsonlines import Object
 from conformance.recording import record
+from conformance.sequences import is_sequence
 from conformance.shrink import shrink
 from kschedctl.errors import InputError
 from kschedctl.releases.release import RELEASES
@@ -79,13 +80,17 @@ def _add_choice_of_cases(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--count", type=int, default=150, help="fresh cases per theme (150)")
 
 
-def _themes(args: argparse.Namespace) -> Iterator[tuple[str, list[Object]]]:
-    """The chosen cases, by theme."""
+def _themes(args: argparse.Namespace, *, sequences: bool = False) -> Iterator[tuple[str, list[Object]]]:
+    """The chosen cases, by theme; the recorded sequences among them on request."""
     known = [*generate.THEMES] if args.seed is not None else recordings.themes()
+    if sequences and args.seed is None and args.release in recordings.sequence_releases():
+        known.append("sequence")
     for theme in args.theme or known:
         if theme not in known:
             raise InputError(f"there is no theme {theme}; there are {', '.join(known)}")
-        if args.seed is None:
+        if args.seed is None and theme == "sequence":
+            cases = [case for case, _ in recordings.sequences(args.release)]
+        elif args.seed is None:
             cases = list(jsonlines.read(recordings.RECORDINGS / "cases" / f"{theme}.jsonl.gz"))
         else:
             cases = list(generate.cases(theme, args.seed, args.count))
@@ -138,19 +143,19 @@ def _refuse_unknown(release: str) -> None:
 
 def _compare_themes(args: argparse.Namespace, judge: Judge, side: Side) -> int:
     n_unexplained, started = 0, time.monotonic()
-    for theme, cases in _themes(args):
+    for theme, cases in _themes(args, sequences=True):
         head = f"{args.release} {theme:12}"
         if time.monotonic() - started > args.seconds:
             print(f"{head} not begun: {args.seconds:.0f} seconds have passed")
             continue
-        if any("pods" in case for case in cases):
-            print(f"{head} not compared: one pod at a time is decided")
+        if args.other and any(is_sequence(case) for case in cases):
+            print(f"{head} not compared: neither judge can follow what chance chose in the other")
             continue
         results = [found for _, found in compared(cases, judge, side)]
         differing = [found for found in results if found is not None]
-        unexplained = [found for found in differing if not found.not_modelled]
+        unexplained = [found for found in differing if not found.explained]
         n_unexplained += len(unexplained)
-        print(f"{head} {_summary(len(results), differing, len(unexplained))}".rstrip(), flush=True)
+        print(f"{head} {_summary(len(results), differing)}".rstrip(), flush=True)
         shrunk = [shrink(found, judge, side) for found in unexplained[: args.shrink]]
         for found in [*shrunk, *unexplained[args.shrink : args.show]]:
             print(described(found, whole=args.shrink > 0), flush=True)
@@ -160,12 +165,14 @@ def _compare_themes(args: argparse.Namespace, judge: Judge, side: Side) -> int:
     return 1 if n_unexplained else 0
 
 
-def _summary(n_cases: int, differing: list[Difference], n_unexplained: int) -> str:
-    """How many of a theme's cases are equal, and in which parts the others differ."""
+def _summary(n_cases: int, differing: list[Difference]) -> str:
+    """How many of a theme's cases are equal, what explains others, and in which parts they differ."""
     parts = Counter(part for found in differing for part in found.parts)
     worst = ", ".join(f"{part} {n}" for part, n in parts.most_common())
-    n_said = len(differing) - n_unexplained
-    said = f", {n_said} not modelled" if n_said else ""
+    n_races = sum(found.is_race for found in differing)
+    n_said = sum(found.explained for found in differing) - n_races
+    races = "race" if n_races == 1 else "races"
+    said = "".join(f", {n} {what}" for n, what in ((n_said, "not modelled"), (n_races, races)) if n)
     return f"{n_cases - len(differing):4} of {n_cases} equal{said}  {worst}"
 
 
@@ -181,7 +188,9 @@ def _shrink(args: argparse.Namespace) -> int:
 
 
 def _print_shrunk(case: Object, judge: Side, side: Side) -> int:
-    found = difference(case, judge(case), side(case))
+    expected = judge(case)
+    followed = to_follow(case, expected)
+    found = difference(followed, expected, side(followed))
     if found is None:
         print(f"{case['id']}: equal")
         return 0

@@ -49,7 +49,7 @@ PARTS: Final[Mapping[str, Callable[[Answer], object]]] = {
 _ATTEMPT: Final = ("pod", "node", "message", "nominated", "victims")
 
 
-def _attempts(answer: Answer) -> object:
+def attempts(answer: Answer) -> list[dict[str, Any]]:
     """What each attempt came to, in order; the victims of one are evicted together."""
     return [
         {name: sorted(made[name]) if name == "victims" else made[name] for name in _ATTEMPT if made.get(name)}
@@ -59,8 +59,9 @@ def _attempts(answer: Answer) -> object:
 
 #: The same for an answer to a sequence of pods.
 SEQUENCE_PARTS: Final[Mapping[str, Callable[[Answer], object]]] = {
-    "attempts": _attempts,
+    "attempts": attempts,
     "pods": lambda answer: answer.get("pods", {}),
+    "nominations": lambda answer: answer.get("nominations", {}),
     "gated": lambda answer: sorted(answer.get("gated", ())),
     "error": PARTS["error"],
 }

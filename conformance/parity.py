@@ -1,6 +1,7 @@
 """The parity page: for every release and theme how many recorded answers ours equal, from the recordings and the gaps.
 
-That the list of gaps is true is what ``tests/conformance/test_recorded_answers.py`` checks; this page only counts it.
+That the list of gaps is true is what ``tests/conformance/test_recorded_answers.py`` checks, and that the sequences but
+the races are equal ``tests/conformance/test_recorded_sequences.py``; this page only counts them.
 """
 
 from __future__ import annotations
@@ -42,18 +43,25 @@ def counts() -> list[Count]:
     ]
 
 
-def line(found: Iterable[Count]) -> str:
+def sequence_counts() -> list[Count]:
+    """The same of the sequences: what is not equal in them are races within kube-scheduler."""
+    return [
+        Count(release, "sequence", len(recordings.sequences(release)), len(recordings.races(release)))
+        for release in recordings.sequence_releases()
+    ]
+
+
+def line(found: Sequence[Count], sequences: Sequence[Count] = ()) -> str:
     """The totals in one sentence."""
-    found = list(found)
-    total, differing = sum(one.cases for one in found), sum(one.gaps for one in found)
     releases = ", ".join(dict.fromkeys(one.release for one in found))
+    ran = f", and {_equal(_total(sequences))} runs of many pods" if sequences else ""
     return (
-        f"{total - differing:,} of {total:,} recorded answers of the real kube-scheduler ({releases}) are equal, to "
-        "the last score and the last word: [parity](docs/parity.md)."
+        f"{_equal(_total(found))} recorded answers of the real kube-scheduler ({releases}) are equal, to the last "
+        f"score and the last word{ran}: [parity](docs/parity.md)."
     )
 
 
-def page(found: Sequence[Count]) -> str:
+def page(found: Sequence[Count], sequences: Sequence[Count] = ()) -> str:
     """The whole page."""
     releases = list(dict.fromkeys(one.release for one in found))
     cells = {(one.release, one.theme): _cell(one) for one in found}
@@ -62,8 +70,6 @@ def page(found: Sequence[Count]) -> str:
         for theme in dict.fromkeys(one.theme for one in found)
     ]
     totals = [_cell(_total([one for one in found if one.release == release])) for release in releases]
-    known = versions()
-    heads = ["theme", *(f"{release} ({known[release]})" if release in known else release for release in releases)]
     return "\n".join(
         [
             "# Parity with kube-scheduler",
@@ -72,14 +78,42 @@ def page(found: Sequence[Count]) -> str:
             "plugin on every node, every score, the nodes that it can choose, the victims, and the text of the event.",
             "A theme is a set of random clusters about one matter. `python -m conformance parity` writes this page.",
             "",
-            *_table([*heads], [*rows, ["**all**", *(f"**{total}**" for total in totals)]]),
+            *_table(["theme", *map(_head, releases)], [*rows, ["**all**", *(f"**{total}**" for total in totals)]]),
             "",
             "## What is not equal yet",
             "",
             *_gaps(),
             "",
+            *(_sequences(sequences) if sequences else ()),
         ]
     )
+
+
+def _sequences(found: Sequence[Count]) -> list[str]:
+    rows = [["sequence", *map(_cell, found)], ["races", *(str(one.gaps) for one in found)]]
+    return [
+        "## Many pods",
+        "",
+        "A sequence is a cluster and a list of pods that go through kube-scheduler's own loop. Compared are all",
+        "attempts (node, message, nominated node, victims), and where the pods are in the end. Which of several best",
+        "nodes is taken is chance: ours takes the recorded one.",
+        "",
+        *_table(["", *(_head(one.release) for one in found)], rows),
+        "",
+        f"The others ({_total(found).gaps}) are races within kube-scheduler: what the first victim of a preemption",
+        "leaves may wake the preemptor before the last is asked to go. Asked again, kube-scheduler takes now this",
+        "turn, now that. Which they are: [races.toml](../fixtures/conformance/sequences/races.toml).",
+        "",
+    ]
+
+
+def _head(release: str) -> str:
+    known = versions()
+    return f"{release} ({known[release]})" if release in known else release
+
+
+def _equal(one: Count) -> str:
+    return f"{one.cases - one.gaps:,} of {one.cases:,}"
 
 
 def _cell(one: Count) -> str:
@@ -115,11 +149,15 @@ def with_line(readme: str, text: str) -> str:
     return _LINE.sub(lambda found: f"{found[1]}{text}\n{found[2]}", readme)
 
 
+def written_anew() -> dict[Path, str]:
+    """Page and README as they should be."""
+    found, sequences = counts(), sequence_counts()
+    return {PAGE: page(found, sequences), README: with_line(README.read_text(), line(found, sequences))}
+
+
 def run(args: argparse.Namespace) -> int:
     """Write page and line anew, or say whether they are up to date."""
-    found = counts()
-    readme = README.read_text()
-    made = {PAGE: page(found), README: with_line(readme, line(found))}
+    made = written_anew()
     stale = [path for path, text in made.items() if not path.exists() or path.read_text() != text]
     for path in stale:
         if not args.check:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -11,7 +12,9 @@ from typing import Any, Final
 
 import msgspec
 
+from conformance import jsonlines
 from conformance.comparison import Answer
+from conformance.jsonlines import Object
 from kschedctl.errors import KschedctlError
 from kschedctl.plugins.registry import in_tree_registry
 from kschedctl.releases.release import RELEASES, Release
@@ -20,6 +23,7 @@ from kschedctl.scheduler.cases import Case, decide
 from kschedctl.scheduler.decision import Decision
 
 RECORDINGS: Final = Path(__file__).parents[1] / "fixtures" / "conformance"
+SEQUENCES: Final = RECORDINGS / "sequences"
 _decoder = msgspec.json.Decoder(Case)
 
 
@@ -64,6 +68,24 @@ def compared(theme: str, version: str) -> Iterator[tuple[Case, Answer, Answer]]:
     for case in cases(theme):
         if case.id in recorded:
             yield case, recorded[case.id], our_answer(case, RELEASES[version])
+
+
+def sequence_releases() -> list[str]:
+    """The releases that there are recorded sequences of, oldest first."""
+    return [version for version in RELEASES if (SEQUENCES / f"v{version}.cases.jsonl.gz").exists()]
+
+
+def sequences(version: str) -> list[tuple[Object, Object]]:
+    """The recorded sequences of a release, each with its answer; the cases have the choices that chance made."""
+    cases, answers = (jsonlines.read(SEQUENCES / f"v{version}.{what}.jsonl.gz") for what in ("cases", "answers"))
+    said = {answer["id"]: answer for answer in answers}
+    return [(case, said[case["id"]]) for case in cases]
+
+
+def races(version: str) -> list[str]:
+    """The recorded sequences of a release in which kube-scheduler gives now this answer, now that."""
+    listed: dict[str, list[str]] = tomllib.loads((SEQUENCES / "races.toml").read_text())["races"]
+    return listed.get(version, [])
 
 
 def _answers(theme: str, version: str) -> Path:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from conformance.asking import Side
-from conformance.differing import Difference, difference, is_settled
+from conformance.differing import Difference, difference, is_settled, to_follow
 from conformance.jsonlines import Object, line
 from kschedctl.scheduler.shrinking import smallest_case
 
@@ -18,7 +18,8 @@ def shrink(found: Difference, judge: Side, ours: Side) -> Difference:
     all), neither side gives up with an error that it did not have (a case that is no longer valid shows nothing), the
     judge says so again (what hangs on chance shows nothing either), and nothing comes in that is not modelled.
     """
-    judged, said = judge(found.case), ours(found.case)
+    judged = judge(found.case)
+    said = ours(to_follow(found.case, judged))
     part = "error" if "error" in found.parts else next(iter(found.parts))
     allowed = [bool(judged.get("error")), bool(said.get("error"))]
     smallest = found
@@ -29,14 +30,16 @@ def shrink(found: Difference, judge: Side, ours: Side) -> Difference:
         key = line(case)
         if key not in tried:
             tried[key] = False
-            answers = judge(case), ours(case)
+            expected = judge(case)
+            followed = to_follow(case, expected)
+            answers = expected, ours(followed)
             given_up = [bool(answer.get("error") or "unknown" in answer) for answer in answers]
             if all(allow or not gave_up for allow, gave_up in zip(allowed, given_up, strict=True)):
-                less = difference(case, *answers)
+                less = difference(followed, *answers)
                 alike = less is not None and part in less.parts and bool(less.not_modelled) == bool(found.not_modelled)
-                if less is not None and alike and is_settled(case, answers[0], judge, 1):
+                if less is not None and alike and is_settled(case, *answers, judge, 1):
                     tried[key], smallest = True, less
         return tried[key]
 
-    case = smallest_case(found.case, differs)
-    return smallest._replace(case=case)
+    smallest_case(found.case, differs)
+    return smallest

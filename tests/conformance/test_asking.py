@@ -8,7 +8,7 @@ import pytest
 from conformance.asking import Judge, ours
 from conformance.differing import compared
 from conformance.jsonlines import Object
-from conformance.recording import follows, record, with_choices
+from conformance.recording import record
 
 #: A program that answers as the judge does: what it should do stands in the case.
 PROGRAM = """
@@ -79,36 +79,19 @@ def test_a_difference_that_hangs_on_chance_is_none(judge: Judge) -> None:
     assert list(compared([{"id": "x", "chance": True}], judge, lambda case: {"best": ["b"]})) == []
 
 
-def test_choices_are_what_each_attempt_of_a_pod_came_to() -> None:
-    attempts = [
-        {"pod": "d/a", "message": "0/1", "nominated": "node-1", "victims": ["d/v"]},
-        {"pod": "d/b", "message": "0/1"},
-        {"pod": "d/a", "node": "node-1"},
-    ]
-    case = with_choices({"id": "s", "pods": []}, {"id": "s", "attempts": attempts})
-    assert case["choices"] == {"d/a": ["node-1", "node-1"], "d/b": [""]}
-
-
 def test_ours_answers_what_is_not_a_case_with_an_error() -> None:
     assert set(ours("1.36")({"id": "x"})) == {"id", "error"}
 
 
-HEAD = {"pod": "d/a", "node": "n"}
-
-
-@pytest.mark.parametrize(
-    ("other", "expected"),
-    [
-        pytest.param([HEAD, {"pod": "d/b", "node": "n"}], True, id="the same"),
-        pytest.param([HEAD, {"pod": "d/b", "node": "m"}], True, id="another of the best nodes"),
-        pytest.param(
-            [{"pod": "d/a", "node": "m"}, {"pod": "d/b", "message": "0/2"}], True, id="what follows from a choice"
-        ),
-        pytest.param([HEAD, {"pod": "d/c", "node": "n"}], False, id="another pod comes first"),
-        pytest.param([HEAD, {"pod": "d/b", "message": "0/2"}], False, id="a node or none"),
-        pytest.param([HEAD], False, id="an attempt less"),
-    ],
-)
-def test_sequences_may_differ_by_choices_only(other: list[Object], expected: bool) -> None:
-    said = {"id": "s", "attempts": [HEAD, {"pod": "d/b", "node": "n"}]}
-    assert follows(said, {"id": "s", "attempts": other}) is expected
+def test_ours_answers_a_sequence_with_its_attempts() -> None:
+    pods = [{"metadata": {"name": name}, "spec": {"containers": [{"name": "c"}]}} for name in ("a", "b")]
+    node = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": "n"},
+        "status": {"allocatable": {"cpu": "1", "pods": "1"}},
+    }
+    said = ours("1.36")({"id": "s", "objects": [node], "pods": pods})
+    assert [attempt["pod"] for attempt in said["attempts"]] == ["default/a", "default/b"]
+    assert said["pods"] == {"default/a": "n", "default/b": ""}
+    assert set(ours("1.36")({"id": "s", "pods": [{"metadata": 1}]})) == {"id", "error"}

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,63 @@ def test_shrink_prints_the_cause_and_what_is_left_of_the_case(
     assert "taint" not in case
     assert main(["shrink", str(path), "--release", "1.36", "--against", "1.36"]) == 0
     assert capsys.readouterr().out == "taints-1-0001: equal\n"
+
+
+#: Our own rules as the judge; an answer to a race has every other time an attempt less.
+JUDGE = """#!{python}
+import json, sys
+sys.path.insert(0, {root!r})
+from conformance.asking import ours
+side = ours("1.36")
+for n, text in enumerate(sys.stdin):
+    case = json.loads(text)
+    case.pop("choices", None)
+    said = side(case)
+    if case["id"] in {races!r} and n % 2:
+        said["attempts"].pop()
+    if case["id"] in {wrong!r}:
+        said["attempts"].append({{"pod": "default/x", "node": "node-x"}})
+    print(json.dumps(said), flush=True)
+"""
+
+
+def replaced_judge(path: Path, monkeypatch: pytest.MonkeyPatch, races: list[str], wrong: list[str]) -> None:
+    text = JUDGE.format(python=sys.executable, root=str(Path(__file__).parents[2]), races=races, wrong=wrong)
+    path.write_text(text)
+    path.chmod(0o755)
+    monkeypatch.setattr("conformance.cli.build", lambda release: path)
+
+
+COMPARED = ["compare", "--release", "1.36", "--theme", "sequence", "--seed", "3", "--count", "4"]
+
+
+def test_sequences_are_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    replaced_judge(tmp_path / "judge", monkeypatch, races=["sequence-3-0002"], wrong=[])
+    assert main(COMPARED) == 0
+    assert capsys.readouterr().out == "1.36 sequence        3 of 4 equal, 1 race  attempts 1\n"
+
+
+def test_a_sequence_that_differs_is_kept_with_its_choices(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    replaced_judge(tmp_path / "judge", monkeypatch, races=[], wrong=["sequence-3-0003"])
+    assert main([*COMPARED, "--to", str(tmp_path)]) == 1
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == "1.36 sequence        3 of 4 equal  attempts 1"
+    assert second.startswith("sequence-3-0003 attempts: [")
+    assert second.endswith('judge {"pod": "default/x", "node": "node-x"}, ours null')
+    (case,) = jsonlines.read(tmp_path / "v1.36-sequence.jsonl")
+    assert case["choices"]["default/x"] == ["node-x"]
+
+
+def test_sequences_of_two_judges_are_not_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    replaced_judge(tmp_path / "judge", monkeypatch, races=[], wrong=[])
+    assert main([*COMPARED, "--other", "1.37"]) == 0
+    assert "not compared: neither judge can follow" in capsys.readouterr().out
 
 
 def test_coverage_names_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

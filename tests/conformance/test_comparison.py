@@ -75,7 +75,6 @@ SEQUENCE: dict[str, Any] = {"id": "s", "attempts": ATTEMPTS, "pods": {"d/a": "n"
     [
         pytest.param({}, {}, id="the same"),
         pytest.param({"gated": ["d/b", "d/c"]}, {}, id="gated pods in another order"),
-        pytest.param({"nominations": {"d/a": "n"}}, {}, id="nominations are for information"),
         pytest.param(
             {"attempts": [{**ATTEMPTS[0], "victims": ["d/x", "d/y"]}, ATTEMPTS[1]]},
             {},
@@ -90,6 +89,11 @@ SEQUENCE: dict[str, Any] = {"id": "s", "attempts": ATTEMPTS, "pods": {"d/a": "n"
             {"attempts": ATTEMPTS[:1]},
             {"attempts": '[1]: recorded {"pod": "d/a", "node": "n"}, ours null'},
             id="an attempt that is missing",
+        ),
+        pytest.param(
+            {"nominations": {"d/b": "n"}},
+            {"nominations": 'd/b: recorded null, ours "n"'},
+            id="a nomination that is left in the end",
         ),
         pytest.param({"pods": {"d/a": ""}}, {"pods": 'd/a: recorded "n", ours ""'}, id="where a pod is in the end"),
     ],

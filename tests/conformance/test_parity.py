@@ -7,9 +7,7 @@ from conformance.parity import Count
 
 
 def test_page_and_readme_say_what_the_recordings_and_the_gaps_say(request: pytest.FixtureRequest) -> None:
-    found = parity.counts()
-    written = parity.README.read_text()
-    made = {parity.PAGE: parity.page(found), parity.README: parity.with_line(written, parity.line(found))}
+    made = parity.written_anew()
     if request.config.getoption("--rewrite-golden"):
         for path, text in made.items():
             path.write_text(text)
@@ -18,7 +16,7 @@ def test_page_and_readme_say_what_the_recordings_and_the_gaps_say(request: pytes
 
 def test_readme_has_the_line_once() -> None:
     assert parity.README.read_text().count("<!-- parity -->") == 1
-    assert parity.line(parity.counts()) in parity.README.read_text()
+    assert parity.line(parity.counts(), parity.sequence_counts()) in parity.README.read_text()
 
 
 def test_totals_are_over_all_releases_and_themes() -> None:
@@ -41,3 +39,24 @@ def test_a_theme_that_a_release_has_no_answers_to_is_left_empty() -> None:
 def test_readme_without_markers_stays_as_it_is() -> None:
     assert parity.with_line("no markers", "x") == "no markers"
     assert parity.with_line("<!-- parity -->\nold\n<!-- /parity -->", "x") == "<!-- parity -->\nx\n<!-- /parity -->"
+
+
+def test_sequences_stand_for_themselves_with_their_races() -> None:
+    found = [Count("1.36", "taints", 150, 0)]
+    many = [Count("1.36", "sequence", 150, 2), Count("1.37", "sequence", 1050, 1)]
+    assert "150 of 150 recorded answers" in parity.line(found, many)
+    assert ", and 1,197 of 1,200 runs of many pods: " in parity.line(found, many)
+    page = parity.page(found, many)
+    assert "| **all** | **150 of 150** |" in page
+    assert "| sequence | 148 of 150 | 1049 of 1050 |\n| races | 2 | 1 |\n" in page
+    assert "The others (3) are races" in page
+
+
+def test_without_sequences_nothing_is_said_of_them() -> None:
+    found = [Count("1.36", "taints", 150, 0)]
+    assert "many pods" not in parity.line(found) + parity.page(found).lower()
+
+
+def test_every_recorded_sequence_is_counted() -> None:
+    found = {one.release: (one.cases, one.gaps) for one in parity.sequence_counts()}
+    assert found == {"1.34": (150, 0), "1.35": (150, 0), "1.36": (150, 2), "1.37": (150, 1)}

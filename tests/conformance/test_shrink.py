@@ -6,7 +6,7 @@ from typing import Any
 
 from conformance import generate
 from conformance.asking import ours
-from conformance.differing import Difference, difference
+from conformance.differing import Difference, difference, to_follow
 from conformance.jsonlines import Object
 from conformance.shrink import shrink
 
@@ -84,3 +84,26 @@ def test_a_difference_between_two_releases_is_cut_down_to_its_cause() -> None:
     assert container["restartPolicyRules"] == [{"action": "RestartAllContainers"}]
     assert "filter" in smallest.parts
     assert len(json.dumps(smallest.case)) < len(json.dumps(case)) / 10
+
+
+def test_a_sequence_is_cut_down_to_the_pods_that_differ() -> None:
+    """The side sends the last pod nowhere, where the judge binds it after it has chosen among several nodes."""
+    judge, asked = ours("1.36"), ours("1.36")
+    case = next(case for case in generate.cases("sequence", 1, 12) if 4 <= len(case["pods"]) <= 8)
+    name = next(made["pod"] for made in reversed(judge(case)["attempts"]) if made.get("node"))
+
+    def side(one: Object) -> Object:
+        said = asked(one)
+        for made in said.get("attempts", ()):
+            if made["pod"] == name:
+                made.pop("node", None)
+        return said
+
+    expected = judge(case)
+    whole = difference(case, expected, side(to_follow(case, expected)))
+    assert whole is not None
+    smallest = shrink(whole, judge, side)
+    assert [f"{pod['metadata']['namespace']}/{pod['metadata']['name']}" for pod in smallest.case["pods"]] == [name]
+    assert [one["kind"] for one in smallest.case["objects"]] == ["Node"]
+    assert list(smallest.case["choices"]) == [name]
+    assert list(smallest.parts) == ["attempts"]

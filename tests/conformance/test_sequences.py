@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import pytest
+
+from conformance.asking import Judge
+from conformance.differing import compared
+from conformance.jsonlines import Object
+from conformance.sequences import follows, is_race, with_choices
+
+HEAD: Object = {"pod": "d/a", "node": "n"}
+NEXT: Object = {"pod": "d/b", "node": "n"}
+FAILED: Object = {"pod": "d/b", "message": "0/2"}
+OTHER_TURN: Object = {"pod": "d/c", "message": "0/2"}
+
+
+def answer(*attempts: Object) -> Object:
+    return {"id": "s", "attempts": list(attempts), "pods": {}}
+
+
+def test_choices_are_what_each_attempt_of_a_pod_came_to() -> None:
+    attempts: list[Object] = [
+        {"pod": "d/a", "message": "0/1", "nominated": "node-1", "victims": ["d/v"]},
+        {"pod": "d/b", "message": "0/1"},
+        {"pod": "d/a", "node": "node-1"},
+    ]
+    case = with_choices({"id": "s", "pods": []}, answer(*attempts))
+    assert case["choices"] == {"d/a": ["node-1", "node-1"], "d/b": [""]}
+
+
+@pytest.mark.parametrize(
+    ("other", "expected"),
+    [
+        pytest.param([HEAD, NEXT], True, id="the same"),
+        pytest.param([HEAD, {"pod": "d/b", "node": "m"}], True, id="another of the best nodes"),
+        pytest.param([{"pod": "d/a", "node": "m"}, FAILED], True, id="what follows from a choice"),
+        pytest.param([HEAD, {"pod": "d/c", "node": "n"}], False, id="another pod comes first"),
+        pytest.param([HEAD, FAILED], False, id="a node or none"),
+        pytest.param([HEAD], False, id="an attempt less"),
+    ],
+)
+def test_sequences_may_differ_by_choices_only(other: list[Object], expected: bool) -> None:
+    assert follows(answer(HEAD, NEXT), answer(*other)) is expected
+
+
+@pytest.mark.parametrize(
+    ("ours", "again", "expected"),
+    [
+        pytest.param([HEAD, FAILED], [[HEAD, NEXT, HEAD]], False, id="it says the same again"),
+        pytest.param([HEAD, FAILED], [[HEAD, NEXT, HEAD], [HEAD, OTHER_TURN]], True, id="it takes another turn there"),
+        pytest.param([HEAD, FAILED], [[HEAD, {"pod": "d/b", "node": "m"}]], False, id="it only chooses another node"),
+        pytest.param([HEAD, FAILED], [[HEAD, NEXT, OTHER_TURN]], False, id="it takes another turn later than ours"),
+        pytest.param([HEAD, NEXT, OTHER_TURN], [[HEAD, OTHER_TURN]], True, id="it takes another turn before ours"),
+    ],
+)
+def test_a_race_is_where_the_scheduler_leaves_its_own_answer(
+    ours: list[Object], again: list[list[Object]], expected: bool
+) -> None:
+    said = answer(HEAD, NEXT, HEAD)
+    assert is_race(said, answer(*ours), (answer(*other) for other in again)) is expected
+
+
+class Scripted(Judge):
+    """A judge whose answers are given: the first to ``ask``, the others one by one."""
+
+    def __init__(self, first: Object, *others: Object) -> None:
+        super().__init__([])
+        self._first, self._others = first, others
+        self.n_asked = 0
+
+    def ask(self, cases: Iterable[Object]) -> Iterator[Object]:
+        return (self._first for _ in cases)
+
+    def __call__(self, case: Object) -> Object:
+        self.n_asked += 1
+        return self._others[self.n_asked % len(self._others)]
+
+
+def test_ours_follows_the_choices_of_the_judge() -> None:
+    asked: list[Object] = []
+
+    def side(case: Object) -> Object:
+        asked.append(case)
+        return answer(HEAD, NEXT)
+
+    ((case, found),) = compared([{"id": "s", "pods": []}], Scripted(answer(HEAD, NEXT)), side)
+    assert found is None
+    assert asked == [case]
+    assert case["choices"] == {"d/a": ["n"], "d/b": ["n"]}
+
+
+@pytest.mark.parametrize(
+    ("others", "race", "n_asked"),
+    [
+        pytest.param([answer(HEAD, NEXT)], False, 10, id="settled"),
+        pytest.param([answer(HEAD, NEXT), answer(HEAD, OTHER_TURN)], True, 1, id="a race"),
+    ],
+)
+def test_races_are_told_apart_by_asking_again(others: list[Object], race: bool, n_asked: int) -> None:
+    judge = Scripted(answer(HEAD, NEXT), *others)
+    ((case, found),) = compared([{"id": "s", "pods": []}], judge, lambda case: answer(HEAD, FAILED))
+    assert found is not None
+    assert (found.is_race, found.explained) == (race, race)
+    assert list(found.parts) == ["attempts"]
+    assert found.case == case
+    assert judge.n_asked == n_asked
