@@ -6,7 +6,6 @@ import dataclasses
 import json
 import re
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,7 +20,6 @@ from kschedctl.api.pod import Pod
 from kschedctl.face import SchedulingCluster
 from kschedctl.live.context import LiveContext
 from kschedctl.simulate.batch import GATE as BATCHING
-from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.world import SCHEDULER_ALONE
 from tests.live.busy import attempts_so_far
 from tests.live.conftest import node, wait_for
@@ -43,6 +41,8 @@ CONFIG: Final = {
     "parallelism": 1,
     "percentageOfNodesToScore": 100,
 }
+#: Why pods have to wait.
+REASONS: Final = ("Insufficient cpu", "pod anti-affinity rules", "pod topology spread constraints", "untolerated taint")
 N_SURGE: Final = 20
 _ATTEMPT: Final = re.compile(r'"Attempting to schedule pod" pod="([^"]+)"')
 _LONG_AGO: Final = datetime(2026, 1, 1, tzinfo=UTC)
@@ -54,7 +54,7 @@ Object = dict[str, Any]
 def _nodes() -> Iterator[Object]:
     for i in range(60):
         taints = [DEDICATED] if i % 10 == 9 else [SPOT] if i % 7 == 3 else []
-        made = node(f"node-{i:02}", zone=f"zone-{'abc'[i % 3]}", cpu="12" if i % 2 == 0 else "4", taints=taints)
+        made = node(f"node-{i:02}", zone=f"zone-{'abc'[i % 3]}", cpu="9" if i % 2 == 0 else "4", taints=taints)
         made["metadata"]["labels"]["disk"] = "ssd" if i % 5 < 2 else "hdd"
         for kind in ("capacity", "allocatable"):
             made["status"][kind] = {**made["status"][kind], "pods": "14"}
@@ -123,7 +123,18 @@ DEPLOYMENTS: Final[Sequence[tuple[str, str, int, str, Object]]] = (
             "topologySpreadConstraints": [_spread("queue", key, must=False) for key in (HOST, ZONE)],
         },
     ),
-    ("data", "search", 60, "600m", {"priorityClassName": "regular", "affinity": {"nodeAffinity": _AS_IT_LIKES}}),
+    (
+        "data",
+        "search",
+        60,
+        "600m",
+        {
+            "priorityClassName": "regular",
+            "affinity": {"nodeAffinity": _AS_IT_LIKES},
+            # Tainted nodes count and stay empty, so that no node gets more than one.
+            "topologySpreadConstraints": [_spread("search", HOST, must=True)],
+        },
+    ),
     ("batch", "report", 80, "900m", {"topologySpreadConstraints": [_spread("report", HOST, must=True)]}),
     ("batch", "train", 30, "3", {"priorityClassName": "regular"}),
     ("batch", "import", 58, "200m", {"affinity": {"podAntiAffinity": {REQUIRED: [_away_from("import")]}}}),
@@ -134,7 +145,9 @@ BUDGETS: Final = {"web": 0, "cache": 2, "search": 5, "report": 1, "queue": 0}
 
 
 def _made(kind: str, name: str, namespace: str = "", api_version: str = "v1", **fields: Any) -> Object:
-    metadata = {"name": name} | ({"namespace": namespace} if namespace else {})
+    metadata: Object = {"name": name, **fields.pop("metadata", {})}
+    if namespace:
+        metadata["namespace"] = namespace
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **fields}
 
 
@@ -170,7 +183,7 @@ def _template(app: str, cpu: str, wants: Object) -> Object:
 
 def _pods(plane: ControlPlane) -> list[Object]:
     """The pods of all Deployments in an order that mixes them."""
-    uids = {each["metadata"]["name"]: each["metadata"]["uid"] for each in plane.get("replicasets")}
+    uids: Object = {each["metadata"]["name"]: each["metadata"]["uid"] for each in plane.get("replicasets")}
     pods = []
     for namespace, app, number, cpu, wants in DEPLOYMENTS:
         owner = f"{app}-7d9f"
@@ -183,7 +196,7 @@ def _pods(plane: ControlPlane) -> list[Object]:
         }
         for i in range(number):
             made = _made("Pod", f"{owner}-{i:02}", namespace, **_template(app, cpu, wants))
-            made["metadata"] |= {"name": f"{owner}-{i:02}", "namespace": namespace, "ownerReferences": [reference]}
+            made["metadata"]["ownerReferences"] = [reference]
             pods.append(made)
     return Chance("pods").some(pods, len(pods))
 
@@ -202,15 +215,24 @@ class Record:
     def __init__(self, before: list[Object], after: list[Object], attempts: list[str]) -> None:
         self.attempts = attempts
         #: Where each pod is now, and why those wait that do.
-        self.nodes = {_key(pod): pod["spec"].get("nodeName", "") for pod in after}
+        self.nodes: dict[str, str] = {_key(pod): pod["spec"].get("nodeName", "") for pod in after}
         self.messages = {_key(pod): _message(pod) for pod in after if not pod["spec"].get("nodeName")}
         self.gone = {_key(pod) for pod in before} - set(self.nodes)
 
-    def choose(self, pod: Pod, nodes: Sequence[str]) -> str:
-        """The node that the pod really went to, which is one of the best."""
-        node = self.nodes.get(pod.key, "")
-        assert node in nodes, f"{pod.key} is on {node or 'no node'}, ours: {', '.join(nodes)}"
-        return node
+    def again(self) -> dict[str, list[str]]:
+        """The pods that were tried again, by the pod that was last tried for the first time before.
+
+        News of a binding comes later than the next attempts, and wakes pods that were tried after it. Our bindings are
+        known at once.
+        """
+        found: dict[str, list[str]] = {}
+        seen: list[str] = []
+        for key in self.attempts:
+            if key in seen:
+                found.setdefault(seen[-1], []).append(key)
+            else:
+                seen.append(key)
+        return found
 
 
 class Waves:
@@ -303,32 +325,84 @@ def _allow(plane: ControlPlane, app: str, allowed: int) -> None:
     plane.kubectl("patch", "pdb", app, "-n", namespace, "--subresource=status", "--type=merge", "-p", patch)
 
 
+class Replay:
+    """Our simulation beside the real scheduler: where chance decides, it goes by what that did.
+
+    Parameters
+    ----------
+    before : SchedulingCluster
+        The cluster as a real scheduler that starts finds it.
+    first : Record
+        What that does with all pods that wait.
+    """
+
+    def __init__(self, before: SchedulingCluster, first: Record) -> None:
+        self._record = first
+        self._said: dict[str, str] = {}
+        cluster = _arrived(before, list(dict.fromkeys(first.attempts)))
+        self.simulation = cluster.simulate(choose=self._choose, world=SCHEDULER_ALONE)
+
+    def compare(self, record: Record) -> None:
+        """Run the simulation; what comes of it is what the real scheduler did."""
+        self._record = record
+        again = {} if record.gone else record.again()
+        attempts = []
+        for attempt in self.simulation:
+            attempts.append(attempt)
+            self._said[attempt.pod] = attempt.message
+            for key in again.pop(attempt.pod, ()):
+                self._said[key] = self._now(key)
+        first = list(dict.fromkeys(attempt.pod for attempt in attempts))
+        # Victims go one after the other there, and each wakes pods: the order in which these come then is of chance.
+        if record.gone:
+            assert set(first) == set(record.attempts)
+        else:
+            assert first == list(dict.fromkeys(record.attempts))
+        pods = self.simulation.cluster.pods
+        nodes = {pods.key(i): pods.records[i].node_name for i in range(len(pods))}
+        assert nodes == record.nodes
+        assert {victim for attempt in attempts for victim in attempt.victims} == record.gone
+        assert {key: self._said[key] for key, node in nodes.items() if not node} == record.messages
+
+    def _now(self, key: str) -> str:
+        """What would be said of a pod at this moment."""
+        pods = self.simulation.cluster.pods
+        return self.simulation.scheduler.explain(pods.pod(pods.index[_names(key)])).message
+
+    def _choose(self, pod: Pod, nodes: Sequence[str]) -> str:
+        """The node that the pod really went to, which is one of the best."""
+        node = self._record.nodes.get(pod.key, "")
+        assert node in nodes, f"{pod.key} is on {node or 'no node'}, ours: {', '.join(nodes)}"
+        return node
+
+
 def test_waves_of_pods_are_placed_as_in_our_simulation(plane: ControlPlane) -> None:
     """First 500 pods that are all there when the scheduler starts, then urgent ones for which others have to go."""
     waves = Waves(plane)
     before = waves.load()
     record = waves.restart()
-    _replay(_arrived(before, record.attempts).simulate(choose=record.choose, world=SCHEDULER_ALONE), record)
+    replay = Replay(before, record)
+    replay.compare(record)
     assert len(record.nodes) == 500
-    assert len({message for message in record.messages.values()}) >= 4
+    said = " ".join(record.messages.values())
+    assert [reason for reason in REASONS if reason not in said] == []
+    n_waiting = len(record.messages)
 
+    # As every pod is tried again, all messages are told anew.
     waves.run_bound_pods()
     before = waves.load()
     record = waves.restart()
-    current = [record]
-    simulation = _arrived(before, record.attempts).simulate(
-        choose=lambda pod, nodes: current[0].choose(pod, nodes), world=SCHEDULER_ALONE
-    )
-    _replay(simulation, record)
-    n_gone = 0
+    replay = Replay(before, record)
+    replay.compare(record)
+    victims = 0
     for i in range(N_SURGE):
-        pod = _made("Pod", f"surge-{i:02}", "shop", **_template("surge", "3", {"priorityClassName": "urgent"}))
-        pod["metadata"] = {**pod["metadata"], "name": f"surge-{i:02}", "namespace": "shop"}
-        current[0] = waves.create(pod)
-        simulation.create([before.admit(pod).pod])
-        _replay(simulation, current[0])
-        n_gone += len(current[0].gone)
-    assert n_gone
+        pod = _made("Pod", f"surge-{i:02}", "shop", **_template("surge", "5", {"priorityClassName": "urgent"}))
+        record = waves.create(pod)
+        replay.simulation.create([before.admit(pod).pod])
+        replay.compare(record)
+        victims += len(record.gone)
+    print(f"{n_waiting} of 500 pods wait; {N_SURGE} urgent ones, {victims} victims")
+    assert victims
 
 
 def _arrived(cluster: SchedulingCluster, order: Sequence[str]) -> SchedulingCluster:
@@ -345,25 +419,6 @@ def _arrived(cluster: SchedulingCluster, order: Sequence[str]) -> SchedulingClus
     ]
     changed = cluster.cluster.with_pods(added=came)
     return SchedulingCluster(dataclasses.replace(cluster.snapshot, cluster=changed), cluster.release_choice)
-
-
-def _replay(simulation: Simulation, record: Record) -> None:
-    """Run our simulation, and compare what came of it with what the real scheduler did."""
-    attempts = list(simulation)
-    print(
-        len(attempts),
-        len(record.attempts),
-        [a.pod for a in attempts] == record.attempts,
-        len(record.messages),
-        len(record.gone),
-        sorted(Counter(a.pod for a in attempts).items()) == sorted(Counter(record.attempts).items()),
-    )
-    pods = simulation.cluster.pods
-    nodes = {pods.key(i): pods.records[i].node_name for i in range(len(pods))}
-    assert nodes == record.nodes
-    assert {victim for attempt in attempts for victim in attempt.victims} == record.gone
-    said = {attempt.pod: attempt.message for attempt in attempts if not nodes.get(attempt.pod)}
-    assert said == {key: message for key, message in record.messages.items() if key in said}
 
 
 def _key(pod: Object) -> str:
