@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import http.client
 import json
-import re
 import ssl
 import time
 from collections.abc import Callable
@@ -16,7 +15,8 @@ from urllib.parse import urlsplit
 import kschedctl
 from kschedctl.face import SchedulingCluster
 from kschedctl.live.context import LiveContext
-from tests.live.control_plane import LOOPBACK, ControlPlane, free_ports
+from tests.live.busy import attempts_so_far
+from tests.live.control_plane import ControlPlane, free_ports
 from tests.live.differential.scenery import GATE, Object, Scenery
 
 SCHEDULER: Final = "kube-scheduler"
@@ -25,11 +25,6 @@ _KINDS: Final = (
 )
 _SECONDS: Final = 120.0
 _TICK: Final = 0.15
-#: What the scheduler is busy with: pods that it will try at once, and what it does beside its cycles.
-_BUSY: Final = re.compile(
-    r'^(?:scheduler_pending_pods\{queue="(?:active|backoff)"\}|scheduler_goroutines\{[^}]*\}) (\S+)$', re.MULTILINE
-)
-_ATTEMPTS: Final = re.compile(r"^scheduler_schedule_attempts_total\{[^}]*\} (\S+)$", re.MULTILINE)
 
 
 class Stage:
@@ -134,19 +129,8 @@ class Stage:
 
     def _is_quiet(self) -> bool:
         """Whether nothing happens: no pod waits to be tried, none was tried meanwhile, and no pod has changed."""
-        first = self._activity()
-        return first is not None and self._is_still() and self._activity() == first
-
-    def _activity(self) -> float | None:
-        """How many attempts there were; ``None`` while there is something to do."""
-        try:
-            text = self._fetch(f"{LOOPBACK}:{self._metrics_port}", "GET", "/metrics").decode()
-        except OSError:
-            return None
-        busy = _BUSY.findall(text)
-        if not busy or any(float(number) for number in busy):
-            return None
-        return sum(map(float, _ATTEMPTS.findall(text)))
+        first = attempts_so_far(self._metrics_port)
+        return first is not None and self._is_still() and attempts_so_far(self._metrics_port) == first
 
     def _is_still(self) -> bool:
         """Whether no pod changes for a moment, and no budget for disruptions."""
@@ -178,20 +162,17 @@ class Stage:
             time.sleep(_TICK)
 
     def _request(self, method: str, path: str, body: Object | None = None) -> Any:
-        return json.loads(self._fetch(self._server, method, path, body))
-
-    def _fetch(self, server: str, method: str, path: str, body: Object | None = None) -> bytes:
-        # Both serve certificates of their own making, on the loopback address.
+        # Its certificate is of its own making, on the loopback address.
         unverified = ssl.create_default_context()
         unverified.check_hostname, unverified.verify_mode = False, ssl.CERT_NONE
-        connection = http.client.HTTPSConnection(server, timeout=_SECONDS, context=unverified)
+        connection = http.client.HTTPSConnection(self._server, timeout=_SECONDS, context=unverified)
         try:
             headers = {"Authorization": "Bearer admin", "Content-Type": "application/merge-patch+json"}
             connection.request(method, path, None if body is None else json.dumps(body), headers)
             answer = connection.getresponse()
             text = answer.read()
             assert answer.status < 300, f"{method} {path}: {text.decode(errors='replace')}"
-            return text
+            return json.loads(text)
         finally:
             connection.close()
 

@@ -1,0 +1,436 @@
+"""Hundreds of pods on a real control plane: where the real scheduler put each is among the best in our simulation."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import time
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from msgspec.structs import replace
+
+import kschedctl
+from conformance.generate.chance import Chance
+from kschedctl.api.pod import Pod
+from kschedctl.face import SchedulingCluster
+from kschedctl.live.context import LiveContext
+from kschedctl.simulate.batch import GATE as BATCHING
+from kschedctl.simulate.world import SCHEDULER_ALONE
+from tests.live.busy import attempts_so_far
+from tests.live.conftest import node, wait_for
+from tests.live.control_plane import ControlPlane, free_ports, missing_assets
+
+pytestmark = pytest.mark.live
+
+HOST: Final = "kubernetes.io/hostname"
+ZONE: Final = "topology.kubernetes.io/zone"
+REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
+SCHEDULER: Final = "kube-scheduler"
+DEDICATED: Final = {"key": "dedicated", "value": "db", "effect": "NoSchedule"}
+SPOT: Final = {"key": "spot", "value": "yes", "effect": "PreferNoSchedule"}
+#: Every node is scored, one pod after the other.
+CONFIG: Final = {
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration",
+    "parallelism": 1,
+    "percentageOfNodesToScore": 100,
+}
+#: Why pods have to wait.
+REASONS: Final = ("Insufficient cpu", "pod anti-affinity rules", "pod topology spread constraints", "untolerated taint")
+N_SURGE: Final = 20
+_ATTEMPT: Final = re.compile(r'"Attempting to schedule pod" pod="([^"]+)"')
+_LONG_AGO: Final = datetime(2026, 1, 1, tzinfo=UTC)
+_TICK: Final = 0.15
+
+Object = dict[str, Any]
+
+
+def _nodes() -> Iterator[Object]:
+    for i in range(60):
+        taints = [DEDICATED] if i % 10 == 9 else [SPOT] if i % 7 == 3 else []
+        made = node(f"node-{i:02}", zone=f"zone-{'abc'[i % 3]}", cpu="9" if i % 2 == 0 else "4", taints=taints)
+        made["metadata"]["labels"]["disk"] = "ssd" if i % 5 < 2 else "hdd"
+        for kind in ("capacity", "allocatable"):
+            made["status"][kind] = {**made["status"][kind], "pods": "14"}
+        yield made
+
+
+def _spread(app: str, key: str, *, must: bool) -> Object:
+    return {
+        "maxSkew": 1,
+        "topologyKey": key,
+        "whenUnsatisfiable": "DoNotSchedule" if must else "ScheduleAnyway",
+        "labelSelector": {"matchLabels": {"app": app}},
+    }
+
+
+def _away_from(app: str) -> Object:
+    return {"labelSelector": {"matchLabels": {"app": app}}, "topologyKey": HOST}
+
+
+_SSD: Final = {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]}
+_AS_IT_LIKES: Final = {PREFERRED: [{"weight": 30, "preference": _SSD}]}
+#: Namespace, name, number of pods, CPU, what else a pod wants.
+DEPLOYMENTS: Final[Sequence[tuple[str, str, int, str, Object]]] = (
+    (
+        "shop",
+        "web",
+        80,
+        "500m",
+        {"priorityClassName": "urgent", "topologySpreadConstraints": [_spread("web", ZONE, must=True)]},
+    ),
+    (
+        "shop",
+        "api",
+        60,
+        "700m",
+        {
+            "priorityClassName": "urgent",
+            "affinity": {"podAntiAffinity": {PREFERRED: [{"weight": 50, "podAffinityTerm": _away_from("api")}]}},
+        },
+    ),
+    (
+        "shop",
+        "cache",
+        40,
+        "300m",
+        {"priorityClassName": "regular", "affinity": {"podAntiAffinity": {REQUIRED: [_away_from("cache")]}}},
+    ),
+    (
+        "data",
+        "db",
+        30,
+        "1500m",
+        {
+            "priorityClassName": "urgent",
+            "tolerations": [{"key": "dedicated", "operator": "Exists"}],
+            "affinity": {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [_SSD]}}},
+        },
+    ),
+    (
+        "data",
+        "queue",
+        50,
+        "400m",
+        {
+            "priorityClassName": "regular",
+            "topologySpreadConstraints": [_spread("queue", key, must=False) for key in (HOST, ZONE)],
+        },
+    ),
+    (
+        "data",
+        "search",
+        60,
+        "600m",
+        {
+            "priorityClassName": "regular",
+            "affinity": {"nodeAffinity": _AS_IT_LIKES},
+            # Tainted nodes count and stay empty, so that no node gets more than one.
+            "topologySpreadConstraints": [_spread("search", HOST, must=True)],
+        },
+    ),
+    ("batch", "report", 80, "900m", {"topologySpreadConstraints": [_spread("report", HOST, must=True)]}),
+    ("batch", "train", 30, "3", {"priorityClassName": "regular"}),
+    ("batch", "import", 58, "200m", {"affinity": {"podAntiAffinity": {REQUIRED: [_away_from("import")]}}}),
+    ("shop", "huge", 12, "64", {"priorityClassName": "urgent"}),
+)
+#: How many pods of each may be evicted.
+BUDGETS: Final = {"web": 0, "cache": 2, "search": 5, "report": 1, "queue": 0}
+
+
+def _made(kind: str, name: str, namespace: str = "", api_version: str = "v1", **fields: Any) -> Object:
+    metadata: Object = {"name": name, **fields.pop("metadata", {})}
+    if namespace:
+        metadata["namespace"] = namespace
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **fields}
+
+
+def _surroundings() -> Iterator[Object]:
+    for name in ("shop", "data", "batch"):
+        yield _made("Namespace", name)
+    classes = "scheduling.k8s.io/v1"
+    yield _made("PriorityClass", "urgent", api_version=classes, value=1000)
+    # Of the pods that wait after the first wave none is to evict others once all are tried again.
+    yield _made("PriorityClass", "regular", api_version=classes, value=100, preemptionPolicy="Never")
+    for namespace, app, number, cpu, wants in DEPLOYMENTS:
+        labels = {"matchLabels": {"app": app}}
+        spec = {"replicas": number, "selector": labels, "template": _template(app, cpu, wants)}
+        yield _made("Deployment", app, namespace, "apps/v1", spec=spec)
+        yield _made("ReplicaSet", f"{app}-7d9f", namespace, "apps/v1", spec=spec)
+        if app in BUDGETS:
+            yield _made(
+                "PodDisruptionBudget", app, namespace, "policy/v1", spec={"maxUnavailable": 5, "selector": labels}
+            )
+
+
+def _template(app: str, cpu: str, wants: Object) -> Object:
+    container = {
+        "name": "c",
+        "image": f"registry.example.com/{app}:1",
+        "resources": {"requests": {"cpu": cpu, "memory": "128Mi"}},
+    }
+    return {
+        "metadata": {"labels": {"app": app}},
+        "spec": {"containers": [container], "terminationGracePeriodSeconds": 0, **wants},
+    }
+
+
+def _pods(plane: ControlPlane) -> list[Object]:
+    """The pods of all Deployments in an order that mixes them."""
+    uids: Object = {each["metadata"]["name"]: each["metadata"]["uid"] for each in plane.get("replicasets")}
+    pods = []
+    for namespace, app, number, cpu, wants in DEPLOYMENTS:
+        owner = f"{app}-7d9f"
+        reference = {
+            "apiVersion": "apps/v1",
+            "kind": "ReplicaSet",
+            "name": owner,
+            "uid": uids[owner],
+            "controller": True,
+        }
+        for i in range(number):
+            made = _made("Pod", f"{owner}-{i:02}", namespace, **_template(app, cpu, wants))
+            made["metadata"]["ownerReferences"] = [reference]
+            pods.append(made)
+    return Chance("pods").some(pods, len(pods))
+
+
+class Record:
+    """What the real scheduler did in one step.
+
+    Parameters
+    ----------
+    before, after : list of object
+        All pods before the step and after it.
+    attempts : list of str
+        The pods that it tried in order, ``namespace/name``.
+    """
+
+    def __init__(self, before: list[Object], after: list[Object], attempts: list[str]) -> None:
+        self.attempts = attempts
+        #: Where each pod is now, and why those wait that do.
+        self.nodes: dict[str, str] = {_key(pod): pod["spec"].get("nodeName", "") for pod in after}
+        self.messages = {_key(pod): _message(pod) for pod in after if not pod["spec"].get("nodeName")}
+        self.gone = {_key(pod) for pod in before} - set(self.nodes)
+
+    def again(self) -> dict[str, list[str]]:
+        """The pods that were tried again, by the pod that was last tried for the first time before.
+
+        News of a binding comes later than the next attempts, and wakes pods that were tried after it. Our bindings are
+        known at once.
+        """
+        found: dict[str, list[str]] = {}
+        seen: list[str] = []
+        for key in self.attempts:
+            if key in seen:
+                found.setdefault(seen[-1], []).append(key)
+            else:
+                seen.append(key)
+        return found
+
+
+class Waves:
+    """A cluster whose scheduler is started when all pods of the first wave are there.
+
+    Parameters
+    ----------
+    plane : ControlPlane
+        Etcd and an API server that runs already.
+    """
+
+    def __init__(self, plane: ControlPlane) -> None:
+        self._plane = plane
+        (self._port,) = free_ports(1)
+        self._n_attempts = 0
+
+    def load(self) -> SchedulingCluster:
+        """The cluster as it is now."""
+        live = LiveContext(kubeconfig=str(self._plane.kubeconfig))
+        return kschedctl.load(live=live, config=CONFIG, feature_gates={BATCHING: False})
+
+    def restart(self) -> Record:
+        """Let a new scheduler try all pods that wait."""
+        before = self._plane.get("pods")
+        self._plane.stop(SCHEDULER)
+        self._n_attempts = 0
+        self._plane.start_scheduler(f"--feature-gates={BATCHING}=false", "-v=3", port=self._port, config=CONFIG)
+        return self._record(before, [_key(pod) for pod in before if not pod["spec"].get("nodeName")])
+
+    def create(self, pod: Object) -> Record:
+        """Create a pod, and let the scheduler do what comes of it."""
+        before = self._plane.get("pods")
+        self._plane.create([pod])
+        return self._record(before, [_key(pod)], placed=True)
+
+    def run_bound_pods(self) -> None:
+        """Let pods that are on a node run, as kubelets would, each from a moment of its own."""
+        pods = [pod for pod in self._plane.get("pods") if pod["spec"].get("nodeName")]
+        for i, pod in enumerate(Chance("starts").some(pods, len(pods))):
+            since = (_LONG_AGO + timedelta(seconds=i)).strftime("%Y-%m-%dT%H:%M:%SZ")
+            pod["status"] |= {"phase": "Running", "startTime": since}
+        everything = {"apiVersion": "v1", "kind": "List", "items": pods}
+        self._plane.kubectl("replace", "--subresource=status", "-f", "-", given=everything)
+
+    def _record(self, before: list[Object], tried: list[str], *, placed: bool = False) -> Record:
+        wait_for(lambda: set(tried) <= set(self._attempts()), "all pods to be tried")
+        if placed:
+            wait_for(lambda: all(self._node_of(key) for key in tried), f"{tried} to be placed")
+        wait_for(self._is_quiet, "the scheduler to come to rest")
+        attempts = self._attempts()
+        self._n_attempts += len(attempts)
+        return Record(before, self._plane.get("pods"), attempts)
+
+    def _node_of(self, key: str) -> str:
+        namespace, _, name = key.partition("/")
+        return self._plane.kubectl("get", "pod", name, "-n", namespace, "-o", "jsonpath={.spec.nodeName}")
+
+    def _attempts(self) -> list[str]:
+        """The pods that were tried since the last record."""
+        return _ATTEMPT.findall(self._plane.log(SCHEDULER))[self._n_attempts :]
+
+    def _is_quiet(self) -> bool:
+        first = attempts_so_far(self._port)
+        time.sleep(_TICK)
+        return first is not None and attempts_so_far(self._port) == first
+
+
+@pytest.fixture
+def plane(tmp_path: Path) -> Iterator[ControlPlane]:
+    missing = missing_assets()
+    if missing:
+        pytest.skip(f"no control plane to test against: {missing}")
+    plane = ControlPlane(tmp_path)
+    try:
+        # That plugin would taint nodes that nobody takes for ready later.
+        plane.start("--disable-admission-plugins=ServiceAccount,TaintNodesByCondition")
+        plane.create([*_nodes(), *_surroundings()])
+        for app, allowed in BUDGETS.items():
+            _allow(plane, app, allowed)
+        plane.create(_pods(plane))
+        yield plane
+    finally:
+        plane.stop()
+
+
+def _allow(plane: ControlPlane, app: str, allowed: int) -> None:
+    namespace = next(where for where, name, *_ in DEPLOYMENTS if name == app)
+    status = {"currentHealthy": 40, "desiredHealthy": 40 - allowed, "expectedPods": 40, "disruptionsAllowed": allowed}
+    patch = json.dumps({"status": {**status, "observedGeneration": 1}})
+    plane.kubectl("patch", "pdb", app, "-n", namespace, "--subresource=status", "--type=merge", "-p", patch)
+
+
+class Replay:
+    """Our simulation beside the real scheduler: where chance decides, it goes by what that did.
+
+    Parameters
+    ----------
+    before : SchedulingCluster
+        The cluster as a real scheduler that starts finds it.
+    first : Record
+        What that does with all pods that wait.
+    """
+
+    def __init__(self, before: SchedulingCluster, first: Record) -> None:
+        self._record = first
+        self._said: dict[str, str] = {}
+        cluster = _arrived(before, list(dict.fromkeys(first.attempts)))
+        self.simulation = cluster.simulate(choose=self._choose, world=SCHEDULER_ALONE)
+
+    def compare(self, record: Record) -> None:
+        """Run the simulation; what comes of it is what the real scheduler did."""
+        self._record = record
+        again = {} if record.gone else record.again()
+        attempts = []
+        for attempt in self.simulation:
+            attempts.append(attempt)
+            self._said[attempt.pod] = attempt.message
+            for key in again.pop(attempt.pod, ()):
+                self._said[key] = self._now(key)
+        first = list(dict.fromkeys(attempt.pod for attempt in attempts))
+        # Victims go one after the other there, and each wakes pods: the order in which these come then is of chance.
+        if record.gone:
+            assert set(first) == set(record.attempts)
+        else:
+            assert first == list(dict.fromkeys(record.attempts))
+        pods = self.simulation.cluster.pods
+        nodes = {pods.key(i): pods.records[i].node_name for i in range(len(pods))}
+        assert nodes == record.nodes
+        assert {victim for attempt in attempts for victim in attempt.victims} == record.gone
+        assert {key: self._said[key] for key, node in nodes.items() if not node} == record.messages
+
+    def _now(self, key: str) -> str:
+        """What would be said of a pod at this moment."""
+        pods = self.simulation.cluster.pods
+        return self.simulation.scheduler.explain(pods.pod(pods.index[_names(key)])).message
+
+    def _choose(self, pod: Pod, nodes: Sequence[str]) -> str:
+        """The node that the pod really went to, which is one of the best."""
+        node = self._record.nodes.get(pod.key, "")
+        assert node in nodes, f"{pod.key} is on {node or 'no node'}, ours: {', '.join(nodes)}"
+        return node
+
+
+def test_waves_of_pods_are_placed_as_in_our_simulation(plane: ControlPlane) -> None:
+    """First 500 pods that are all there when the scheduler starts, then urgent ones for which others have to go."""
+    waves = Waves(plane)
+    before = waves.load()
+    record = waves.restart()
+    replay = Replay(before, record)
+    replay.compare(record)
+    assert len(record.nodes) == 500
+    said = " ".join(record.messages.values())
+    assert [reason for reason in REASONS if reason not in said] == []
+    n_waiting = len(record.messages)
+
+    # As every pod is tried again, all messages are told anew.
+    waves.run_bound_pods()
+    before = waves.load()
+    record = waves.restart()
+    replay = Replay(before, record)
+    replay.compare(record)
+    victims = 0
+    for i in range(N_SURGE):
+        pod = _made("Pod", f"surge-{i:02}", "shop", **_template("surge", "5", {"priorityClassName": "urgent"}))
+        record = waves.create(pod)
+        replay.simulation.create([before.admit(pod).pod])
+        replay.compare(record)
+        victims += len(record.gone)
+    print(f"{n_waiting} of 500 pods wait; {N_SURGE} urgent ones, {victims} victims")
+    assert victims
+
+
+def _arrived(cluster: SchedulingCluster, order: Sequence[str]) -> SchedulingCluster:
+    """The cluster whose waiting pods came in that order, those of low priority before all others.
+
+    A scheduler that starts gets the pods in an order of chance, and goes by priority first.
+    """
+    pods = [cluster.pods.pod(cluster.pods.index[_names(key)]) for key in order]
+    pods.sort(key=lambda pod: pod.spec.priority or 0)
+    moments = [_LONG_AGO + timedelta(seconds=i) for i in range(len(pods))]
+    came = [
+        replace(pod, metadata=replace(pod.metadata, creation_timestamp=moment))
+        for pod, moment in zip(pods, moments, strict=True)
+    ]
+    changed = cluster.cluster.with_pods(added=came)
+    return SchedulingCluster(dataclasses.replace(cluster.snapshot, cluster=changed), cluster.release_choice)
+
+
+def _key(pod: Object) -> str:
+    return f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
+
+
+def _names(key: str) -> tuple[str, str]:
+    namespace, _, name = key.partition("/")
+    return namespace, name
+
+
+def _message(pod: Object) -> str:
+    """Why the scheduler has not placed a pod."""
+    said = [each for each in pod["status"].get("conditions", ()) if each["type"] == "PodScheduled"]
+    return str(said[0].get("message", "")) if said else ""
