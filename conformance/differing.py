@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from conformance.asking import Judge, Side
 from conformance.comparison import differences
 from conformance.jsonlines import Object
 from conformance.sequences import is_race, is_sequence, with_choices
-
-_ASKED_FOR_RACES: Final = 10
 
 
 class Difference(NamedTuple):
@@ -63,14 +61,16 @@ def to_follow(case: Object, expected: Object) -> Object:
     return with_choices(case, expected) if is_sequence(case) else case
 
 
-def is_settled(case: Object, expected: Object, said: Object, judge: Side, times: int = 3) -> bool:
+def is_settled(case: Object, expected: Object, said: Object, judge: Side, times: int | None = None) -> bool:
     """Whether the judge says the same again, so many times.
 
-    A sequence is asked ten times: its answers only tell something as far as chance makes the same choices in them.
+    Without a number a sequence is asked ten times, any other case three times: answers to a sequence only tell
+    something as far as chance makes the same choices in them.
     """
+    again = (judge(case) for _ in range(times or (10 if is_sequence(case) else 3)))
     if is_sequence(case):
-        return not is_race(expected, said, (judge(case) for _ in range(_ASKED_FOR_RACES)))
-    return not any(differences(expected, judge(case)) for _ in range(times))
+        return not is_race(expected, said, again)
+    return not any(differences(expected, other) for other in again)
 
 
 def difference(
