@@ -295,10 +295,13 @@ class Waves:
         return _ATTEMPT.findall(self._plane.log(SCHEDULER))[self._n_attempts :]
 
     def _is_quiet(self) -> bool:
+        first = attempts_so_far(self._port)
+        if first is None:
+            return False
         # What is said of pods is written after the attempts, as fast as the scheduler may write.
-        first, pods = attempts_so_far(self._port), self._plane.get("pods")
+        pods = self._plane.get("pods")
         time.sleep(_TICK)
-        return first is not None and self._plane.get("pods") == pods and attempts_so_far(self._port) == first
+        return self._plane.get("pods") == pods and attempts_so_far(self._port) == first
 
 
 @pytest.fixture
