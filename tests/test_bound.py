@@ -14,9 +14,10 @@ from kschedctl.api.device import DeviceClass, ResourceClaim, ResourceClaimTempla
 from kschedctl.api.pod import Pod
 from kschedctl.devices.inventory import Inventory
 from kschedctl.face import SchedulingCluster
-from tests.builders import GPU, make_node, make_object, make_pod
+from tests.builders import GPU, make_container, make_node, make_object, make_pod
 from tests.devices.builders import claiming_pod, make_claim, make_class, make_device, make_slice, request
 
+A_GPU = make_container(resources={"requests": {GPU: "1"}, "limits": {GPU: "1"}})
 TWO = [make_device("x"), make_device("y")]
 SHARED = make_device("x", "8Gi", allowMultipleAllocations=True)
 DEVICES = "resource.k8s.io/v1"
@@ -90,7 +91,7 @@ def named(name: str, *claims: str) -> Pod:
         ),
         pytest.param(
             [make_slice("s", *TWO, node="b"), make_class("nvidia", resource=GPU)],
-            [make_pod(name, requests={GPU: "1"}) for name in "pqr"],
+            [make_pod(name, containers=[A_GPU]) for name in "pqr"],
             ["b", "b", ""],
             id="an extended resource that a class stands for",
         ),

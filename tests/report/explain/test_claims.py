@@ -12,7 +12,7 @@ from kschedctl.api.pod import Pod
 from kschedctl.report.explain.claims import claims_section
 from kschedctl.report.explain.data import Explanation, schema
 from kschedctl.report.render.json import as_json
-from tests.builders import GPU, make_cluster, make_node, make_pod
+from tests.builders import GPU, make_cluster, make_container, make_node, make_pod
 from tests.devices.builders import claiming_pod, make_claim, make_class, make_device, make_slice, request
 from tests.report.explain.test_data import explain
 from tests.report.printing import lines
@@ -70,7 +70,7 @@ def answer(pod: Pod, *objects: ApiObject) -> Explanation:
             id="not both",
         ),
         pytest.param(
-            make_pod(requests={GPU: "1"}),
+            make_pod(containers=[make_container(resources={"requests": {GPU: "1"}, "limits": {GPU: "1"}})]),
             [make_slice("s", node="b"), make_class("nvidia", "device.driver != ''", resource=GPU)],
             [
                 "    1  b      claim default/<extended-resources> for node b:",

@@ -47,7 +47,7 @@ ANSWERS = {
         make_cluster([make_node("a")]),
         make_pod(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "none"}}]),
     ),
-    "something missing": (make_cluster([make_node("a")]), make_pod(runtimeClassName="gvisor")),
+    "something missing": (make_cluster([make_node("a")]), make_pod(runtimeClassName="gvisor", overhead={"cpu": "1"})),
 }
 
 
