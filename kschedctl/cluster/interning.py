@@ -40,6 +40,8 @@ class PodInterner:
         self.classes: list[PodClass] = []
         self._specs: dict[bytes, tuple[PodSpec, bytes]] = {}
         self._class_ids: dict[ClassKey, int] = {}
+        #: The last pod, and its record: copies of one pod come one after another.
+        self._last: tuple[Pod, PodRecord] | None = None
 
     @classmethod
     def continuing(cls, classes: list[PodClass]) -> PodInterner:
@@ -61,6 +63,15 @@ class PodInterner:
         QuantityError, SelectorError
             With the field's path, where a quantity or a selector is not one.
         """
+        if self._last is not None and _differs_in_name(pod, self._last[0]):
+            record = self._last[1]
+            metadata = replace(record.metadata, name=pod.metadata.name, uid=pod.metadata.uid)
+            return PodRecord(metadata, record.class_id, record.spec, record.node_name, record.status)
+        record = self._record(pod)
+        self._last = pod, record
+        return record
+
+    def _record(self, pod: Pod) -> PodRecord:
         metadata = pod.metadata
         node_name = pod.spec.node_name
         written = replace(pod.spec, node_name="", volumes=_relevant(pod.spec.volumes))
@@ -98,6 +109,20 @@ class PodInterner:
             node_name=node_name,
             status=_kept_status(pod.status, pending=not node_name),
         )
+
+
+def _differs_in_name(pod: Pod, other: Pod) -> bool:
+    """Whether two pods share everything but name and uid; to look is cheap, as what is equal but not shared says no."""
+    ours, theirs = pod.metadata, other.metadata
+    return (
+        pod.spec is other.spec
+        and pod.status is other.status
+        and ours.labels is theirs.labels
+        and ours.owner_references is theirs.owner_references
+        and ours.namespace == theirs.namespace
+        and ours.creation_timestamp is theirs.creation_timestamp
+        and ours.deletion_timestamp is theirs.deletion_timestamp
+    )
 
 
 def _class_key(namespace: str, labels: Labels, meaning: bytes, reported: PodStatus, terminating: bool) -> ClassKey:

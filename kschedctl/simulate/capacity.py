@@ -7,7 +7,7 @@ Nobody is evicted for them.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -84,8 +84,7 @@ def capacity(scheduler: Scheduler, copy: Copy, most: int | None = None) -> Capac
     if free is None or (most is not None and free.sum() > most):
         return _one_by_one(scheduler, copy, most)
     names = scheduler.cluster.nodes.names
-    rows = np.repeat(np.arange(len(free)), free)
-    placed = [_on(copy(i), names[row]) for i, row in enumerate(rows.tolist())]
+    placed = list(_placed(copy, zip(names, free.tolist(), strict=True)))
     full = scheduler.moved(scheduler.cluster.with_pods(added=placed)) if placed else scheduler
     return Capacity(free, False, full.explain(copy(len(placed))))
 
@@ -142,5 +141,14 @@ def _evicting_nobody(pod: Pod) -> Pod:
     return replace(pod, spec=replace(pod.spec, preemption_policy="Never"))
 
 
-def _on(pod: Pod, node: str) -> Pod:
-    return replace(pod, spec=replace(pod.spec, node_name=node))
+def _placed(copy: Copy, counts: Iterable[tuple[str, int]]) -> Iterator[Pod]:
+    """So many copies on each node; those of one node share their spec, so that it is looked at once."""
+    number = 0
+    for node, count in counts:
+        template, spec = None, None
+        for _ in range(count):
+            pod = copy(number)
+            if spec is None or pod.spec is not template:
+                template, spec = pod.spec, replace(pod.spec, node_name=node)
+            number += 1
+            yield replace(pod, spec=spec)
