@@ -43,7 +43,9 @@ class Bounds:
     latest : float
         And at the latest, where one that can reach the API server waits for it.
     released : float
-        How long it takes at the latest after a leader has given the lease up.
+        How long it takes at the latest after a leader has given the lease up. One that is ended while it renews or
+        takes the lease may not be able to: its own write changes the record under its hands, and the others wait
+        for the end of the lease as after a crash.
     leads_on : float
         How long a leader that cannot renew goes on leading after its last renewal was written.
     holds : float

@@ -49,8 +49,9 @@ class Process:
         self._timeline = timeline
         self._on_lost = on_lost
         self._terminating = False
+        self._failure = ""
         lock = RemoteLock(api, LOCK, identity, link=link, clock=clock, world=world, random=random)
-        callbacks = Callbacks(started_leading=self._leads, stopped_leading=self._has_stopped)
+        callbacks = Callbacks(started_leading=self._leads, stopped_leading=self._has_stopped, failed=self._has_failed)
         lock.writes = timeline.writes
         elector = LeaderElector(lock, settings, clock, random=random, callbacks=callbacks)
         self._actor = lock.actor = Actor(clock, elector.run())
@@ -72,6 +73,7 @@ class Process:
         """End in good order: its work first, then the lease is given up."""
         if self.running and not self._terminating:
             self._terminating = True
+            self._failure = ""
             self._timeline.note(self._world.now(), self.identity, What.TERMINATED)
             self._timeline.end(self._world.now(), self.identity)
             self._actor.cancel()
@@ -79,10 +81,13 @@ class Process:
     def _leads(self) -> None:
         self._timeline.begin(self._world.now(), self.identity)
 
+    def _has_failed(self, why: str) -> None:
+        self._failure = why
+
     def _has_stopped(self) -> None:
         now = self._world.now()
         if self._terminating:
-            self._timeline.note(now, self.identity, What.ENDED)
+            self._timeline.note(now, self.identity, What.ENDED, self._failure)
         else:
             self._timeline.note(now, self.identity, What.LOST)
             self._timeline.end(now, self.identity)
