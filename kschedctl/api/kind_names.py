@@ -63,6 +63,18 @@ def is_namespaced(kind: type[ApiObject]) -> bool:
     return kind is Pod or kind in NAMESPACED
 
 
+def api_version_of(kind: type[ApiObject]) -> str:
+    """The ``apiVersion`` of a kind's manifests, in the version that current API servers serve.
+
+    Examples
+    --------
+    >>> api_version_of(Pod)
+    'v1'
+    """
+    group = next(group for (group, _), known in KINDS.items() if known is kind)
+    return f"{group}/v1" if group else "v1"
+
+
 def placed(obj: T, namespace: str) -> T:
     """An object in a namespace where it names none itself; empty for the default one."""
     if obj.namespace or not is_namespaced(type(obj)):

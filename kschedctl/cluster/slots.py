@@ -242,8 +242,12 @@ class Mark:
 
     def moves_since(self, before: Mark) -> Moves | None:
         """What came and went since another list; ``None`` where this one was not derived from that."""
-        if self.slots is not before.slots and self.slots.shared_with(before.slots) < before.end:
-            return None
+        if self.slots is not before.slots:
+            # What goes by nodes cannot be moved to other ones, not even where there are no pods.
+            if self.slots.nodes.row is not before.slots.nodes.row:
+                return None
+            if self.slots.shared_with(before.slots) < before.end:
+                return None
         if self.end < before.end:
             return None
         gone = self.empty

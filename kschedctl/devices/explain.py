@@ -12,11 +12,13 @@ from kschedctl.api.wording import listed
 from kschedctl.devices.capacity import CapacityError
 from kschedctl.devices.errors import AllocationError
 from kschedctl.devices.inventory import Inventory
+from kschedctl.devices.remedies import device_remedies
 from kschedctl.devices.requests import Alternative, ClaimPlan
 from kschedctl.devices.search import Search, TooManyStepsError
 from kschedctl.devices.site import Site
 from kschedctl.devices.turned_away import TurnedAway, turned_away
 from kschedctl.framework.operands import Operands, Shortfall
+from kschedctl.framework.remedy import Remedy, RemedyContext
 
 
 class DeviceHolder(msgspec.Struct, frozen=True, rename="camel"):
@@ -136,6 +138,14 @@ class NotAllocated(Operands, frozen=True):
     def words(self) -> str:
         """What is short, else what stands in the way."""
         return "; ".join(self.sentences(RequestSupply.words))
+
+    def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
+        """Do without a claim, or use another one, or do without a pod that holds devices."""
+        yield from device_remedies(context)
+        holders = (holder for request in self.requests for holder in request.holders)
+        keys = (f"{holder.claim.partition('/')[0]}/{pod}" for holder in holders for pod in holder.pods)
+        for key in dict.fromkeys(keys):
+            yield context.pod_removed(key)
 
     def sentences(self, worded: Callable[[RequestSupply], str]) -> Iterator[str]:
         """The same one by one, with what is said of each request as a caller words it."""

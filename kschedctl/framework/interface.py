@@ -8,7 +8,7 @@ at one node at a time see ``kschedctl.framework.node_by_node``.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -26,6 +26,7 @@ from kschedctl.framework.events import EVERYTHING, ClusterEventWithHint, EventRe
 from kschedctl.framework.extender import Extender
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.reads import Reads
+from kschedctl.framework.remedy import Remedy, RemedyContext
 from kschedctl.framework.status import SUCCESS, Rejections, Status
 from kschedctl.framework.waiting_pods import WaitingPod, WaitingPods
 from kschedctl.releases.release import Release
@@ -152,6 +153,20 @@ class Plugin(ABC):
             ``None`` where the answers also depend on something else, which is what is presumed.
         """
         return None
+
+    def remedies(self, context: RemedyContext, status: Status) -> Iterable[Remedy]:
+        """What could cure what the plugin said of the pod before any node was looked at; by default nothing.
+
+        What it says of a node is cured by the operands of its reasons (``Operands.remedies``).
+
+        Parameters
+        ----------
+        context : RemedyContext
+            The pod and the cluster.
+        status : Status
+            What PreEnqueue or PreFilter said; Success where PreFilter narrowed the nodes down.
+        """
+        return ()
 
 
 class PreEnqueuePlugin(Plugin):

@@ -11,9 +11,13 @@ A plugin defines a struct beside its rule and makes one when somebody looks at a
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import msgspec
+
+if TYPE_CHECKING:
+    from kschedctl.framework.remedy import Remedy, RemedyContext
 
 
 class Shortfall(msgspec.Struct, frozen=True):
@@ -65,3 +69,7 @@ class Operands(msgspec.Struct, frozen=True, rename="camel"):
     def shortfall(self) -> Shortfall | None:
         """How far the node is from fitting, where the reason is an amount; the closest node is found by it."""
         return None
+
+    def remedies(self, context: RemedyContext) -> Iterable[Remedy]:
+        """What could cure the reason: single changes, which are tried before they are told; by default none."""
+        return ()

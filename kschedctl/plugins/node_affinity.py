@@ -5,7 +5,7 @@ Score: the weights of the preferred terms that match, normalised so that the hig
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -41,8 +41,10 @@ from kschedctl.framework.interface import (
 )
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.reads import OF_NODE
+from kschedctl.framework.remedy import Remedy, RemedyContext
 from kschedctl.framework.signature import encoded
 from kschedctl.framework.status import SKIP, SUCCESS, Code, Reason, Rejections, Status
+from kschedctl.plugins.node_affinity_remedies import affinity_remedies, selector_remedies
 
 REASON_POD: Final = "node(s) didn't match Pod's node affinity/selector"
 REASON_ENFORCED: Final = "node(s) didn't match scheduler-enforced node affinity"
@@ -113,6 +115,10 @@ class UnmetNodeSelector(Operands, frozen=True):
         """The requirement as text."""
         return {"requirement": str(self.requirement), "has": self.has}
 
+    def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
+        """Drop an entry of the selector, or label the node."""
+        return selector_remedies(context)
+
 
 class UnmetNodeAffinity(Operands, frozen=True):
     """No term of the pod's required node affinity matches the node.
@@ -141,6 +147,10 @@ class UnmetNodeAffinity(Operands, frozen=True):
     def data(self) -> dict[str, Any]:
         """The requirements as texts."""
         return {"unmet": [str(requirement) for requirement in (*self.by_label, *self.by_name)]}
+
+    def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
+        """Drop a requirement, or all of them, or label the node."""
+        return affinity_remedies(context)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +195,10 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
         if not nodes_matching_pod(node, pod.spec)[0]:
             return False
         return old is None or not nodes_matching_pod(Nodes((old,)), pod.spec)[0]
+
+    def remedies(self, context: RemedyContext, status: Status) -> Iterator[Remedy]:
+        """Drop requirements of the affinity, which name nodes or contradict each other."""
+        return affinity_remedies(context)
 
     def sign_pod(self, pod: Pod) -> Hashable:
         """Its node selector and its node affinity."""

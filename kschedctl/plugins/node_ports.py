@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventRe
 from kschedctl.framework.interface import FilterPlugin, PluginError, PreFilterPlugin, PreFilterResult
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.reads import Reach, Reads
+from kschedctl.framework.remedy import Remedy, RemedyContext, Size, removed
 from kschedctl.framework.status import SKIP, Code, Reason, Rejections
 
 REASON: Final = "node(s) didn't have free ports for the requested pod ports"
@@ -66,6 +67,11 @@ class PortInUse(Operands, frozen=True):
         """The port as text."""
         return {"port": str(self.port), "pod": self.pod}
 
+    def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
+        """Do without the port, or without the pod that uses it."""
+        yield from _without_ports(context)
+        yield context.pod_removed(self.pod)
+
 
 class PortOfNominatedPod(Operands, frozen=True):
     """A pod that is only nominated to the node would use a port that is wanted."""
@@ -73,6 +79,29 @@ class PortOfNominatedPod(Operands, frozen=True):
     def words(self) -> str:
         """That it is a nominated pod's."""
         return "host port is used by a pod nominated to the node"
+
+    def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
+        """Do without the port."""
+        return _without_ports(context)
+
+
+def _without_ports(context: RemedyContext) -> Iterator[Remedy]:
+    """Take one host port of the pod away, whichever that is."""
+    spec = context.pod.spec
+    for field, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
+        for i, container in enumerate(containers):
+            for j, port in enumerate(container.ports):
+                if port.host_port <= 0:
+                    continue
+                at = ("spec", field, i, "ports", j)
+                # With hostNetwork every port of a container is one of the host.
+                gone = removed(*at) if spec.host_network else removed(*at, "hostPort")
+                yield context.pod_patch(
+                    f"do without host port {_host_port(port)}",
+                    gone,
+                    size=Size.DROPPED,
+                    family=("host port", field, i, j),
+                )
 
 
 def host_ports(pod: Pod) -> tuple[HostPort, ...]:

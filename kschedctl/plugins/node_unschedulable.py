@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from typing import Final
 
 import numpy as np
 
-from kschedctl.api.core import Node, Taint
+from kschedctl.api.core import Node
 from kschedctl.api.pod import Pod
-from kschedctl.api.tolerations import NO_SCHEDULE, tolerated
+from kschedctl.api.tolerations import UNSCHEDULABLE_TAINT, tolerated
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered, same_pod
 from kschedctl.framework.interface import FilterPlugin, PreFilterPlugin, PreFilterResult
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.reads import OF_NODE, OF_NOTHING
+from kschedctl.framework.remedy import Remedy, RemedyContext
 from kschedctl.framework.signature import signed_tolerations
 from kschedctl.framework.status import Code, Reason, Rejections
+from kschedctl.plugins.tolerations import taint_remedies
 
 REASON: Final = "node(s) were unschedulable"
-_TAINT: Final = Taint(key="node.kubernetes.io/unschedulable", effect=NO_SCHEDULE)
 
 
 class Cordoned(Operands, frozen=True):
@@ -29,6 +30,10 @@ class Cordoned(Operands, frozen=True):
     def words(self) -> str:
         """That it is cordoned."""
         return "the node is cordoned"
+
+    def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
+        """Tolerate the taint that it stands for, or uncordon the node."""
+        return taint_remedies(context, UNSCHEDULABLE_TAINT)
 
 
 class NodeUnschedulable(PreFilterPlugin, FilterPlugin):
@@ -57,7 +62,7 @@ class NodeUnschedulable(PreFilterPlugin, FilterPlugin):
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
         """Turn away nodes with ``spec.unschedulable``."""
         cordoned = self.handle.cluster.nodes.unschedulable[nodes.rows]
-        if tolerated(pod.spec.tolerations, _TAINT):
+        if tolerated(pod.spec.tolerations, UNSCHEDULABLE_TAINT):
             cordoned = np.zeros_like(cordoned)
 
         def details(_: int) -> tuple[Reason, ...]:
@@ -71,4 +76,4 @@ def _after_node_change(pod: Pod, old: Node | None, new: Node) -> bool:
 
 
 def _after_toleration_change(pod: Pod, old: Pod, new: Pod) -> bool:
-    return same_pod(pod, new) and tolerated(new.spec.tolerations, _TAINT)
+    return same_pod(pod, new) and tolerated(new.spec.tolerations, UNSCHEDULABLE_TAINT)

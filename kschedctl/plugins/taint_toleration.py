@@ -5,7 +5,7 @@ Score: the number of ``PreferNoSchedule`` taints that are not tolerated, normali
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -29,8 +29,10 @@ from kschedctl.framework.interface import (
 )
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.reads import OF_NODE, OF_NOTHING
+from kschedctl.framework.remedy import Remedy, RemedyContext
 from kschedctl.framework.signature import signed_tolerations
 from kschedctl.framework.status import SUCCESS, Code, Reason, Rejections, Status
+from kschedctl.plugins.tolerations import taint_remedies
 
 REASON: Final = "node(s) had untolerated taint(s)"
 
@@ -64,6 +66,10 @@ class UntoleratedTaint(Operands, frozen=True):
     def data(self) -> dict[str, Any]:
         """The taint as kubectl writes it."""
         return {"taint": str(self.taint)}
+
+    def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
+        """Tolerate it, or take it off the node."""
+        return taint_remedies(context, self.taint)
 
 
 @dataclass(frozen=True, slots=True)

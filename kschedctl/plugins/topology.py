@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kschedctl.framework.operands import Operands
+from kschedctl.framework.remedy import Remedy, RemedyContext
+from kschedctl.plugins.topology_remedies import label_remedies, spread_remedies, term_remedies
 
 
 class NoTopologyLabel(Operands, frozen=True):
@@ -19,6 +23,12 @@ class NoTopologyLabel(Operands, frozen=True):
     def words(self) -> str:
         """Which label."""
         return f"node has no label {self.topology_key}"
+
+    def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
+        """Drop what asks for the label, or put it on the node."""
+        yield from spread_remedies(context, self.topology_key)
+        yield from term_remedies(context, self.topology_key)
+        yield from label_remedies(context, self.topology_key)
 
 
 class InDomain(Operands, frozen=True):

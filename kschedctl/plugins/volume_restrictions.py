@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -18,10 +18,12 @@ from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventRe
 from kschedctl.framework.interface import FilterPlugin, PluginError, PreFilterPlugin, PreFilterResult
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.reads import Reach, Reads
+from kschedctl.framework.remedy import Remedy, RemedyContext
 from kschedctl.framework.signature import signed_volumes
 from kschedctl.framework.status import SKIP, Code, Reason, Rejections, Status
 from kschedctl.volumes.claims import READ_WRITE_ONCE_POD, claim_not_found
 from kschedctl.volumes.pod_claims import claim_uses
+from kschedctl.volumes.remedies import claim_remedies
 
 REASON_DISK: Final = "node(s) had no available disk"
 _DISK, _ONCE = range(2)
@@ -75,6 +77,11 @@ class ClaimInUse(Operands, frozen=True):
         """Which claim, and who uses it."""
         return f"claim {self.claim} is used by {self.pod}"
 
+    def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
+        """Use another claim, or do without the pod that uses it."""
+        yield from claim_remedies(context, self.claim)
+        yield context.pod_removed(self.pod)
+
 
 class ClaimOfNominatedPod(Operands, frozen=True):
     """A pod that is only nominated to the node would use a ReadWriteOncePod claim of the pod."""
@@ -82,6 +89,10 @@ class ClaimOfNominatedPod(Operands, frozen=True):
     def words(self) -> str:
         """That it is a nominated pod's."""
         return "the claim is used by a pod nominated to the node"
+
+    def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
+        """Use another claim."""
+        return claim_remedies(context)
 
 
 class DiskInUse(Operands, frozen=True):
@@ -105,6 +116,10 @@ class DiskInUse(Operands, frozen=True):
     def data(self) -> dict[str, Any]:
         """Who uses it."""
         return {"pod": self.pod}
+
+    def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
+        """Do without the pod that uses it."""
+        yield context.pod_removed(self.pod)
 
 
 class DiskOfNominatedPod(Operands, frozen=True):
@@ -158,6 +173,10 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
     def sign_pod(self, pod: Pod) -> Hashable:
         """Its volumes."""
         return signed_volumes(pod)
+
+    def remedies(self, context: RemedyContext, status: Status) -> Iterator[Remedy]:
+        """Use other claims than one that does not exist."""
+        return claim_remedies(context)
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
         """Count who uses the pod's disks and claims; skip where nobody can be in its way."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,6 +20,7 @@ from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventRe
 from kschedctl.framework.interface import FilterPlugin, PluginError, PreFilterPlugin, PreFilterResult
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.reads import Reach, Reads
+from kschedctl.framework.remedy import Remedy, RemedyContext
 from kschedctl.framework.signature import signed_volumes
 from kschedctl.framework.status import SKIP, Code, Reason, Rejections, Status
 from kschedctl.volumes.claims import (
@@ -31,6 +32,7 @@ from kschedctl.volumes.claims import (
 )
 from kschedctl.volumes.hints import after_claim_change, after_delayed_class_added, after_volume_change
 from kschedctl.volumes.pod_claims import claim_uses
+from kschedctl.volumes.remedies import claim_remedies, elsewhere_remedies
 from kschedctl.volumes.zones import VolumeLabel, volume_labels, zoned_nodes
 
 REASON: Final = "node(s) had no available volume zone"
@@ -71,6 +73,10 @@ class OtherZone(Operands, frozen=True):
         zones = " or ".join(self.volume_values)
         return f"claim {self.claim} is on volume {self.volume} in {kind} {zones}, the node is {where}"
 
+    def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
+        """Have the volume where the node is, or use another claim."""
+        return elsewhere_remedies(context, self.claim, self.volume)
+
 
 @dataclass(frozen=True, slots=True)
 class _State:
@@ -98,6 +104,10 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
     def sign_pod(self, pod: Pod) -> Hashable:
         """Its volumes."""
         return signed_volumes(pod)
+
+    def remedies(self, context: RemedyContext, status: Status) -> Iterator[Remedy]:
+        """Use other claims than those whose volumes cannot be looked at."""
+        return claim_remedies(context)
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
         """Collect the labels of the pod's volumes; skip where there are none. Ephemeral volumes are not looked at."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from kschedctl.api.tolerations import UNSCHEDULABLE_TAINT
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.status import Code, Status
 from kschedctl.plugins.node_unschedulable import NodeUnschedulable
@@ -23,7 +24,6 @@ from kschedctl.plugins.volume_binding.plugin import VolumeBinding
 from kschedctl.plugins.volume_restrictions import VolumeRestrictions
 from kschedctl.scheduler.bound import Misplaced
 from kschedctl.scheduler.missing import find_missing
-from kschedctl.whatif.nodes import UNSCHEDULABLE
 
 
 class Standing(StrEnum):
@@ -114,9 +114,8 @@ def _explanation(cluster: Cluster, found: Misplaced, status: Status) -> Explanat
 def _tainted_otherwise(cluster: Cluster, pod: int) -> bool:
     """Whether the pod's node has a taint that is in its way besides the one that a cordon brings."""
     node = cluster.nodes.objects[int(cluster.pods.node_row[pod])]
-    taints = tuple(
-        taint for taint in node.spec.taints if (taint.key, taint.effect) != (UNSCHEDULABLE.key, UNSCHEDULABLE.effect)
-    )
+    cordon = UNSCHEDULABLE_TAINT.key, UNSCHEDULABLE_TAINT.effect
+    taints = tuple(taint for taint in node.spec.taints if (taint.key, taint.effect) != cordon)
     return untolerated_taint(taints, cluster.pods.records[pod].spec.tolerations) is not None
 
 

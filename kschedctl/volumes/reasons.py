@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from kschedctl.api.selectors import Selector
 from kschedctl.api.wording import show_labels
 from kschedctl.framework.operands import Operands
+from kschedctl.framework.remedy import Remedy, RemedyContext
 from kschedctl.volumes.matching import show_storage
+from kschedctl.volumes.remedies import claim_remedies, elsewhere_remedies
 
 
 def show_terms(terms: tuple[Selector, ...]) -> str:
@@ -32,6 +35,10 @@ class ClaimReason(Operands, frozen=True):
 
     claim: str
 
+    def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
+        """Use another claim."""
+        return claim_remedies(context, self.claim)
+
 
 class VolumeReason(ClaimReason, frozen=True):
     """Why the volume that a claim is bound to stands in the way.
@@ -43,6 +50,10 @@ class VolumeReason(ClaimReason, frozen=True):
     """
 
     volume: str
+
+    def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
+        """Have the volume where the node is, or use another claim."""
+        return elsewhere_remedies(context, self.claim, self.volume)
 
 
 class VolumeMissing(VolumeReason, frozen=True):

@@ -14,7 +14,7 @@ from kschedctl.arrays import Mask
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.volumes.migration import ZONE_DELIMITER
 
-_KEYS: Final = (BETA_ZONE, BETA_REGION, ZONE, REGION)
+LABEL_KEYS: Final = (BETA_ZONE, BETA_REGION, ZONE, REGION)
 _SUCCESSOR: Final = {BETA_ZONE: ZONE, BETA_REGION: REGION}
 
 
@@ -72,13 +72,13 @@ def zones_in_label(value: str) -> tuple[str, ...]:
 def volume_labels(volume: PersistentVolume) -> tuple[VolumeLabel, ...]:
     """The zone and region labels of a volume; those that cannot be read are ignored."""
     labels = volume.metadata.labels
-    found = ((key, zones_in_label(labels[key])) for key in _KEYS if key in labels)
+    found = ((key, zones_in_label(labels[key])) for key in LABEL_KEYS if key in labels)
     return tuple(VolumeLabel(volume.name, key, values) for key, values in found if values)
 
 
 def zoned_nodes(nodes: Nodes) -> Mask:
     """Which nodes have any zone or region label; the others are in no zone and take any volume: shape (n_nodes,)."""
     mask = np.zeros(len(nodes), dtype=np.bool_)
-    for key in _KEYS:
+    for key in LABEL_KEYS:
         mask |= nodes.labels[key].present
     return mask

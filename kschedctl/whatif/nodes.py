@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace as with_field
-from typing import Final
 
 from msgspec.structs import replace
 
-from kschedctl.api.core import Node, Taint
+from kschedctl.api.core import Node
 from kschedctl.api.device import ResourceSlice
 from kschedctl.api.storage import CSINode
-from kschedctl.api.tolerations import NO_SCHEDULE
+from kschedctl.api.tolerations import UNSCHEDULABLE_TAINT
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.whatif.eviction import Evicted, evict
-
-UNSCHEDULABLE: Final = Taint(key="node.kubernetes.io/unschedulable", effect=NO_SCHEDULE)
 
 
 def with_replaced(cluster: Cluster, replaced: Mapping[int, Node]) -> Cluster:
@@ -29,8 +26,7 @@ def cordoned(cluster: Cluster, rows: Collection[int]) -> Cluster:
 
 
 def _cordoned(node: Node) -> Node:
-    # The node controller puts this taint on every cordoned node.
-    taints = (*(taint for taint in node.spec.taints if taint != UNSCHEDULABLE), UNSCHEDULABLE)
+    taints = (*(taint for taint in node.spec.taints if taint != UNSCHEDULABLE_TAINT), UNSCHEDULABLE_TAINT)
     return replace(node, spec=replace(node.spec, unschedulable=True, taints=taints))
 
 

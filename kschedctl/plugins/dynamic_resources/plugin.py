@@ -6,7 +6,7 @@ whose devices look alike are searched once. Where a release does not allocate de
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from datetime import timedelta
 from typing import Final
 
@@ -30,6 +30,7 @@ from kschedctl.devices.claims import (
 from kschedctl.devices.errors import AllocationError
 from kschedctl.devices.extended import backing_classes, leftover_claim, resources_with_class
 from kschedctl.devices.inventory import KINDS, Inventory
+from kschedctl.devices.remedies import device_remedies
 from kschedctl.framework.config.args import DynamicResourcesArgs
 from kschedctl.framework.cycle_state import CycleState, NotModelled
 from kschedctl.framework.events import ClusterEventWithHint
@@ -49,6 +50,7 @@ from kschedctl.framework.interface import (
     default_normalize_score,
 )
 from kschedctl.framework.reads import Reach, Reads
+from kschedctl.framework.remedy import Remedy, RemedyContext
 from kschedctl.framework.status import SKIP, SUCCESS, Code, Rejections, Status
 from kschedctl.framework.verdicts import NodeStatuses
 from kschedctl.plugins.dynamic_resources.allocation import bind_pod_claims
@@ -111,6 +113,10 @@ class DynamicResources(
     def sign_pod(self, pod: Pod) -> Hashable | None:
         """Nothing, where the pod has no claims."""
         return None if pod.spec.resource_claims else ()
+
+    def remedies(self, context: RemedyContext, status: Status) -> Iterator[Remedy]:
+        """Do without a claim, or use another one."""
+        return device_remedies(context)
 
     def pre_enqueue(self, pod: Pod) -> Status:
         """Keep pods out whose claims are not there yet."""

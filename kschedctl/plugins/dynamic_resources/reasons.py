@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kschedctl.api.device import ResourceClaim
+from kschedctl.devices.remedies import device_remedies
 from kschedctl.framework.operands import Operands
+from kschedctl.framework.remedy import Remedy, RemedyContext
 
 
 class ClaimElsewhere(Operands, frozen=True):
@@ -33,6 +37,10 @@ class ClaimElsewhere(Operands, frozen=True):
             return f"claim {self.claim} holds {devices}, which failed to become ready"
         pods = f" for {', '.join(self.pods)}" if self.pods else ""
         return f"claim {self.claim} holds {devices}{pods}, which this node cannot use"
+
+    def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
+        """Do without a claim, or use another one."""
+        return device_remedies(context)
 
 
 class ResourceFromNowhere(Operands, frozen=True):

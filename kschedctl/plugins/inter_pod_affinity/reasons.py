@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from kschedctl.api.selectors import Selector
+from kschedctl.framework.remedy import Remedy, RemedyContext
 from kschedctl.plugins.topology import InDomain
+from kschedctl.plugins.topology_remedies import term_remedies
 
 
 class NoPodNear(InDomain, frozen=True):
@@ -32,6 +35,10 @@ class NoPodNear(InDomain, frozen=True):
         """The selector as text."""
         return {"topologyKey": self.topology_key, "domain": self.domain, "selector": self.wanted}
 
+    def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
+        """Drop a term that asks for such pods."""
+        return term_remedies(context, self.topology_key)
+
 
 class NominatedPodInTheWay(InDomain, frozen=True):
     """Anti-affinity with a pod that is only nominated to the node."""
@@ -39,6 +46,10 @@ class NominatedPodInTheWay(InDomain, frozen=True):
     def words(self) -> str:
         """That it is a nominated pod, and in which topology."""
         return f"a pod nominated to the node, by {self.topology_key}"
+
+    def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
+        """Drop a term of the pod, if it is one of these."""
+        return term_remedies(context, self.topology_key)
 
 
 class PodsInTheWay(InDomain, frozen=True):
@@ -61,6 +72,11 @@ class PodsInTheWay(InDomain, frozen=True):
         more = f" and {self.pods - 1} more" if self.pods > 1 else ""
         return f"{self.pod}{more} in {self.topology_key}={self.domain}"
 
+    def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
+        """Do without a pod, where it is the only one."""
+        if self.pods == 1:
+            yield context.pod_removed(self.pod)
+
 
 class UnwantedPods(PodsInTheWay, frozen=True):
     """The pod's own anti-affinity keeps it away from them."""
@@ -68,6 +84,11 @@ class UnwantedPods(PodsInTheWay, frozen=True):
     def words(self) -> str:
         """Who, and whose rule it is."""
         return f"{self.who} matches the pod's anti-affinity"
+
+    def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
+        """Drop a term, or do without a pod."""
+        yield from term_remedies(context, self.topology_key)
+        yield from super().remedies(context)
 
 
 class UnwillingPods(PodsInTheWay, frozen=True):

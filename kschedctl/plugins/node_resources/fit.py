@@ -6,7 +6,7 @@ the node offers at all, evicting pods does not help (UnschedulableAndUnresolvabl
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -41,10 +41,12 @@ from kschedctl.framework.interface import (
 )
 from kschedctl.framework.operands import Operands, Shortfall
 from kschedctl.framework.reads import OF_NOTHING
+from kschedctl.framework.remedy import Remedy, RemedyContext
 from kschedctl.framework.status import SUCCESS, Code, Reason, Rejections, Status
 from kschedctl.plugins.node_resources.allocation import allocations, requested_amount, spec_only
 from kschedctl.plugins.node_resources.backed import READS, backed_allocations, backed_resources
 from kschedctl.plugins.node_resources.hints import Hints, signed_requests
+from kschedctl.plugins.node_resources.remedies import request_remedies
 from kschedctl.plugins.node_resources.strategies import (
     Kernel,
     least_allocated,
@@ -98,6 +100,10 @@ class InsufficientResource(Operands, frozen=True):
         """What is requested beyond what is free."""
         lacking = self.requested - (self.allocatable - self.used)
         return Shortfall(self.resource, self.requested, lacking, self.allocatable)
+
+    def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
+        """Request what is free."""
+        return request_remedies(context, self.resource, self.allocatable - self.used)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ On each node: matching pods in its domain + (1 if the pod matches itself) - the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,6 +17,7 @@ from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.labels import LabelColumn
 from kschedctl.cluster.overlay import Overlay
+from kschedctl.framework.remedy import Remedy, RemedyContext
 from kschedctl.framework.status import Code, Reason, Rejections, Status
 from kschedctl.plugins.pod_topology_spread.constraints import (
     Constraint,
@@ -25,6 +26,7 @@ from kschedctl.plugins.pod_topology_spread.constraints import (
     selected_classes,
 )
 from kschedctl.plugins.topology import InDomain, NoTopologyLabel
+from kschedctl.plugins.topology_remedies import spread_remedies
 
 REASON: Final = "node(s) didn't match pod topology spread constraints"
 REASON_LABEL: Final = f"{REASON} (missing required label)"
@@ -62,6 +64,10 @@ class SkewTooHigh(InDomain, frozen=True):
         """The counts, the skew, and the one allowed."""
         where = f"{self.topology_key}={self.domain} has {self.matching} matching"
         return f"{where}, fewest {self.minimum}: skew {self.skew}, allowed {self.max_skew}"
+
+    def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
+        """Allow the skew, or wish for less instead of insisting, or drop the constraint."""
+        return spread_remedies(context, self.topology_key, self.skew)
 
 
 @dataclass(frozen=True, slots=True)

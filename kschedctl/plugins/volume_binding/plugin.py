@@ -6,7 +6,7 @@ StorageCapacityScoring, nodes score by the room on the storage that the claims w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -37,6 +37,7 @@ from kschedctl.framework.interface import (
 )
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.reads import Reach, Reads
+from kschedctl.framework.remedy import Remedy, RemedyContext
 from kschedctl.framework.signature import signed_volumes
 from kschedctl.framework.status import SKIP, SUCCESS, Code, Reason, Rejections, Status
 from kschedctl.plugins.node_resources.strategies import requested_to_capacity_ratio
@@ -53,6 +54,7 @@ from kschedctl.volumes.hints import (
     after_driver_change,
 )
 from kschedctl.volumes.pod_claims import claim_uses, claims_problem, group_claims, named_after, pod_claims
+from kschedctl.volumes.remedies import immediate_remedies
 
 REASON_IMMEDIATE: Final = "pod has unbound immediate PersistentVolumeClaims"
 REASON_NODE_CONFLICT: Final = "node(s) didn't match PersistentVolume's node affinity"
@@ -118,6 +120,10 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin,
     def sign_pod(self, pod: Pod) -> Hashable:
         """Its volumes."""
         return signed_volumes(pod)
+
+    def remedies(self, context: RemedyContext, status: Status) -> Iterator[Remedy]:
+        """Have a class wait for the claim's first pod, or use other claims."""
+        return immediate_remedies(context)
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
         """Turn away pods whose claims cannot be used; skip pods without claims."""

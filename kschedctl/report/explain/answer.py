@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from kschedctl.admission.chain import Admitted
+from kschedctl.api.amounts import exact_quantity
 from kschedctl.api.resources import pod_requests, scheduler_units
 from kschedctl.api.well_known import zone_of
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.status import Reason, Status
-from kschedctl.report.amounts import exact_quantity
 from kschedctl.report.envelope import Provenance, envelope
 from kschedctl.report.explain.claims import claims_data
 from kschedctl.report.explain.data import (

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from kschedctl.report.amounts import exact_quantity
+from kschedctl.api.amounts import exact_quantity
 from kschedctl.report.explain.data import NodeData, OwnerUsageData, UsageData
 from kschedctl.scheduler.decision import Decision
 

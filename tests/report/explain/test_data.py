@@ -11,11 +11,11 @@ import pytest
 
 import kschedctl.report
 from kschedctl.admission.chain import admit
+from kschedctl.api.amounts import exact_quantity
 from kschedctl.api.defaults import default_pod
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.releases.choice import choose_release
-from kschedctl.report.amounts import exact_quantity
 from kschedctl.report.envelope import Provenance
 from kschedctl.report.explain.answer import explanation
 from kschedctl.report.explain.data import Explanation, ExplanationList, schema

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kschedctl.api.tolerations import NO_SCHEDULE
+from kschedctl.api.tolerations import NO_SCHEDULE, UNSCHEDULABLE_TAINT
 from kschedctl.lint.context import Context
 from kschedctl.lint.fix import removing
 from kschedctl.lint.pods import Pods
@@ -42,7 +42,7 @@ spec:
 PASSES = FAILS.replace("- operator: Exists", "- key: dedicated\n        operator: Exists")
 
 _KINDS: Final = frozenset(("apps/Deployment", "apps/StatefulSet", "apps/ReplicaSet", "ReplicationController"))
-_UNSCHEDULABLE: Final = "node.kubernetes.io/unschedulable"
+_UNSCHEDULABLE: Final = UNSCHEDULABLE_TAINT.key
 
 
 def check(pods: Pods, context: Context) -> Iterator[Problem]:

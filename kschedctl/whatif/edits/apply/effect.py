@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import count, islice
+from collections.abc import Collection, Iterable, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -12,10 +12,9 @@ from kschedctl.admission.chain import admit
 from kschedctl.api.core import Node
 from kschedctl.api.defaults import default_pod
 from kschedctl.api.device import ResourceSlice
-from kschedctl.api.meta import ApiObject, ObjectMeta
+from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.storage import CSINode
-from kschedctl.api.well_known import HOSTNAME
 from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
@@ -23,6 +22,7 @@ from kschedctl.errors import InputError
 from kschedctl.findings.finding import Place, Subject
 from kschedctl.releases.release import Release
 from kschedctl.snapshot.new_objects import refuse
+from kschedctl.whatif.copying import copies_of_belongings, copy_of_node, fresh_names
 from kschedctl.whatif.edits.apply.edit import Apply
 from kschedctl.whatif.making import with_pods_of
 from kschedctl.whatif.pods import move_pods
@@ -96,21 +96,20 @@ def _copied(cluster: Cluster, laid: Cluster, edit: Apply, copies: int, release: 
         names: list[str]
         also = ""
         if isinstance(obj, Node):
-            names = list(islice(_fresh_names(obj.name, cluster.nodes.row), copies))
-            nodes = (*cluster.nodes.objects, *(_copy_of_node(obj, name) for name in names))
-            csi_node = laid.get(CSINode, obj.name) or cluster.get(CSINode, obj.name)
-            if csi_node is not None:
-                csi_nodes = (replace(csi_node, metadata=ObjectMeta(name=name)) for name in names)
-                cluster = cluster.with_objects(CSINode, (*cluster.list(CSINode), *csi_nodes))
+            names = list(islice(fresh_names(obj.name, cluster.nodes.row), copies))
+            belongings = copies_of_belongings((cluster, laid), obj.name, names)
+            nodes = (*cluster.nodes.objects, *(copy_of_node(obj, name) for name in names))
             cluster = cluster.with_nodes(nodes)
-            cluster, n_slices = _with_slices(cluster, laid, obj.name, names)
+            if belongings:
+                cluster = cluster.with_added(belongings)
+            n_slices = sum(isinstance(one, ResourceSlice) for one in belongings) // copies
             if n_slices:
                 each = "each " if copies > 1 else ""
                 also = f", {each}with {counted(n_slices, 'ResourceSlice')}"
         elif isinstance(obj, Pod):
             pod = _stored(obj, cluster, place, release)
             taken = {name for namespace, name in cluster.pods.index if namespace == pod.namespace}
-            names = list(islice(_fresh_names(pod.name, taken), copies))
+            names = list(islice(fresh_names(pod.name, taken), copies))
             waiting = replace(pod, spec=replace(pod.spec, node_name=""))
             cluster = move_pods(cluster, added=[fresh_pod(waiting, name=name) for name in names]).cluster
         elif _of_node(obj) in laid.nodes.row:
@@ -122,54 +121,11 @@ def _copied(cluster: Cluster, laid: Cluster, edit: Apply, copies: int, release: 
     return cluster, tuple(changes)
 
 
-def _with_slices(cluster: Cluster, laid: Cluster, node: str, names: Sequence[str]) -> tuple[Cluster, int]:
-    """Copies of a node's slices, each in a pool of the new node's own; and how many each node has."""
-    known = {one.name: one for each in (cluster, laid) for one in each.list(ResourceSlice)}
-    own = [one for one in known.values() if one.spec.node_name == node]
-    shared = {(one.spec.driver, one.spec.pool.name) for one in known.values() if one.spec.node_name != node}
-    copied = [_copy_of_slice(one, node, name, own, shared) for name in names for one in own]
-    return (cluster.with_added(copied) if copied else cluster), len(own)
-
-
 def _of_node(obj: ApiObject) -> str | None:
     """The node that an object goes with."""
     if isinstance(obj, ResourceSlice):
         return obj.spec.node_name
     return obj.name if isinstance(obj, CSINode) else None
-
-
-def _copy_of_slice(
-    one: ResourceSlice, node: str, name: str, own: Sequence[ResourceSlice], shared: Collection[tuple[str, str]]
-) -> ResourceSlice:
-    pool = replace(one.spec.pool, name=_renamed(one.spec.pool.name, node, name))
-    if (one.spec.driver, one.spec.pool.name) in shared:
-        # The pool has slices for other nodes too, which the new one does not have.
-        alike = [other for other in own if (other.spec.driver, other.spec.pool) == (one.spec.driver, one.spec.pool)]
-        pool = replace(pool, resource_slice_count=len(alike))
-    spec = replace(one.spec, node_name=name, pool=pool)
-    return replace(one, metadata=ObjectMeta(name=_renamed(one.name, node, name)), spec=spec)
-
-
-def _renamed(text: str, node: str, name: str) -> str:
-    """A name for another node: that of the node in it is replaced, else it is put behind."""
-    return text.replace(node, name, 1) if node in text else f"{text}-{name}"
-
-
-def _fresh_names(name: str, taken: Collection[str]) -> Iterator[str]:
-    return (fresh for i in count(1) if (fresh := f"{name}-{i}") not in taken)
-
-
-def _copy_of_node(node: Node, name: str) -> Node:
-    """A node like another one: with its own name and hostname, and without what is attached to the other."""
-    labels = dict(node.metadata.labels)
-    if HOSTNAME in labels:
-        labels[HOSTNAME] = name
-    return replace(
-        node,
-        metadata=ObjectMeta(name=name, labels=labels, annotations=node.metadata.annotations),
-        spec=replace(node.spec, provider_id=""),
-        status=replace(node.status, volumes_attached=()),
-    )
 
 
 def _stored(pod: Pod, cluster: Cluster, place: Place, release: Release) -> Pod:

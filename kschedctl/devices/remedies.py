@@ -1,0 +1,52 @@
+"""Remedies about devices: the pod does without a claim, or uses another one of its namespace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from kschedctl.api.device import ResourceClaim
+from kschedctl.framework.remedy import Operation, Remedy, RemedyContext, Size, removed, replaced
+
+#: So many other claims of the namespace are tried.
+_MOST_CLAIMS: Final = 10
+
+
+def device_remedies(context: RemedyContext) -> Iterator[Remedy]:
+    """Drop a claim for devices, or use another one."""
+    pod = context.pod
+    named = {claim.resource_claim_name for claim in pod.spec.resource_claims}
+    others = [
+        claim.name
+        for claim in context.cluster.list(ResourceClaim)
+        if claim.namespace == pod.namespace and claim.name not in named and claim.metadata.controller is None
+    ]
+    for i, claim in enumerate(pod.spec.resource_claims):
+        yield context.pod_patch(
+            f"do without the claim {claim.name} for devices",
+            *_dropped(context, i, claim.name),
+            size=Size.DROPPED,
+            family=("claim for devices", i),
+        )
+        if not claim.resource_claim_name:
+            continue
+        for j, other in enumerate(others[:_MOST_CLAIMS]):
+            yield context.pod_patch(
+                f"use ResourceClaim {other} instead of {claim.resource_claim_name}",
+                replaced(other, "spec", "resourceClaims", i, "resourceClaimName"),
+                size=Size.REPLACED,
+                family=("other claim for devices", i),
+                within=j,
+            )
+
+
+def _dropped(context: RemedyContext, i: int, name: str) -> Iterator[Operation]:
+    """Without a claim, and without what containers say of it."""
+    spec = context.pod.spec
+    yield removed("spec", "resourceClaims", i)
+    for field, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
+        for j, container in enumerate(containers):
+            of_claim = [k for k, each in enumerate(container.resources.claims) if each.name == name]
+            # From the last to the first, so that the numbers of those that are left stay right.
+            for k in reversed(of_claim):
+                yield removed("spec", field, j, "resources", "claims", k)

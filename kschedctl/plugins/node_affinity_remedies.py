@@ -1,0 +1,151 @@
+"""Remedies of NodeAffinity: a requirement of the pod is dropped, or the node gets the labels that are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from kschedctl.api.meta import Labels
+from kschedctl.api.node_selector import NodeSelectorTerm
+from kschedctl.api.selectors import (
+    DOES_NOT_EXIST,
+    EXISTS,
+    GT,
+    IN,
+    NOT_IN,
+    Requirement,
+    SelectorError,
+    label_map_selector,
+    parse_node_term,
+)
+from kschedctl.api.well_known import BETA_REGION, BETA_ZONE, HOSTNAME, REGION, ZONE
+from kschedctl.cluster.node_selection import required_node_selector
+from kschedctl.framework.remedy import Operation, Remedy, RemedyContext, Size, added, removed
+
+#: Labels that say which node it is, and where.
+_PLACES: Final = frozenset((HOSTNAME, ZONE, REGION, BETA_ZONE, BETA_REGION))
+_REQUIRED: Final = ("spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+
+
+def selector_remedies(context: RemedyContext) -> Iterator[Remedy]:
+    """Drop an entry of ``nodeSelector``, or give the node the labels of all entries that it lacks."""
+    selector = context.pod.spec.node_selector
+    labels = context.node.metadata.labels
+    unmet = {key: value for key, value in selector.items() if labels.get(key) != value}
+    for key in unmet:
+        yield context.pod_patch(
+            f"drop {key}={selector[key]} of nodeSelector",
+            removed("spec", "nodeSelector", key),
+            size=Size.DROPPED,
+            family=("nodeSelector", key),
+            within=len(unmet),
+        )
+    yield from labelled(context, unmet)
+    yield from affinity_remedies(context)
+
+
+def affinity_remedies(context: RemedyContext) -> Iterator[Remedy]:
+    """Drop a requirement of a term, or all terms, of the required node affinity; or label the node as a term asks."""
+    required = required_node_selector(context.pod.spec)
+    if required is None:
+        return
+    terms = required.node_selector_terms
+    for i, term in enumerate(terms):
+        yield from _without_one_requirement(context, i, term)
+        if len(terms) > 1:
+            # One of several: without it the others count, which matters where its names narrow the search.
+            yield context.pod_patch(
+                f"drop term {i + 1} of {len(terms)} of the required node affinity",
+                removed(*_REQUIRED, "nodeSelectorTerms", i),
+                size=Size.DROPPED,
+                family=("node affinity term", i),
+                within=1,
+            )
+        if context.row >= 0:
+            yield from _labelled_for(context, term)
+    yield context.pod_patch(
+        "drop the required node affinity",
+        removed(*_REQUIRED),
+        size=Size.DROPPED,
+        family="required node affinity",
+        within=2,
+    )
+
+
+def _without_one_requirement(context: RemedyContext, i: int, term: NodeSelectorTerm) -> Iterator[Remedy]:
+    # A term without any requirement matches nothing.
+    if len(term.match_expressions) + len(term.match_fields) < 2:
+        return
+    for field, requirements in (("matchExpressions", term.match_expressions), ("matchFields", term.match_fields)):
+        for j, each in enumerate(requirements):
+            # An expression of an operator alone has no values.
+            words = " ".join((each.key, each.operator, *([f"({', '.join(each.values)})"] if each.values else [])))
+            yield context.pod_patch(
+                f"drop {words} of the required node affinity",
+                removed(*_REQUIRED, "nodeSelectorTerms", i, field, j),
+                size=Size.DROPPED,
+                family=("node affinity", i, field, j),
+            )
+
+
+def _labelled_for(context: RemedyContext, term: NodeSelectorTerm) -> Iterator[Remedy]:
+    """Give the node the labels that a term asks for, and those of ``nodeSelector``."""
+    try:
+        parsed = parse_node_term(term)
+    except SelectorError:
+        return
+    if parsed is None or not all(requirement.holds(context.node.name) for requirement in parsed.fields):
+        return
+    yield from labelled(context, context.pod.spec.node_selector, parsed.labels)
+
+
+def labelled(
+    context: RemedyContext, wanted: Mapping[str, str], requirements: Iterable[Requirement] = ()
+) -> Iterator[Remedy]:
+    """Change the labels of the node so that some requirements hold, where that is possible.
+
+    Parameters
+    ----------
+    wanted : mapping of str to str
+        Labels that it must have.
+    requirements : iterable of Requirement
+        What must hold besides.
+    """
+    before = context.node.metadata.labels
+    after: dict[str, str | None] = {key: value for key, value in wanted.items() if before.get(key) != value}
+    asked = [*requirements, *label_map_selector(wanted)]
+    for requirement in asked:
+        has = after.get(requirement.key, before.get(requirement.key))
+        if not requirement.holds(has):
+            after[requirement.key] = _value_for(requirement)
+    # Where a node is, it does not learn by a label; only where the label is missing, it may have been forgotten.
+    if any(key in before for key in after if key in _PLACES):
+        return
+    if not after or not all(one.holds(after.get(one.key, before.get(one.key))) for one in asked):
+        return
+    told = ", ".join(f"{key}={value}" if value is not None else f"{key}-" for key, value in sorted(after.items()))
+    yield context.node_patch(
+        f"label node {context.node.name} {told}", *_relabelled(before, after), family=("label", told)
+    )
+
+
+def _value_for(requirement: Requirement) -> str | None:
+    """A value of a label with which a requirement holds; ``None`` for no label."""
+    match requirement.operator:
+        case op if op == IN:
+            return requirement.values[0] if requirement.values else None
+        case op if op in (NOT_IN, DOES_NOT_EXIST):
+            return None
+        case op if op == EXISTS:
+            return "true"
+        case op:
+            bound = int(requirement.values[0])
+            return str(bound + 1 if op == GT else bound - 1)
+
+
+def _relabelled(before: Labels, after: Mapping[str, str | None]) -> Iterator[Operation]:
+    if not before:
+        yield added({key: value for key, value in after.items() if value is not None}, "metadata", "labels")
+        return
+    for key, value in sorted(after.items()):
+        yield removed("metadata", "labels", key) if value is None else added(value, "metadata", "labels", key)

@@ -1,0 +1,92 @@
+"""Remedies of plugins that look at domains: constraints and terms are relaxed, or the node gets a label."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from kschedctl.api.pod import PodAffinity
+from kschedctl.api.well_known import HOSTNAME
+from kschedctl.framework.remedy import Remedy, RemedyContext, Size, added, removed, replaced
+from kschedctl.plugins.tolerations import without_toleration
+
+_DO_NOT_SCHEDULE: Final = "DoNotSchedule"
+_SCHEDULE_ANYWAY: Final = "ScheduleAnyway"
+_HONOR: Final = "Honor"
+_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+#: So many values of a label are tried on a node that lacks it.
+_MOST_DOMAINS: Final = 5
+
+
+def spread_remedies(context: RemedyContext, topology_key: str, skew: int = 0) -> Iterator[Remedy]:
+    """Relax or drop the pod's hard spread constraints of a topology.
+
+    Parameters
+    ----------
+    topology_key : str
+        The label that makes the domains.
+    skew : int
+        The skew that a node would have; 0 where a larger ``maxSkew`` does not help.
+    """
+    constraints = context.pod.spec.topology_spread_constraints
+    hard = [(i, c) for i, c in enumerate(constraints) if c.when_unsatisfiable == _DO_NOT_SCHEDULE]
+    for i, constraint in hard:
+        if constraint.topology_key != topology_key:
+            continue
+        at = ("spec", "topologySpreadConstraints", i)
+        what = f"the spread constraint over {topology_key}"
+        if skew > constraint.max_skew:
+            yield context.pod_patch(
+                f"maxSkew {skew} instead of {constraint.max_skew} in {what}",
+                replaced(skew, *at, "maxSkew"),
+                size=Size.TUNED,
+                family=("maxSkew", i),
+                within=skew,
+                once=True,
+            )
+        yield context.pod_patch(
+            f"ScheduleAnyway instead of DoNotSchedule in {what}",
+            replaced(_SCHEDULE_ANYWAY, *at, "whenUnsatisfiable"),
+            size=Size.LOOSENED,
+            family=("ScheduleAnyway", i),
+        )
+        yield context.pod_patch(f"drop {what}", removed(*at), size=Size.DROPPED, family=("drop constraint", i))
+    if any(constraint.node_taints_policy == _HONOR for _, constraint in hard):
+        # Where taints are honoured, domains that only a toleration lets count keep the least count low.
+        yield from without_toleration(context)
+
+
+def term_remedies(context: RemedyContext, topology_key: str) -> Iterator[Remedy]:
+    """Drop one of the pod's required terms of affinity to pods, or of anti-affinity, of a topology."""
+    affinity = context.pod.spec.affinity
+    if affinity is not None:
+        yield from _without_term(context, "podAffinity", affinity.pod_affinity, topology_key)
+        yield from _without_term(context, "podAntiAffinity", affinity.pod_anti_affinity, topology_key)
+
+
+def _without_term(
+    context: RemedyContext, field: str, affinity: PodAffinity | None, topology_key: str
+) -> Iterator[Remedy]:
+    if affinity is None:
+        return
+    for i, term in enumerate(affinity.required_during_scheduling_ignored_during_execution):
+        if term.topology_key == topology_key:
+            whose = "affinity" if field == "podAffinity" else "anti-affinity"
+            yield context.pod_patch(
+                f"drop the required pod {whose} by {topology_key}",
+                removed("spec", "affinity", field, _REQUIRED, i),
+                size=Size.DROPPED,
+                family=(field, i),
+            )
+
+
+def label_remedies(context: RemedyContext, key: str) -> Iterator[Remedy]:
+    """Give the node the label that makes the domains: its own name, or a value that other nodes have."""
+    node = context.node
+    known = context.cluster.nodes.labels[key].values[:_MOST_DOMAINS]
+    values = [node.name] if key == HOSTNAME else list(known)
+    for value in values:
+        label = added(value, "metadata", "labels", key)
+        patch = label if node.metadata.labels else added({key: value}, "metadata", "labels")
+        summary = f"label node {node.name} {key}={value}"
+        yield context.node_patch(summary, patch, family=("label", f"{key}={value}"))

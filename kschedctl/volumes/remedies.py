@@ -1,0 +1,117 @@
+"""Remedies of the volume plugins: another claim, the volume in another zone, a class that waits for its first pod."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec.structs import replace
+
+from kschedctl.api.node_selector import NodeSelectorRequirement, NodeSelectorTerm
+from kschedctl.api.selectors import IN
+from kschedctl.api.storage import StorageClass
+from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
+from kschedctl.api.well_known import HOSTNAME
+from kschedctl.framework.remedy import Operation, Remedy, RemedyContext, Scope, Size, added, patched, replaced
+from kschedctl.volumes.claims import WAIT_FOR_FIRST_CONSUMER, claim_class
+from kschedctl.volumes.pod_claims import claim_use, group_claims, pod_claims
+from kschedctl.volumes.zones import LABEL_KEYS
+
+#: So many other claims of the namespace are tried.
+_MOST_CLAIMS: Final = 10
+
+
+def claim_remedies(context: RemedyContext, claim: str = "") -> Iterator[Remedy]:
+    """Use another claim of the namespace in the place of one.
+
+    Parameters
+    ----------
+    claim : str
+        The claim that is in the way; empty for any.
+    """
+    pod, cluster = context.pod, context.cluster
+    mounted = {use.claim for volume in pod.spec.volumes if (use := claim_use(pod, volume)) is not None}
+    others = [
+        other.name
+        for other in cluster.list(PersistentVolumeClaim)
+        if other.namespace == pod.namespace and other.name not in mounted and other.metadata.controller is None
+    ]
+    for i, volume in enumerate(pod.spec.volumes):
+        source = volume.persistent_volume_claim
+        if source is None or claim not in ("", source.claim_name):
+            continue
+        for j, other in enumerate(others[:_MOST_CLAIMS]):
+            yield context.pod_patch(
+                f"use claim {other} instead of {source.claim_name}",
+                replaced(other, "spec", "volumes", i, "persistentVolumeClaim", "claimName"),
+                size=Size.REPLACED,
+                family=("claim", i),
+                within=j,
+            )
+
+
+def elsewhere_remedies(context: RemedyContext, claim: str, volume: str) -> Iterator[Remedy]:
+    """Have the volume of a claim where the node is, or use another claim."""
+    found = context.cluster.get(PersistentVolume, volume)
+    labels = context.node.metadata.labels
+    if found is not None:
+        patch = [*_zone_labels(found, labels), *_node_affinity(found, labels)]
+        if patch:
+            where = labels.get(_zone_key(labels), context.node.name)
+            yield Remedy(
+                summary=f"have volume {volume} of claim {claim} in {where}: a copy of its data under the same name",
+                scope=Scope.CLUSTER,
+                changes=(patched(found, *patch),),
+                size=Size.REPLACED,
+                family=("volume elsewhere", volume),
+                within=1,
+            )
+    yield from claim_remedies(context, claim)
+
+
+def immediate_remedies(context: RemedyContext) -> Iterator[Remedy]:
+    """Have the class of a claim that is not bound wait for the claim's first pod; or use another claim."""
+    claims = group_claims(context.cluster, pod_claims(context.cluster, context.pod))
+    for name in dict.fromkeys(claim_class(claim) for claim in claims.immediate):
+        storage_class = context.cluster.get(StorageClass, name) if name else None
+        if storage_class is not None and storage_class.volume_binding_mode != WAIT_FOR_FIRST_CONSUMER:
+            mode = added(WAIT_FOR_FIRST_CONSUMER, "volumeBindingMode")
+            yield Remedy(
+                summary=f"volumeBindingMode {WAIT_FOR_FIRST_CONSUMER} in StorageClass {name}, which is made anew",
+                scope=Scope.CLUSTER,
+                changes=(patched(storage_class, mode),),
+                size=Size.REPLACED,
+                family="binding mode",
+            )
+    yield from claim_remedies(context)
+
+
+def _zone_key(labels: dict[str, str]) -> str:
+    return next((key for key in reversed(LABEL_KEYS) if key in labels and "zone" in key), HOSTNAME)
+
+
+def _zone_labels(volume: PersistentVolume, labels: dict[str, str]) -> Iterator[Operation]:
+    for key, value in volume.metadata.labels.items():
+        if key in LABEL_KEYS and key in labels and labels[key] != value:
+            yield replaced(labels[key], "metadata", "labels", key)
+
+
+def _node_affinity(volume: PersistentVolume, labels: dict[str, str]) -> Iterator[Operation]:
+    affinity = volume.spec.node_affinity
+    required = affinity.required if affinity is not None else None
+    if required is None:
+        return
+
+    def here(requirement: NodeSelectorRequirement) -> NodeSelectorRequirement:
+        value = labels.get(requirement.key)
+        # A disk of one machine is nowhere else.
+        if requirement.operator != IN or value is None or requirement.key == HOSTNAME:
+            return requirement
+        return replace(requirement, values=(value,))
+
+    terms: tuple[NodeSelectorTerm, ...] = tuple(
+        replace(term, match_expressions=tuple(here(each) for each in term.match_expressions))
+        for term in required.node_selector_terms
+    )
+    if terms != required.node_selector_terms:
+        yield replaced(replace(required, node_selector_terms=terms), "spec", "nodeAffinity", "required")

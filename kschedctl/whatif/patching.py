@@ -1,0 +1,132 @@
+"""Changes as data, as ``kubectl patch --type=json``, ``create`` and ``delete`` make them, made to a derived cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import msgspec
+from jsonpatch import JsonPatch, JsonPatchException
+from jsonpointer import JsonPointerException
+
+from kschedctl.api.core import Node
+from kschedctl.api.defaults import default_pod
+from kschedctl.api.kinds import kind_type
+from kschedctl.api.meta import ApiObject
+from kschedctl.api.pod import Pod
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.errors import InputError
+from kschedctl.framework.remedy import Change, Create, Delete, ObjectKey, Operation, Patch
+
+T = TypeVar("T", bound=ApiObject)
+
+
+@dataclass(frozen=True, slots=True)
+class Patched:
+    """A cluster and a pod after some changes.
+
+    Attributes
+    ----------
+    cluster : Cluster
+        The cluster.
+    pod : Pod
+        The pod that is asked about.
+    """
+
+    cluster: Cluster
+    pod: Pod
+
+
+def make_changes(cluster: Cluster, pod: Pod, changes: Iterable[Change]) -> Patched:
+    """Make changes one after another.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The cluster. It stays as it is.
+    pod : Pod
+        The pod that is asked about; what is said of a pod of its name is meant for it, in the cluster or not.
+    changes : iterable of Change
+        What is patched, created and deleted.
+
+    Raises
+    ------
+    InputError
+        Where a change is about something that is not there, or makes something that is no such object.
+    """
+    for change in changes:
+        match change:
+            case Patch(kind="Pod") if (change.namespace, change.name) == (pod.namespace, pod.name):
+                pod = default_pod(_patched(pod, change.patch))
+            case Patch():
+                cluster = _replaced(cluster, _patched(_found(cluster, change), change.patch))
+            case Create():
+                cluster = _with(cluster, _read(change.create))
+            case Delete():
+                cluster = _without(cluster, change.delete)
+    return Patched(cluster, pod)
+
+
+def _kind(key: ObjectKey) -> type[ApiObject]:
+    kind = kind_type(key.api_version, key.kind)
+    if kind is None:
+        raise InputError(f"{key.kind} of {key.api_version} is not a kind that scheduling reads")
+    return kind
+
+
+def _found(cluster: Cluster, key: ObjectKey) -> ApiObject:
+    kind = _kind(key)
+    found: ApiObject | None
+    if kind is Node:
+        row = cluster.nodes.row.get(key.name)
+        found = None if row is None else cluster.nodes.objects[row]
+    elif kind is Pod:
+        index = cluster.pods.index.get((key.namespace, key.name))
+        found = None if index is None else cluster.pods.pod(index)
+    else:
+        found = cluster.get(kind, key.name, key.namespace)
+    if found is None:
+        where = f"{key.namespace}/{key.name}" if key.namespace else key.name
+        raise InputError(f"the cluster has no {key.kind} {where}")
+    return found
+
+
+def _patched(obj: T, patch: tuple[Operation, ...]) -> T:
+    data = msgspec.json.decode(msgspec.json.encode(obj))
+    try:
+        operations = JsonPatch.from_string(msgspec.json.encode(patch).decode())
+        return msgspec.convert(operations.apply(data, in_place=True), type(obj))
+    except (JsonPatchException, JsonPointerException, msgspec.ValidationError) as error:
+        raise InputError(f"{type(obj).__name__} {obj.name} cannot be patched: {error}") from None
+
+
+def _read(manifest: dict[str, Any]) -> ApiObject:
+    key = ObjectKey(str(manifest.get("apiVersion", "")), str(manifest.get("kind", "")), "")
+    try:
+        return msgspec.convert(manifest, _kind(key))
+    except msgspec.ValidationError as error:
+        raise InputError(f"{key.kind}: {error}") from None
+
+
+def _replaced(cluster: Cluster, obj: ApiObject) -> Cluster:
+    if isinstance(obj, Node):
+        return cluster.with_nodes(obj if node.name == obj.name else node for node in cluster.nodes.objects)
+    return _with(cluster, obj)
+
+
+def _with(cluster: Cluster, obj: ApiObject) -> Cluster:
+    if isinstance(obj, Node):
+        return cluster.with_nodes((*cluster.nodes.objects, obj))
+    if isinstance(obj, Pod):
+        return cluster.with_pods(added=[default_pod(obj)])
+    return cluster.with_added([obj])
+
+
+def _without(cluster: Cluster, key: ObjectKey) -> Cluster:
+    obj = _found(cluster, key)
+    if isinstance(obj, Node):
+        return cluster.with_nodes(node for node in cluster.nodes.objects if node is not obj)
+    if isinstance(obj, Pod):
+        return cluster.with_pods(removed=[cluster.pods.index[key.namespace, key.name]])
+    return cluster.without([obj])

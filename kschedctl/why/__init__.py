@@ -1,0 +1,1 @@
+"""What would have to change: remedies that reasons propose, each proven by deciding again; pods that wait, by cause."""

@@ -1,0 +1,193 @@
+"""The search for changes with which a pod fits: the smallest single ones, else pairs of which neither helps alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from kschedctl.framework.remedy import Remedy, Scope
+from kschedctl.scheduler.decision import Decision
+from kschedctl.why.collecting import FEW_NODES, Candidate, Collected, collect, representatives
+from kschedctl.why.elsewhere import fewer_pods, new_nodes, other_priorities, preempted, room
+from kschedctl.why.proof import Suggestion, decide_after, judged, prove
+
+#: How many are looked for where nobody says.
+DEFAULT_MOST: Final = 5
+#: On large clusters so many remedies are tried at most, so that an answer does not take longer than a breath.
+_MOST_PROOFS: Final = 80
+#: Of remedies that do not help alone so many are tried with a second one, each with so many.
+_MOST_FIRST: Final = 12
+_MOST_SECOND: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Suggested:
+    """What a search found.
+
+    Attributes
+    ----------
+    suggestions : tuple of Suggestion
+        What helps, the smallest and safest first.
+    tried : int
+        How many changes were tried.
+    """
+
+    suggestions: tuple[Suggestion, ...]
+    tried: int
+
+
+def suggest(decision: Decision, most: int = DEFAULT_MOST) -> Suggested:
+    """Look for the smallest changes with which a pod is scheduled; each is made, and the pod decided for again.
+
+    Parameters
+    ----------
+    decision : Decision
+        The decision for the pod as it is; nothing is looked for where it is scheduled.
+    most : int
+        So many are enough.
+    """
+    if decision.schedulable or most <= 0 or (decision.error and decision.statuses is None):
+        return Suggested((), 0)
+    collected = collect(decision)
+    search = _Search(decision, most)
+    search.singles(_in_order(collected, _everything(decision, collected)))
+    if not search.found:
+        search.pairs(collected)
+    return Suggested(tuple(sorted(search.found, key=_rank)[:most]), search.tried)
+
+
+def _everything(decision: Decision, collected: Collected) -> list[Candidate]:
+    """All remedies of one step. On a large cluster those that cannot be enough for any node are left out."""
+    small = len(decision.cluster.nodes) <= FEW_NODES
+    proposed = [each for each in collected.candidates if small or collected.promising(each)]
+    others: Iterable[Remedy] = (
+        *(remedy for row in representatives(decision) for remedy in room(decision, row)),
+        *preempted(decision),
+        *new_nodes(decision),
+        *other_priorities(decision),
+        *(fewer_pods(decision) if small else ()),
+    )
+    known = {each.remedy.evicts for each in proposed if each.remedy.evicts}
+    return [*proposed, *(Candidate(remedy) for remedy in others if remedy.evicts not in known)]
+
+
+def _in_order(collected: Collected, candidates: Iterable[Candidate]) -> Iterator[Remedy]:
+    """From the smallest and safest; of each family one before a second."""
+    nth: Counter[Hashable] = Counter()
+    ranked: list[tuple[tuple[object, ...], Remedy]] = []
+    for each in sorted(candidates, key=lambda each: (each.remedy.within, each.remedy.summary)):
+        remedy = each.remedy
+        ranked.append(
+            (
+                (
+                    bool(remedy.evicts),
+                    not collected.promising(each),
+                    nth[remedy.family],
+                    remedy.size,
+                    remedy.within,
+                    remedy.summary,
+                ),
+                remedy,
+            )
+        )
+        nth[remedy.family] += 1
+    return (remedy for _, remedy in sorted(ranked, key=lambda one: one[0]))
+
+
+def _rank(suggestion: Suggestion) -> tuple[object, ...]:
+    """Safe before unsafe, small before large."""
+    remedies = suggestion.remedies
+    return (
+        bool(suggestion.violates),
+        bool(suggestion.evicts),
+        max(remedy.size for remedy in remedies),
+        max(remedy.within for remedy in remedies),
+        suggestion.summary,
+    )
+
+
+class _Search:
+    """One search.
+
+    Attributes
+    ----------
+    found : list of Suggestion
+        What helps.
+    tried : int
+        How many changes were tried.
+    """
+
+    def __init__(self, decision: Decision, most: int) -> None:
+        self._decision = decision
+        self._most = most
+        self._budget = _MOST_PROOFS if len(decision.cluster.nodes) > FEW_NODES else 100 * _MOST_PROOFS
+        self.found: list[Suggestion] = []
+        self.tried = 0
+
+    def singles(self, remedies: Iterable[Remedy]) -> None:
+        """Try remedies one by one until enough help."""
+        done: set[Hashable] = set()
+        evicting: list[Suggestion] = []
+        for remedy in remedies:
+            if len(self.found) >= self._most or not self._may_try():
+                break
+            if remedy.once and remedy.family in done:
+                continue
+            suggestion = prove(self._decision, (remedy,))
+            if suggestion is None:
+                continue
+            done.add(remedy.family)
+            # What would have preemption evict somebody comes after all that costs nobody.
+            (self.found if not suggestion.evicts or remedy.evicts else evicting).append(suggestion)
+        self.found += evicting[: max(self._most - len(self.found), 0)]
+
+    def pairs(self, collected: Collected) -> None:
+        """Try two remedies together: one, and what the reasons propose that are left then."""
+        firsts = [each for each in collected.candidates if not each.remedy.evicts]
+        n_refusing = {row: len(plugins) for row, plugins in collected.refusing.items()}
+        firsts.sort(key=lambda each: (min((n_refusing[row] for row in each.nodes), default=0), each.remedy.size))
+        seen: set[frozenset[object]] = set()
+        for first in _of_each_family(firsts, _MOST_FIRST):
+            after = decide_after(self._decision, (first,))
+            if after is None or not self._may_try():
+                continue
+            left = collect(after)
+            seconds = [each for each in left.candidates if left.promising(each) and _goes_with(first, each.remedy)]
+            for second in _of_each_family(seconds, _MOST_SECOND):
+                pair = frozenset((first.summary, second.summary))
+                if pair in seen or not self._may_try():
+                    continue
+                seen.add(pair)
+                last = decide_after(after, (second,))
+                suggestion = judged(self._decision, (first, second), last) if last is not None else None
+                if suggestion is not None:
+                    self.found.append(suggestion)
+                    if len(self.found) >= self._most:
+                        return
+
+    def _may_try(self) -> bool:
+        self.tried += 1
+        return self.tried <= self._budget
+
+
+def _goes_with(first: Remedy, second: Remedy) -> bool:
+    """Whether two remedies are not about two nodes, of which the pod needs one only."""
+    if first.scope is not Scope.NODE or second.scope is not Scope.NODE:
+        return True
+    return first.changes[0] != second.changes[0] and _objects(first) == _objects(second)
+
+
+def _objects(remedy: Remedy) -> set[str]:
+    return {getattr(change, "name", "") for change in remedy.changes}
+
+
+def _of_each_family(candidates: Sequence[Candidate], most: int) -> list[Remedy]:
+    """Some remedies, one of each family before a second."""
+    nth: Counter[Hashable] = Counter()
+    ranked: list[tuple[int, int, Remedy]] = []
+    for i, each in enumerate(candidates):
+        ranked.append((nth[each.remedy.family], i, each.remedy))
+        nth[each.remedy.family] += 1
+    return [remedy for _, _, remedy in sorted(ranked, key=lambda one: one[:2])[:most]]
