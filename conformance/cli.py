@@ -1,4 +1,4 @@
-"""The commands: build, generate, record, compare, shrink, coverage, gates and parity."""
+"""The commands: build, generate, record, compare, suggestions, shrink, coverage, gates and parity."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from conformance.jsonlines import Object
 from conformance.recording import record
 from conformance.sequences import is_sequence
 from conformance.shrink import shrink
+from conformance.suggestions import told
 from kschedctl.errors import InputError
 from kschedctl.releases.release import RELEASES
 
@@ -58,6 +59,11 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("--shrink", type=int, default=0, metavar="N", help="cut N of them down first (0)")
     sub.add_argument("--seconds", type=float, default=float("inf"), help="begin no further theme after this time")
     sub.add_argument("--to", type=Path, metavar="DIR", help="write the cases that differ there, shrunk or not")
+    sub = command(
+        "suggestions", _suggestions, "Hold what we suggest for pods that do not fit against the judge.", cases=True
+    )
+    sub.add_argument("--most", type=int, default=5, help="suggestions per pod (5)")
+    sub.add_argument("--show", type=int, default=5, metavar="N", help="print N that are refused of each theme (5)")
     sub = command("shrink", _shrink, "Cut a case down to what makes the two sides differ.")
     sub.add_argument("file", type=Path, help="a file of cases (.jsonl, .jsonl.gz)")
     sub.add_argument("--case", metavar="ID", help="which; the first without it")
@@ -174,6 +180,23 @@ def _summary(n_cases: int, differing: list[Difference]) -> str:
     races = "race" if n_races == 1 else "races"
     said = "".join(f", {n} {what}" for n, what in ((n_said, "not modelled"), (n_races, races)) if n)
     return f"{n_cases - len(differing):4} of {n_cases} equal{said}  {worst}"
+
+
+def _suggestions(args: argparse.Namespace) -> int:
+    _refuse_unknown(args.release)
+    n_refused = 0
+    with Judge(build(args.release)) as judge:
+        for theme, cases in _themes(args):
+            found = [list(told(case, args.release, args.most, judge)) for case in cases]
+            every = [one for of_case in found for one in of_case]
+            refused = [one for one in every if not one.is_true]
+            n_refused += len(refused)
+            n_pods = sum(bool(of_case) for of_case in found)
+            n_true = len(every) - len(refused)
+            print(f"{args.release} {theme:12} {n_true} of {len(every)} true, for {n_pods} pods", flush=True)
+            for one in refused[: args.show]:
+                print(f"{one.case['id']}: {one.suggestion.summary} -> {one.answer.get('message') or one.answer}")
+    return 1 if n_refused else 0
 
 
 def _shrink(args: argparse.Namespace) -> int:

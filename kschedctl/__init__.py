@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kschedctl.findings.location import Location
     from kschedctl.framework.config.load import SchedulerConfiguration
     from kschedctl.framework.cycle_state import NotModelled
+    from kschedctl.framework.remedy import Remedy
     from kschedctl.live.context import LiveContext
     from kschedctl.loading import load
     from kschedctl.preemption.result import Candidate, PreemptionResult
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
         TaintNode,
         Tolerate,
     )
+    from kschedctl.why.proof import Suggestion
     from kschedctl.workloads.made import MadePod
 
     __version__: str
@@ -104,6 +106,7 @@ __all__ = [
     "Pods",
     "PreemptionResult",
     "Release",
+    "Remedy",
     "Rollout",
     "SchedulerConfiguration",
     "SchedulingCluster",
@@ -114,6 +117,7 @@ __all__ = [
     "Severity",
     "Simulation",
     "Subject",
+    "Suggestion",
     "TaintNode",
     "TimelineEntry",
     "Tolerate",
@@ -164,6 +168,7 @@ _HOMES = {
     "Pods": "kschedctl.cluster.pods",
     "PreemptionResult": "kschedctl.preemption.result",
     "Release": "kschedctl.releases.release",
+    "Remedy": "kschedctl.framework.remedy",
     "Rollout": "kschedctl.simulate.rolling",
     "SchedulerConfiguration": "kschedctl.framework.config.load",
     "SchedulingCluster": "kschedctl.face",
@@ -174,6 +179,7 @@ _HOMES = {
     "Severity": "kschedctl.findings.finding",
     "Simulation": "kschedctl.simulate.simulation",
     "Subject": "kschedctl.findings.finding",
+    "Suggestion": "kschedctl.why.proof",
     "TaintNode": "kschedctl.whatif.edits",
     "TimelineEntry": "kschedctl.simulate.timeline",
     "Tolerate": "kschedctl.whatif.edits",

@@ -52,6 +52,8 @@ from kschedctl.volumeview.overview import ClaimOverview, PodOverview, VolumeOver
 from kschedctl.whatif.edit import PodEdit
 from kschedctl.whatif.editing import edited_pod
 from kschedctl.whatif.targets import not_found
+from kschedctl.why.proof import Suggestion
+from kschedctl.why.search import DEFAULT_MOST, suggest
 from kschedctl.workloads.claims import renamed
 from kschedctl.workloads.made import MadePod
 from kschedctl.workloads.ownership import pods_made_by
@@ -177,6 +179,34 @@ class SchedulingCluster:
         {'node-8': ('batch/report-6',)}
         """
         return self.explain(pod).preemption
+
+    def suggest(self, pod: Pod | Mapping[str, Any] | str | Path, most: int = DEFAULT_MOST) -> tuple[Suggestion, ...]:
+        """What would make a pod fit: the smallest single changes, else pairs; each was made and tried.
+
+        Parameters
+        ----------
+        pod : Pod, mapping, str or Path
+            As for ``explain``.
+        most : int
+            So many are enough.
+
+        Returns
+        -------
+        tuple of Suggestion
+            The smallest and safest first; none where the pod fits, or nothing of the kinds that are tried helps.
+
+        Raises
+        ------
+        ManifestError
+            As ``explain``.
+
+        Examples
+        --------
+        >>> import kschedctl
+        >>> for suggestion in kschedctl.load("fixtures/shop/cluster").suggest("shop/search-3", 2):
+        ...     print(suggestion.summary, *suggestion.nodes)
+        """
+        return suggest(self.explain(pod), most).suggestions
 
     def volumes(self, pod: Pod | Mapping[str, Any] | str | Path) -> PodOverview:
         """The claims of a pod: the volume that each has or would get, and from which nodes they can be used together.

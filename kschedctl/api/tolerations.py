@@ -12,6 +12,8 @@ NO_SCHEDULE: Final = "NoSchedule"
 NO_EXECUTE: Final = "NoExecute"
 PREFER_NO_SCHEDULE: Final = "PreferNoSchedule"
 EFFECTS: Final = (NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE)
+#: What the keys begin with of taints that Kubernetes itself puts on nodes.
+OWN_TAINTS: Final = "node.kubernetes.io/"
 #: The taint that cordoning stands for; the node controller puts it on every cordoned node.
 UNSCHEDULABLE_TAINT: Final = Taint(key="node.kubernetes.io/unschedulable", effect=NO_SCHEDULE)
 

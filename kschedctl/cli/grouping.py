@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 import msgspec
@@ -24,12 +24,14 @@ Count = Callable[[SchedulingCluster, Sequence[Asked]], int | None]
 class GroupAnswer:
     """The decision for a pod, and those of its workload that it stands for, itself among them.
 
-    Of the pods of a DaemonSet ``own_nodes`` has what is said of the node that each is for.
+    ``explain`` makes the answer of another decision for the pod, after a change that it is given in words. Of the pods
+    of a DaemonSet ``own_nodes`` has what is said of the node that each is for.
     """
 
     asked: Asked
     decision: Decision
     explanation: Explanation
+    explain: Callable[[Decision, str], Explanation]
     alike: list[Asked] = field(default_factory=list)
     workload: WorkloadData | None = None
     own_nodes: list[NodeData] = field(default_factory=list)
@@ -63,15 +65,15 @@ def answers(
         if workload is None:
             for one in members:
                 decision, explain = _decided(cluster, one, seed)
-                yield GroupAnswer(one, decision, explain())
+                yield GroupAnswer(one, decision, explain(decision, ""), explain)
             continue
         found: dict[object, GroupAnswer] = {}
         for one in members:
             decision, explain = _decided(cluster, one, seed)
-            told = None if one.node else explain()
+            told = None if one.node else explain(decision, "")
             key = _on_its_node(decision, one.node) if told is None else _but_for_name(told, one)
             if key not in found:
-                found[key] = GroupAnswer(one, decision, told or explain())
+                found[key] = GroupAnswer(one, decision, told or explain(decision, ""), explain)
             found[key].alike.append(one)
             if one.node:
                 found[key].own_nodes.append(node_data(decision, cluster.nodes.row[one.node]))
@@ -84,13 +86,20 @@ def answers(
             yield answered
 
 
-def _decided(cluster: SchedulingCluster, one: Asked, seed: int | None) -> tuple[Decision, Callable[[], Explanation]]:
-    """The decision, and what makes its explanation, which for a large cluster takes longer."""
+def _decided(
+    cluster: SchedulingCluster, one: Asked, seed: int | None
+) -> tuple[Decision, Callable[[Decision, str], Explanation]]:
+    """The decision, and what makes an explanation of it, or of another after a change; it takes longer than both."""
     admitted = cluster.admit(one.pod, where=one.where)
     decision = cluster.decide(admitted.pod)
     rests_on = provenance(cluster, cluster.missing(one.pod, decision), pod=one.pod)
     node_name = cluster.node_name(one.pod)
-    return decision, lambda: explanation(decision, rests_on, node_name=node_name, seed=seed, admitted=admitted)
+
+    def explain(decided: Decision, change: str) -> Explanation:
+        basis = replace(rests_on, changes=(*rests_on.changes, change)) if change else rests_on
+        return explanation(decided, basis, node_name=node_name, seed=seed, admitted=admitted)
+
+    return decision, explain
 
 
 def _but_for_name(told: Explanation, one: Asked) -> object:

@@ -6,7 +6,7 @@ decided over, and the pod is decided for again: what is proven is exactly what i
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import Any, TypeAlias
@@ -128,6 +128,8 @@ class Remedy:
         Whether a second of the family says nothing new once one is proven: a lower request than the largest that fits.
     evicts : tuple of str
         The pods that it removes, ``namespace/name``.
+    command : str
+        The kubectl command that does it, where there is one that says it better than a patch.
     follows : tuple of Change
         What controllers make of it by themselves, such as the pods of DaemonSets on a new node.
     """
@@ -140,6 +142,7 @@ class Remedy:
     within: float = 0.0
     once: bool = False
     evicts: tuple[str, ...] = ()
+    command: str = ""
     follows: tuple[Change, ...] = ()
 
 
@@ -190,10 +193,16 @@ class RemedyContext:
             once=once,
         )
 
-    def node_patch(self, summary: str, *patch: Operation, family: Hashable) -> Remedy:
-        """A remedy that patches the node."""
-        change = patched(self.node, *patch)
-        return Remedy(summary=summary, scope=Scope.NODE, changes=(change,), size=Size.NODE_CHANGED, family=family)
+    def node_patch(self, summary: str, *patch: Operation, family: Hashable, command: str) -> Remedy:
+        """A remedy that patches the node; the command is what comes after ``kubectl``."""
+        return Remedy(
+            summary=summary,
+            scope=Scope.NODE,
+            changes=(patched(self.node, *patch),),
+            size=Size.NODE_CHANGED,
+            family=family,
+            command=f"kubectl {command}",
+        )
 
     def pod_removed(self, key: str, *, within: float = 0.0) -> Remedy:
         """A remedy that deletes another pod, given as ``namespace/name``."""
@@ -205,7 +214,23 @@ class RemedyContext:
             family="delete a pod",
             within=within,
             evicts=(key,),
+            command=delete_command((key,)),
         )
+
+
+def delete_command(keys: Sequence[str]) -> str:
+    """The command that deletes pods, given as ``namespace/name``.
+
+    Examples
+    --------
+    >>> delete_command(["shop/web-1", "shop/web-2", "batch/job"])
+    'kubectl delete pod -n shop web-1 web-2 && kubectl delete pod -n batch job'
+    """
+    by_namespace: dict[str, list[str]] = {}
+    for key in keys:
+        namespace, _, name = key.partition("/")
+        by_namespace.setdefault(namespace, []).append(name)
+    return " && ".join(f"kubectl delete pod -n {namespace} {' '.join(of)}" for namespace, of in by_namespace.items())
 
 
 def pod_deleted(cluster: Cluster, key: str) -> Iterator[Delete]:

@@ -123,9 +123,13 @@ def labelled(
         return
     if not after or not all(one.holds(after.get(one.key, before.get(one.key))) for one in asked):
         return
-    told = ", ".join(f"{key}={value}" if value is not None else f"{key}-" for key, value in sorted(after.items()))
+    labels = [f"{key}={value}" if value is not None else f"{key}-" for key, value in sorted(after.items())]
+    name, told = context.node.name, ", ".join(labels)
     yield context.node_patch(
-        f"label node {context.node.name} {told}", *_relabelled(before, after), family=("label", told)
+        f"label node {name} {told}",
+        *_relabelled(before, after),
+        family=("label", told),
+        command=f"label node --overwrite {name} {' '.join(labels)}",
     )
 
 

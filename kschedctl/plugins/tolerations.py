@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kschedctl.api.core import Taint
 from kschedctl.api.pod import Pod, Toleration
-from kschedctl.api.tolerations import UNSCHEDULABLE_TAINT
+from kschedctl.api.tolerations import OWN_TAINTS, UNSCHEDULABLE_TAINT
 from kschedctl.framework.remedy import Operation, Remedy, RemedyContext, Size, added, removed, replaced
 
 
@@ -15,7 +15,8 @@ def taint_remedies(context: RemedyContext, taint: Taint) -> Iterator[Remedy]:
     yield context.pod_patch(
         f"tolerate {taint}",
         _tolerating(context.pod, taint),
-        size=Size.LOOSENED,
+        # What Kubernetes itself taints a node with says that pods had better not go there.
+        size=Size.REPLACED if taint.key.startswith(OWN_TAINTS) else Size.LOOSENED,
         family=("tolerate", taint.key, taint.value, taint.effect),
     )
     node = context.node
@@ -24,10 +25,12 @@ def taint_remedies(context: RemedyContext, taint: Taint) -> Iterator[Remedy]:
     # From the last to the first, so that the numbers of those that are left stay right.
     untaint = [removed("spec", "taints", i) for i in reversed(taints)]
     if taint.key == UNSCHEDULABLE_TAINT.key:
-        yield context.node_patch(f"uncordon node {node.name}", *cordon, *untaint, family="uncordon")
+        told = f"uncordon node {node.name}"
+        yield context.node_patch(told, *cordon, *untaint, family="uncordon", command=f"uncordon {node.name}")
     elif untaint:
+        told = f"remove taint {taint} from node {node.name}"
         family = ("untaint", taint.key, taint.value, taint.effect)
-        yield context.node_patch(f"remove taint {taint} from node {node.name}", *untaint, family=family)
+        yield context.node_patch(told, *untaint, family=family, command=f"taint nodes {node.name} {taint}-")
 
 
 def without_toleration(context: RemedyContext) -> Iterator[Remedy]:

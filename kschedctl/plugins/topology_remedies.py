@@ -89,4 +89,4 @@ def label_remedies(context: RemedyContext, key: str) -> Iterator[Remedy]:
         label = added(value, "metadata", "labels", key)
         patch = label if node.metadata.labels else added({key: value}, "metadata", "labels")
         summary = f"label node {node.name} {key}={value}"
-        yield context.node_patch(summary, patch, family=("label", f"{key}={value}"))
+        yield context.node_patch(summary, patch, family=("label", f"{key}={value}"), command=summary)

@@ -13,6 +13,7 @@ from kschedctl.api.classes import PriorityClass
 from kschedctl.api.core import Node
 from kschedctl.api.quantity import parse_quantity
 from kschedctl.api.resources import CPU, MEMORY, PODS, RequestRules
+from kschedctl.api.tolerations import OWN_TAINTS
 from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.operands import Shortfall
@@ -24,6 +25,7 @@ from kschedctl.framework.remedy import (
     Size,
     added,
     created,
+    delete_command,
     pod_deleted,
 )
 from kschedctl.scheduler.decision import Decision
@@ -35,8 +37,6 @@ _MOST_SHAPES: Final = 16
 _FEW_PODS: Final = 300
 #: More pods than these are not deleted to make room.
 _MOST_DELETED: Final = 5
-#: What Kubernetes itself taints nodes with passes, or is about that one node.
-_OWN_TAINTS: Final = "node.kubernetes.io/"
 _NEVER: Final = "Never"
 _PREEMPT_LOWER_PRIORITY: Final = "PreemptLowerPriority"
 
@@ -53,7 +53,7 @@ def new_nodes(decision: Decision) -> Iterator[Remedy]:
         spec = replace(
             node.spec,
             unschedulable=False,
-            taints=tuple(taint for taint in node.spec.taints if not taint.key.startswith(_OWN_TAINTS)),
+            taints=tuple(taint for taint in node.spec.taints if not taint.key.startswith(OWN_TAINTS)),
         )
         new = copy_of_node(replace(node, spec=spec), name)
         belongings = copies_of_belongings((cluster,), node.name, [name])
@@ -71,7 +71,7 @@ def new_nodes(decision: Decision) -> Iterator[Remedy]:
 def _shape(node: Node) -> bytes:
     """All of a node that does not name it."""
     labels = {key: value for key, value in node.metadata.labels.items() if value != node.name}
-    taints = [taint for taint in node.spec.taints if not taint.key.startswith(_OWN_TAINTS)]
+    taints = [taint for taint in node.spec.taints if not taint.key.startswith(OWN_TAINTS)]
     return msgspec.json.encode((node.status.allocatable, labels, taints), order="deterministic")
 
 
@@ -172,6 +172,7 @@ def _freed(decision: Decision, row: int, lacking: dict[str, int], taken: list[in
         family="free",
         within=len(taken),
         evicts=keys,
+        command=delete_command(keys),
     )
 
 
@@ -183,7 +184,7 @@ def preempted(decision: Decision) -> Iterator[Remedy]:
     found = preemption.candidates[0]
     keys = tuple(sorted(decision.cluster.pods.key(victim.pod) for victim in found.victims))
     yield Remedy(
-        summary=f"nothing: preemption will evict {_pods(keys)} from {found.node}",
+        summary=f"wait: preemption evicts {_pods(keys)} from {found.node}",
         scope=Scope.CLUSTER,
         changes=tuple(change for key in keys for change in pod_deleted(decision.cluster, key)),
         size=Size.POD_REMOVED,

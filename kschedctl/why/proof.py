@@ -25,6 +25,8 @@ class Suggestion:
     ----------
     remedies : tuple of Remedy
         What is done: one remedy, or two that help together.
+    before : Decision
+        What is decided as it is.
     decision : Decision
         What is decided once they are made.
     evicts : tuple of str
@@ -34,6 +36,7 @@ class Suggestion:
     """
 
     remedies: tuple[Remedy, ...]
+    before: Decision
     decision: Decision
     evicts: tuple[str, ...] = ()
     violates: tuple[str, ...] = ()
@@ -110,13 +113,14 @@ def judged(before: Decision, remedies: tuple[Remedy, ...], after: Decision) -> S
     deleted = tuple(key for remedy in remedies for key in remedy.evicts)
     if after.schedulable:
         violates = broken_budgets(before.cluster, deleted)
-        return Suggestion(remedies=remedies, decision=after, evicts=deleted, violates=violates)
+        return Suggestion(remedies=remedies, before=before, decision=after, evicts=deleted, violates=violates)
     candidate = _candidate(after)
     if candidate is None or _candidate(before) is not None or deleted:
         return None
     pods = after.cluster.pods
     return Suggestion(
         remedies=remedies,
+        before=before,
         decision=after,
         evicts=tuple(sorted(pods.key(victim.pod) for victim in candidate.victims)),
         violates=tuple(sorted({budget.name for victim in candidate.victims for budget in victim.violated})),

@@ -36,6 +36,22 @@ def explain(
     show_admission: Annotated[
         bool, typer.Option("--show-admission", help="Show what an API server changes in the pod when it takes it.")
     ] = False,
+    suggest: Annotated[
+        int | None,
+        typer.Option(
+            "--suggest",
+            metavar="N",
+            min=0,
+            max=100,
+            help="Look for so many changes that would make a pod fit: 5 by default, none for more than a few pods.",
+            show_default=False,
+        ),
+    ] = None,
+    no_suggest: Annotated[bool, typer.Option("--no-suggest", help="The same as --suggest 0.")] = False,
+    apply_suggestion: Annotated[
+        int | None,
+        typer.Option("--apply-suggestion", metavar="K", min=1, help="Answer as if the K-th of them were made."),
+    ] = None,
     seed: SeedOption = None,
     output: OutputOptions,
 ) -> Reply:
@@ -50,6 +66,9 @@ def explain(
         raise typer.BadParameter(
             "--no-admission is given as well: give one or the other", param_hint="--show-admission"
         )
+    if no_suggest and (suggest or apply_suggestion):
+        other = "--suggest" if suggest else "--apply-suggestion"
+        raise typer.BadParameter(f"{other} is given as well: give one or the other", param_hint="--no-suggest")
     chosen = cluster.chosen(what_ifs, admission=not which.no_admission)
 
     from kschedctl.cli.explain.run import ExplainOptions, ExplainReply
@@ -57,5 +76,13 @@ def explain(
 
     return ExplainReply(
         PodSelection(which, chosen),
-        ExplainOptions(nodes=tuple(node or ()), every_node=nodes, why=why, admission=show_admission, seed=seed),
+        ExplainOptions(
+            nodes=tuple(node or ()),
+            every_node=nodes,
+            why=why,
+            admission=show_admission,
+            suggest=0 if no_suggest else suggest,
+            apply_suggestion=apply_suggestion,
+            seed=seed,
+        ),
     )

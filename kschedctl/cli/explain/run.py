@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from functools import cached_property, partial
 from typing import Final
 
+from msgspec import structs
+
 from kschedctl.api.wording import counted, similar
 from kschedctl.cli.explain.replicas import placed
 from kschedctl.cli.grouping import GroupAnswer
@@ -26,11 +28,13 @@ from kschedctl.report.explain.daemon_set import document as daemon_set
 from kschedctl.report.explain.data import Explanation, ExplanationList
 from kschedctl.report.explain.many import cause, together
 from kschedctl.report.explain.many import document as many
+from kschedctl.report.explain.suggestions import suggestion_data
 from kschedctl.report.explain.text import View, document
 from kschedctl.report.frame import each_alone
 from kschedctl.report.render.form import Outcome, Reply
 from kschedctl.scheduler.decision import Outcome as CycleOutcome
 from kschedctl.scheduler.missing import Missing
+from kschedctl.why.search import DEFAULT_MOST, suggest
 
 #: So many selected pods are told one by one; of more there is a summary.
 _FEW: Final = 8
@@ -44,6 +48,8 @@ class ExplainOptions:
     every_node: bool
     why: bool
     admission: bool
+    suggest: int | None
+    apply_suggestion: int | None
     seed: int | None
 
 
@@ -143,12 +149,29 @@ class ExplainReply(Reply):
     def _answers(self) -> Iterator[tuple[GroupAnswer, Explanation]]:
         cluster, asked = self._loaded
         for one in grouped(cluster, asked, self._options.seed, placed):
-            answer = one.standing(one.explanation)
+            answer = one.standing(self._suggested(one))
             self._outcome = Outcome(
                 yes=self._outcome.yes and answer.schedulable and answer.admitted and _all_placed(answer),
                 complete=self._outcome.complete and answer.complete,
             )
             yield one, answer
+
+    def _suggested(self, one: GroupAnswer) -> Explanation:
+        """The answer with what would make the pod fit, or as if one of that were made."""
+        options = self._options
+        most = options.suggest
+        if most is None:
+            most = DEFAULT_MOST if len(self._loaded[1]) <= _FEW and not one.asked.node else 0
+        wanted = options.apply_suggestion or 0
+        if not most and not wanted:
+            return one.explanation
+        found = suggest(one.decision, max(most, wanted)).suggestions
+        if not wanted:
+            return structs.replace(one.explanation, suggestions=tuple(map(suggestion_data, found)))
+        if wanted > len(found):
+            raise _no_such_suggestion(one, wanted, len(found))
+        made = found[wanted - 1]
+        return one.explain(made.decision, made.summary)
 
     def _view(self, asked: Asked, *, wide: bool) -> View:
         options = self._options
@@ -165,6 +188,14 @@ class ExplainReply(Reply):
 
 def _all_placed(answer: Explanation) -> bool:
     return answer.workload is None or answer.workload.all_placed
+
+
+def _no_such_suggestion(one: GroupAnswer, wanted: int, n_found: int) -> InputError:
+    pod = one.decision.pod.key
+    if one.decision.schedulable:
+        return InputError(f"{pod} fits: there is nothing to suggest", path="--apply-suggestion")
+    problem = f"there {'is' if n_found == 1 else 'are'} {counted(n_found, 'suggestion')} for {pod}"
+    return InputError(problem, path="--apply-suggestion", hint="--suggest N looks for more" if n_found else "")
 
 
 def _no_such_node(cluster: SchedulingCluster, name: str) -> InputError:

@@ -10,7 +10,9 @@ from kschedctl.api.amounts import exact_quantity, format_amount
 from kschedctl.api.pod import Container, Pod, ResourceRequirements
 from kschedctl.api.quantity import parse_quantity
 from kschedctl.api.resources import (
+    EPHEMERAL_STORAGE,
     HUGEPAGES_PREFIX,
+    MEMORY,
     PODS,
     RequestRules,
     is_extended_resource,
@@ -42,7 +44,7 @@ def request_remedies(context: RemedyContext, resource: str, free: int) -> Iterat
     if not patch:
         return
     if target:
-        summary = f"request {format_amount(resource, target)} {resource} or less instead of"
+        summary = f"request {format_amount(resource, _rounded(resource, target))} {resource} or less instead of"
         summary = f"{summary} {format_amount(resource, before)}"
     else:
         summary = f"request no {resource}"
@@ -50,6 +52,14 @@ def request_remedies(context: RemedyContext, resource: str, free: int) -> Iterat
     # Half of what was asked for may do; with less it is another pod.
     size = Size.TUNED if share <= 0.5 else Size.LOOSENED if target else Size.DROPPED
     yield context.pod_patch(summary, *patch, size=size, family=("request", resource), within=share, once=True)
+
+
+def _rounded(resource: str, amount: int) -> int:
+    """An amount that is no more in the digits that people are shown either; of bytes they are shown two."""
+    if resource not in (MEMORY, EPHEMERAL_STORAGE) and not resource.startswith(HUGEPAGES_PREFIX):
+        return amount
+    unit = 1 << max((amount.bit_length() - 1) // 10 * 10, 0)
+    return amount - amount % max(unit // 100, 1)
 
 
 def _units(pod: Pod, rules: RequestRules, resource: str) -> int:

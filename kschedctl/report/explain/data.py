@@ -13,6 +13,7 @@ from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Reason
 from kschedctl.report.devices.data import AllocationData, PlaceData
 from kschedctl.report.envelope import Answer, AnswerList, Data, json_schema
+from kschedctl.report.explain.suggestions import SuggestionData
 from kschedctl.report.operands import OperandsData
 from kschedctl.scheduler.decision import Outcome
 
@@ -233,6 +234,10 @@ class Explanation(Answer, frozen=True, kw_only=True):
     scores: ScoresData | None
     preemption: Annotated[PreemptionData | None, Meta(description="null where it is not asked.")]
     message: Annotated[str, Meta(description="The text of the FailedScheduling event; empty where the pod fits.")]
+    suggestions: Annotated[
+        tuple[SuggestionData, ...] | None,
+        Meta(description="What would make it fit, the smallest and safest first; null where that was not looked for."),
+    ] = None
 
     @property
     def schedulable(self) -> bool:

@@ -15,6 +15,7 @@ from kschedctl.report.explain.claims import claims_section, node_claims_section
 from kschedctl.report.explain.data import Explanation, NodeData, ReasonData, UsageData
 from kschedctl.report.explain.domains import domains_section
 from kschedctl.report.explain.scores import scores_in_full, scores_section
+from kschedctl.report.explain.suggestions import suggestions_section
 from kschedctl.report.frame import cautions, header, next_questions
 from kschedctl.report.groups import Group, deciding_reasons, group_nodes, wording
 from kschedctl.scheduler.decision import Outcome
@@ -81,6 +82,8 @@ def document(explanation: Explanation, view: View) -> Document:
         yield GAP
         yield Paragraph("What kube-scheduler writes", Tone.STRONG)
         yield Verbatim(explanation.message)
+    if explanation.suggestions is not None and not explanation.schedulable:
+        yield from suggestions_section(explanation.suggestions, every=view.why or bool(view.nodes))
     yield from cautions(explanation)
     yield from _next_section(explanation, view)
 
@@ -228,6 +231,8 @@ def _next_section(explanation: Explanation, view: View) -> Document:
         return
     if explanation.preemption is not None and explanation.preemption.nominated:
         questions.append(("Who would be evicted", view.preempt_command))
+    if explanation.suggestions and not explanation.schedulable:
+        questions.append(("As if a change were made", view.command("--apply-suggestion", "1")))
     if not view.nodes:
         if others and not explanation.schedulable:
             node = _next_node(explanation, others)

@@ -1,0 +1,71 @@
+"""How long it takes to find what would make a pod fit, beside the answer: python -m benchmarks.suggestions"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+from msgspec.structs import replace
+
+from benchmarks import synthetic
+from kschedctl.api.meta import LabelSelector
+from kschedctl.api.pod import Pod, TopologySpreadConstraint
+from kschedctl.api.well_known import ZONE
+from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.why.search import suggest
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.suggestions", description=__doc__)
+    parser.add_argument("--nodes", type=int, default=5_000)
+    parser.add_argument("--pods", type=int, default=150_000)
+    parser.add_argument("--most", type=int, default=5, help="as many as explain looks for (5)")
+    args = parser.parse_args()
+    cluster = synthetic.cluster(args.nodes, args.pods)
+    scheduler = Scheduler(cluster)
+    for kind, pod in waiting().items():
+        start = time.perf_counter()
+        decision = scheduler.explain(pod)
+        answered = time.perf_counter()
+        found = suggest(decision, args.most)
+        done = time.perf_counter()
+        print(
+            f"{kind:24} answer {(answered - start) * 1e3:7.1f} ms, then {(done - answered) * 1e3:7.1f} ms for "
+            f"{len(found.suggestions)} of {found.tried} changes tried: "
+            f"{found.suggestions[0].summary if found.suggestions else decision.message or 'fits'}"
+        )
+
+
+def waiting() -> dict[str, Pod]:
+    """Pods that do not fit, for different reasons."""
+    plain = synthetic.pod_to_place("plain")
+    large = _requesting(plain, "cpu", "4000")
+    return {
+        "too much cpu": _requesting(plain, "cpu", "61.8"),
+        "more than any node": large,
+        "no such label": replace(plain, spec=replace(plain.spec, node_selector={"pool": "memroy"})),
+        "label and cpu": replace(large, spec=replace(large.spec, node_selector={"pool": "memroy"})),
+        "preempting": synthetic.pod_to_place("preempt"),
+        "spread over more zones": _spread(plain),
+    }
+
+
+def _requesting(pod: Pod, resource: str, quantity: str) -> Pod:
+    container = pod.spec.containers[0]
+    resources = replace(container.resources, requests={**container.resources.requests, resource: quantity})
+    return replace(pod, spec=replace(pod.spec, containers=(replace(container, resources=resources),)))
+
+
+def _spread(pod: Pod) -> Pod:
+    constraint = TopologySpreadConstraint(
+        max_skew=1,
+        topology_key=ZONE,
+        when_unsatisfiable="DoNotSchedule",
+        label_selector=LabelSelector(),
+        min_domains=50,
+    )
+    return replace(pod, spec=replace(pod.spec, topology_spread_constraints=(constraint,)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+"""Is what we suggest true? The changes are made to the objects of a case, and the judge is asked for the pod again."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import jsonpatch
+import msgspec
+
+from conformance.asking import Side
+from conformance.jsonlines import Object
+from kschedctl.errors import KschedctlError
+from kschedctl.plugins.registry import in_tree_registry
+from kschedctl.releases.release import RELEASES
+from kschedctl.report.explain.suggestions import SuggestionData, suggestion_data
+from kschedctl.scheduler.cases import Case, decide
+from kschedctl.why.search import suggest
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A suggestion for the pod of a case, and what the judge says of it.
+
+    Attributes
+    ----------
+    case : dict
+        The case with the changes made.
+    suggestion : SuggestionData
+        What was suggested.
+    answer : dict
+        What the judge answers then.
+    """
+
+    case: Object
+    suggestion: SuggestionData
+    answer: Object
+
+    @property
+    def is_true(self) -> bool:
+        """Whether the pod finds a node: a feasible one, or a candidate of preemption where somebody is evicted."""
+        if self.answer.get("best"):
+            return True
+        deletes = any("delete" in change for change in self.suggestion.changes)
+        preemption = self.answer.get("preemption") or {}
+        return bool(self.suggestion.evicts and not deletes and preemption.get("nominated"))
+
+
+def suggestions(case: Object, release: str, most: int) -> tuple[SuggestionData, ...] | None:
+    """What we suggest for the pod of a case; ``None`` where the pod fits, or the case is none for the release."""
+    try:
+        decision = decide(msgspec.convert(case, Case), RELEASES[release], in_tree_registry())
+    except (KschedctlError, msgspec.ValidationError):
+        return None
+    if decision.schedulable:
+        return None
+    return tuple(map(suggestion_data, suggest(decision, most).suggestions))
+
+
+def told(case: Object, release: str, most: int, judge: Side) -> Iterator[Told]:
+    """Ask the judge about each of our suggestions for the pod of a case."""
+    for number, suggestion in enumerate(suggestions(case, release, most) or (), 1):
+        changed = apply_changes(case, suggestion)
+        changed["id"] = f"{case['id']}-{number}"
+        yield Told(changed, suggestion, judge(changed))
+
+
+def apply_changes(case: Object, suggestion: SuggestionData) -> Object:
+    """A case once the changes of a suggestion are made to its objects, as ``kubectl`` would make them."""
+    case = copy.deepcopy(case)
+    pod, objects = case["pod"], case["objects"]
+    for change in suggestion.changes:
+        if "create" in change:
+            objects.append(copy.deepcopy(change["create"]))
+        elif "delete" in change:
+            objects.remove(_found(objects, change["delete"]))
+        else:
+            target = pod if _key(change) == _key({**pod, "kind": "Pod", **_named(pod)}) else _found(objects, change)
+            # Data that was never text may have tuples for lists.
+            operations = msgspec.json.decode(msgspec.json.encode(change["patch"]))
+            jsonpatch.apply_patch(target, operations, in_place=True)
+    return case
+
+
+def _found(objects: list[Object], key: Object) -> Object:
+    return next(obj for obj in objects if _key({**obj, **_named(obj)}) == _key(key))
+
+
+def _named(obj: Object) -> Object:
+    metadata = obj.get("metadata", {})
+    return {"name": metadata.get("name", ""), "namespace": metadata.get("namespace", "")}
+
+
+def _key(obj: Object) -> tuple[str, str, str]:
+    return obj["kind"], obj.get("namespace", ""), obj["name"]

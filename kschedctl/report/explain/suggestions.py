@@ -1,0 +1,122 @@
+"""What would make a pod fit, as data and as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from shlex import quote
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta
+
+from kschedctl.api.wording import listed
+from kschedctl.framework.remedy import Change, Create, Delete, Patch, Scope
+from kschedctl.report.document import GAP, INDENT, Document, Paragraph, Tone, Verbatim, table
+from kschedctl.report.envelope import Data
+from kschedctl.why.proof import Suggestion
+from kschedctl.why.template import through_templates
+
+_HEADING: Final = "What would make it fit (each tried)"
+
+
+class ThenData(Data, frozen=True):
+    """What is decided once the changes are made."""
+
+    nodes: Annotated[
+        tuple[str, ...], Meta(description="Where the pod can go, or where preemption would make room by evicting.")
+    ]
+
+
+class SuggestionData(Data, frozen=True):
+    """Changes that were made and tried: with them the pod fits."""
+
+    summary: Annotated[str, Meta(description="What to do, in a few words.")]
+    kind: Annotated[Scope, Meta(description="What is changed: the pod, a node, or something else of the cluster.")]
+    evicts: Annotated[tuple[str, ...], Meta(description="The pods that it costs, namespace/name.")]
+    violates: Annotated[tuple[str, ...], Meta(description="The disruption budgets that this breaks, namespace/name.")]
+    changes: Annotated[
+        tuple[dict[str, Any], ...],
+        Meta(
+            description="Each is a patch of RFC 6902 with apiVersion, kind, namespace and name of its object, "
+            "or has the object to create, or the one to delete."
+        ),
+    ]
+    workload_changes: Annotated[
+        tuple[dict[str, Any], ...],
+        Meta(description="The changes of the pod as patches of its workload's template; empty where it has none."),
+    ]
+    commands: Annotated[tuple[str, ...], Meta(description="kubectl commands that make the changes.")]
+    then: ThenData
+
+
+def suggestion_data(suggestion: Suggestion) -> SuggestionData:
+    """Put a suggestion into data."""
+    before = suggestion.before
+    through = through_templates(before.cluster, before.pod, suggestion.remedies)
+    return SuggestionData(
+        summary=suggestion.summary,
+        kind=suggestion.scope,
+        evicts=suggestion.evicts,
+        violates=suggestion.violates,
+        changes=tuple(map(msgspec.to_builtins, suggestion.changes)),
+        workload_changes=tuple(map(msgspec.to_builtins, through)),
+        commands=tuple(dict.fromkeys(_commands(suggestion, through))),
+        then=ThenData(suggestion.nodes),
+    )
+
+
+def _commands(suggestion: Suggestion, through: tuple[Patch, ...]) -> Iterator[str]:
+    for remedy in suggestion.remedies:
+        if remedy.command:
+            yield remedy.command
+            continue
+        for change in remedy.changes:
+            if not (remedy.scope is Scope.POD and through):
+                yield from _command(change)
+    yield from (command for change in through for command in _command(change))
+
+
+def _command(change: Change) -> Iterator[str]:
+    match change:
+        case Patch():
+            namespace = f" -n {change.namespace}" if change.namespace else ""
+            operations = msgspec.json.encode(change.patch).decode()
+            yield f"kubectl patch {change.kind.lower()} {change.name}{namespace} --type=json -p {quote(operations)}"
+        case Delete(key):
+            namespace = f" -n {key.namespace}" if key.namespace else ""
+            yield f"kubectl delete {key.kind.lower()} {key.name}{namespace}"
+        case Create(manifest):
+            yield f"kubectl create -f - <<< {quote(msgspec.json.encode(manifest).decode())}"
+
+
+def suggestions_section(suggestions: tuple[SuggestionData, ...], *, every: bool) -> Document:
+    """Lay out what would make a pod fit.
+
+    Parameters
+    ----------
+    suggestions : tuple of SuggestionData
+        What was found.
+    every : bool
+        Whether the commands that make the changes are shown.
+    """
+    yield GAP
+    yield Paragraph(_HEADING, Tone.STRONG)
+    if not suggestions:
+        yield Paragraph("no single change, and no pair of changes, of the kinds that are tried", indent=INDENT)
+        return
+    rows = [(str(number), one.summary, _then(one)) for number, one in enumerate(suggestions, 1)]
+    yield table(("", "change", "then"), rows, numeric=(0,))
+    if every:
+        yield Paragraph("How to make them", Tone.FAINT, INDENT)
+        for number, one in enumerate(suggestions, 1):
+            for line in one.commands:
+                yield Verbatim(f"{number}  {line}", indent=INDENT)
+
+
+def _then(one: SuggestionData) -> str:
+    told = f"goes to {'one of ' if len(one.then.nodes) > 1 else ''}{listed(one.then.nodes)}"
+    if one.evicts:
+        told = f"evicts {listed(one.evicts)}, then {told}"
+    if one.violates:
+        told += f"; breaks disruption budget {listed(one.violates)}"
+    return told
