@@ -13,6 +13,8 @@ from kschedctl.api.pod import Pod, TopologySpreadConstraint
 from kschedctl.api.well_known import ZONE
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.why.search import suggest
+from kschedctl.why.unblocking import unblock
+from kschedctl.why.waiting import waiting_groups
 
 
 def main() -> None:
@@ -20,6 +22,7 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, default=5_000)
     parser.add_argument("--pods", type=int, default=150_000)
     parser.add_argument("--most", type=int, default=5, help="as many as explain looks for (5)")
+    parser.add_argument("--waiting", type=int, default=1_000, help="pods that wait (1000)")
     args = parser.parse_args()
     cluster = synthetic.cluster(args.nodes, args.pods)
     scheduler = Scheduler(cluster)
@@ -34,6 +37,25 @@ def main() -> None:
             f"{len(found.suggestions)} of {found.tried} changes tried: "
             f"{found.suggestions[0].summary if found.suggestions else decision.message or 'fits'}"
         )
+
+    print(_pending(scheduler, args.waiting))
+
+
+def _pending(scheduler: Scheduler, number: int) -> str:
+    """How long the page of pods that wait takes: so many in ten classes."""
+    kinds = list(waiting().values())
+    kinds += [_requesting(pod, "memory", f"{200 + i}Gi") for i, pod in enumerate(kinds)][: 10 - len(kinds)]
+    pods = [
+        replace(kinds[i % 10], metadata=replace(kinds[i % 10].metadata, name=f"waits-{i % 10}-{i // 10}", uid=f"u-{i}"))
+        for i in range(number)
+    ]
+    scheduler = scheduler.moved(scheduler.cluster.with_pods(added=pods))
+    start = time.perf_counter()
+    groups = waiting_groups(scheduler, pods)
+    found = unblock(scheduler, groups)
+    seconds = time.perf_counter() - start
+    changes = "; ".join(f"{one.summary} ({len(one.placed)})" for one in found.changes)
+    return f"{number} pods that wait in {len(groups)} groups: {seconds:.1f} s; would place: {changes}"
 
 
 def waiting() -> dict[str, Pod]:

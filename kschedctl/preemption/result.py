@@ -143,6 +143,19 @@ class PreemptionResult:
         order = np.lexsort((self.run.victims.rows, -rank))
         return tuple(self._candidate(self.run, self.choice, world) for world in order.tolist())
 
+    def candidate(self, node: str) -> Candidate:
+        """One node that could be made room on; of the others nothing is worded.
+
+        Parameters
+        ----------
+        node : str
+            One of ``nominated``, or another candidate.
+        """
+        assert self.run is not None
+        assert self.choice is not None
+        row = self._cluster.nodes.row[node]
+        return self._candidate(self.run, self.choice, int(np.flatnonzero(self.run.victims.rows == row)[0]))
+
     def _candidate(self, run: DryRun, choice: Choice, world: int) -> Candidate:
         lost_at = int(choice.lost_at[world])
         has, against = choice.values[lost_at, [world, choice.best[0]]].tolist() if lost_at >= 0 else (0, 0)

@@ -157,8 +157,8 @@ class Decision:
         preemption, pods = self.preemption, self.cluster.pods
         if preemption is None:
             return {}
-        found = {candidate.node: candidate.victims for candidate in preemption.candidates}
-        return {node: tuple(sorted(pods.key(victim.pod) for victim in found[node])) for node in preemption.nominated}
+        victims = {node: preemption.candidate(node).victims for node in preemption.nominated}
+        return {node: tuple(sorted(pods.key(victim.pod) for victim in found)) for node, found in victims.items()}
 
     @property
     def not_modelled(self) -> tuple[NotModelled, ...]:

@@ -15,7 +15,14 @@ from typing import Any, Final
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.resources import RequestRules
-from kschedctl.framework.events import UNSCHEDULABLE_TIMEOUT, ClusterEvent, EventResource, pod_changes, same_pod
+from kschedctl.framework.events import (
+    UNSCHEDULABLE_TIMEOUT,
+    ClusterEvent,
+    ClusterEventWithHint,
+    EventResource,
+    pod_changes,
+    same_pod,
+)
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.interface import PreEnqueuePlugin, QueueSortPlugin
 from kschedctl.framework.runtime import Framework
@@ -156,7 +163,7 @@ class SchedulingQueue:
             return _Strategy.AFTER_BACKOFF
         best = _Strategy.SKIP
         for each in self._happened[self._in_flight.get(info.key, 0) :]:
-            strategy = self._worth_requeuing(info, each.event, each.old, each.new)
+            strategy = self._worth_requeuing(info, self._hints_for(info, each.event), each.event, each.old, each.new)
             if strategy is _Strategy.IMMEDIATELY:
                 return strategy
             if strategy is _Strategy.AFTER_BACKOFF:
@@ -181,7 +188,7 @@ class SchedulingQueue:
             return
         info.pod = new
         for event in events:
-            self._requeue(info, self._worth_requeuing(info, event, old, new))
+            self._requeue(info, self._worth_requeuing(info, self._hints_for(info, event), event, old, new))
             if key not in self._unschedulable:
                 return
 
@@ -235,10 +242,15 @@ class SchedulingQueue:
     def _move(
         self, infos: Iterable[QueuedPodInfo], event: ClusterEvent, old: ApiObject | None, new: ApiObject | None
     ) -> None:
+        # Which hints an event is for is the same for all pods of a profile.
+        hints: dict[str, list[tuple[str, ClusterEventWithHint]]] = {}
         for info in infos:
+            profile = info.pod.spec.scheduler_name
+            if profile not in hints:
+                hints[profile] = self._hints_for(info, event)
             if info.gating_plugin and not self._ends_gate(info, event):
                 continue
-            strategy = self._worth_requeuing(info, event, old, new)
+            strategy = self._worth_requeuing(info, hints[profile], event, old, new)
             if strategy is not _Strategy.SKIP:
                 self._unschedulable.pop(info.key, None)
                 self._requeue(info, strategy)
@@ -256,9 +268,19 @@ class SchedulingQueue:
     def _framework(self, scheduler_name: str) -> Framework:
         return self.scheduler.framework(scheduler_name)
 
+    def _hints_for(self, info: QueuedPodInfo, event: ClusterEvent) -> list[tuple[str, ClusterEventWithHint]]:
+        hints = self._framework(info.pod.spec.scheduler_name).queueing_hints
+        return [(name, each) for name, each in hints if each.event.matches(event)]
+
     def _worth_requeuing(
-        self, info: QueuedPodInfo, event: ClusterEvent, old: ApiObject | None, new: ApiObject | None
+        self,
+        info: QueuedPodInfo,
+        hints: Iterable[tuple[str, ClusterEventWithHint]],
+        event: ClusterEvent,
+        old: ApiObject | None,
+        new: ApiObject | None,
     ) -> _Strategy:
+        """Whether an event is worth a try, by the hints that it is for."""
         rejectors = info.rejectors
         if not rejectors:
             return _Strategy.AFTER_BACKOFF
@@ -266,8 +288,8 @@ class SchedulingQueue:
             other = new is not None and not (isinstance(new, Pod) and same_pod(new, info.pod))
             return _Strategy.SKIP if other else _Strategy.AFTER_BACKOFF
         best = _Strategy.SKIP
-        for name, each in self._framework(info.pod.spec.scheduler_name).queueing_hints:
-            if name not in rejectors or not each.event.matches(event) or not each.helps(info.pod, old, new):
+        for name, each in hints:
+            if name not in rejectors or not each.helps(info.pod, old, new):
                 continue
             if name in info.pending_plugins:
                 return _Strategy.IMMEDIATELY

@@ -382,8 +382,7 @@ class Simulation:
         preemption = decision.preemption
         if preemption is None or not node:
             return []
-        found = next(candidate for candidate in preemption.candidates if candidate.node == node)
-        pods = [pod_at(self.cluster, victim.pod) for victim in found.victims]
+        pods = [pod_at(self.cluster, victim.pod) for victim in preemption.candidate(node).victims]
         if self.scheduler.release.queue.skips_terminating_victims:
             return [pod for pod in pods if pod.metadata.deletion_timestamp is None]
         return pods

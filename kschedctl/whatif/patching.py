@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -55,17 +55,21 @@ def make_changes(cluster: Cluster, pod: Pod, changes: Iterable[Change]) -> Patch
     InputError
         Where a change is about something that is not there, or makes something that is no such object.
     """
+    new: list[ApiObject] = []
     for change in changes:
+        if isinstance(change, Create):
+            new.append(_read(change.create))
+            continue
+        # What is created together comes at once.
+        cluster, new = _with(cluster, new), []
         match change:
             case Patch(kind="Pod") if (change.namespace, change.name) == (pod.namespace, pod.name):
                 pod = default_pod(_patched(pod, change.patch))
             case Patch():
                 cluster = _replaced(cluster, _patched(_found(cluster, change), change.patch))
-            case Create():
-                cluster = _with(cluster, _read(change.create))
             case Delete():
                 cluster = _without(cluster, change.delete)
-    return Patched(cluster, pod)
+    return Patched(_with(cluster, new), pod)
 
 
 def _kind(key: ObjectKey) -> type[ApiObject]:
@@ -112,15 +116,18 @@ def _read(manifest: dict[str, Any]) -> ApiObject:
 def _replaced(cluster: Cluster, obj: ApiObject) -> Cluster:
     if isinstance(obj, Node):
         return cluster.with_nodes(obj if node.name == obj.name else node for node in cluster.nodes.objects)
-    return _with(cluster, obj)
+    return _with(cluster, [obj])
 
 
-def _with(cluster: Cluster, obj: ApiObject) -> Cluster:
-    if isinstance(obj, Node):
-        return cluster.with_nodes((*cluster.nodes.objects, obj))
-    if isinstance(obj, Pod):
-        return cluster.with_pods(added=[default_pod(obj)])
-    return cluster.with_added([obj])
+def _with(cluster: Cluster, objects: Sequence[ApiObject]) -> Cluster:
+    nodes = [obj for obj in objects if isinstance(obj, Node)]
+    pods = [default_pod(obj) for obj in objects if isinstance(obj, Pod)]
+    others = [obj for obj in objects if not isinstance(obj, Node | Pod)]
+    if nodes:
+        cluster = cluster.with_nodes((*cluster.nodes.objects, *nodes))
+    if others:
+        cluster = cluster.with_added(others)
+    return cluster.with_pods(added=pods) if pods else cluster
 
 
 def _without(cluster: Cluster, key: ObjectKey) -> Cluster:

@@ -113,7 +113,10 @@ def representatives(decision: Decision) -> Iterator[int]:
         yield from rows.tolist()
         return
     for group in _alike(decision, rows):
-        yield from sorted(group, key=lambda row: _shortfall(decision, row))[:_REPRESENTATIVES]
+        # Where the first lacks no amount, none of the others does.
+        if _shortfall(decision, group[0]):
+            group.sort(key=lambda row: _shortfall(decision, row))
+        yield from group[:_REPRESENTATIVES]
 
 
 def _alike(decision: Decision, rows: Rows) -> list[list[int]]:

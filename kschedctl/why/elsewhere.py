@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Final
 
 import msgspec
@@ -48,24 +49,25 @@ def new_nodes(decision: Decision) -> Iterator[Remedy]:
     for node in cluster.nodes.objects:
         shapes.setdefault(_shape(node), node)
     ordered = sorted(shapes.values(), key=_size)
-    for i, node in enumerate(ordered[:_MOST_SHAPES]):
-        name = next(fresh_names(node.name, cluster.nodes.row))
-        spec = replace(
-            node.spec,
-            unschedulable=False,
-            taints=tuple(taint for taint in node.spec.taints if not taint.key.startswith(OWN_TAINTS)),
-        )
-        new = copy_of_node(replace(node, spec=spec), name)
-        belongings = copies_of_belongings((cluster,), node.name, [name])
-        yield Remedy(
-            summary=f"one node more like {node.name}",
-            scope=Scope.CLUSTER,
-            changes=tuple(map(created, (new, *belongings))),
-            size=Size.NODE_ADDED,
-            family="node",
-            within=i,
-            follows=tuple(_daemon_pods(cluster, node.name, name)),
-        )
+    return (nodes_like(cluster, node.name, 1, within=i) for i, node in enumerate(ordered[:_MOST_SHAPES]))
+
+
+def nodes_like(cluster: Cluster, model: str, number: int, *, within: float = 0.0) -> Remedy:
+    """Some nodes more like one that there is: healthy ones, whatever is the matter with that one."""
+    node = cluster.nodes.objects[cluster.nodes.row[model]]
+    names = list(islice(fresh_names(model, cluster.nodes.row), number))
+    taints = tuple(taint for taint in node.spec.taints if not taint.key.startswith(OWN_TAINTS))
+    healthy = replace(node, spec=replace(node.spec, unschedulable=False, taints=taints))
+    belongings = copies_of_belongings((cluster,), model, names)
+    return Remedy(
+        summary=f"{'one node' if number == 1 else counted(number, 'node')} more like {model}",
+        scope=Scope.CLUSTER,
+        changes=tuple(map(created, (*(copy_of_node(healthy, name) for name in names), *belongings))),
+        size=Size.NODE_ADDED,
+        family="node",
+        within=within,
+        follows=tuple(change for name in names for change in _daemon_pods(cluster, model, name)),
+    )
 
 
 def _shape(node: Node) -> bytes:
@@ -181,7 +183,7 @@ def preempted(decision: Decision) -> Iterator[Remedy]:
     preemption = decision.preemption
     if preemption is None or not preemption.nominated:
         return
-    found = preemption.candidates[0]
+    found = preemption.candidate(preemption.nominated[0])
     keys = tuple(sorted(decision.cluster.pods.key(victim.pod) for victim in found.victims))
     yield Remedy(
         summary=f"wait: preemption evicts {_pods(keys)} from {found.node}",

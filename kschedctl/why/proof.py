@@ -131,7 +131,7 @@ def _candidate(decision: Decision) -> Candidate | None:
     preemption = decision.preemption
     if preemption is None or not preemption.nominated or decision.outcome is Outcome.GATED:
         return None
-    return preemption.candidates[0]
+    return preemption.candidate(preemption.nominated[0])
 
 
 def broken_budgets(cluster: Cluster, keys: Sequence[str]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import Final
 
 from kschedctl.framework.remedy import Remedy, Scope
 from kschedctl.scheduler.decision import Decision
-from kschedctl.why.collecting import FEW_NODES, Candidate, Collected, collect, representatives
+from kschedctl.why.collecting import FEW_NODES, Candidate, Collected, collect
 from kschedctl.why.elsewhere import fewer_pods, new_nodes, other_priorities, preempted, room
 from kschedctl.why.proof import Suggestion, decide_after, judged, prove
 
@@ -63,7 +63,7 @@ def _everything(decision: Decision, collected: Collected) -> list[Candidate]:
     small = len(decision.cluster.nodes) <= FEW_NODES
     proposed = [each for each in collected.candidates if small or collected.promising(each)]
     others: Iterable[Remedy] = (
-        *(remedy for row in representatives(decision) for remedy in room(decision, row)),
+        *(remedy for row in collected.refusing for remedy in room(decision, row)),
         *preempted(decision),
         *new_nodes(decision),
         *other_priorities(decision),

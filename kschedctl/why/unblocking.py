@@ -1,0 +1,304 @@
+"""The few changes that would place most of the pods that wait, each proven by a simulation of the whole queue."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from kschedctl.api.pod import Pod, PodSpec
+from kschedctl.framework.remedy import Change, Patch, Remedy, RemedyContext, Scope, Size
+from kschedctl.plugins.node_resources.remedies import request_remedies
+from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.simulate.capacity import capacity
+from kschedctl.simulate.simulation import Simulation
+from kschedctl.whatif.patching import make_changes
+from kschedctl.why.elsewhere import nodes_like
+from kschedctl.why.proof import broken_budgets
+from kschedctl.why.search import suggest
+from kschedctl.why.waiting import WaitingGroup
+
+#: So many changes are proven and shown, and of so many groups, the largest, what would help them is looked for.
+MOST: Final = 3
+_MOST_GROUPS: Final = 20
+#: So many suggestions for the first pod of a group are thought through for all of its pods.
+_PER_GROUP: Final = 8
+#: More nodes than these are not asked for.
+_MOST_NODES: Final = 100
+_STEPS: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Unblocking:
+    """A change with which pods that wait are placed.
+
+    Attributes
+    ----------
+    summary : str
+        What to do.
+    scope : Scope
+        What is changed.
+    changes : tuple of Change
+        The same as data.
+    commands : tuple of str
+        The kubectl commands of it that say it better than a patch.
+    evicts, violates : tuple of str
+        The pods that are deleted for it, and the disruption budgets that this breaks, ``namespace/name``.
+    placed : tuple of str
+        The pods that are placed then and not without, ``namespace/name``.
+    """
+
+    summary: str
+    scope: Scope
+    changes: tuple[Change, ...]
+    commands: tuple[str, ...]
+    evicts: tuple[str, ...]
+    violates: tuple[str, ...]
+    placed: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unblocked:
+    """What is known of the pods that wait.
+
+    Attributes
+    ----------
+    anyway : tuple of str
+        Those that are placed without any change, ``namespace/name``.
+    changes : tuple of Unblocking
+        What would place others, the one that places most first; each alone.
+    together : tuple of str
+        The pods that are placed where all of the changes are made, and not without any.
+    """
+
+    anyway: tuple[str, ...]
+    changes: tuple[Unblocking, ...]
+    together: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Candidate:
+    remedy: Remedy
+    changes: tuple[Change, ...]
+    groups: set[int]
+    hoped: int = 0
+
+
+def unblock(scheduler: Scheduler, groups: Sequence[WaitingGroup], most: int = MOST) -> Unblocked:
+    """Look for the changes that place most of the pods that wait.
+
+    Parameters
+    ----------
+    scheduler : Scheduler
+        The scheduler over the cluster.
+    groups : sequence of WaitingGroup
+        The pods that wait.
+    most : int
+        So many changes are enough.
+    """
+    scheduler, groups = _evicting_nobody(scheduler, groups)
+    waiting = [pod for group in groups for pod in group.pods]
+    anyway = _placed(scheduler, waiting)
+    hopeful = [i for i, group in enumerate(groups) if group.hopeful and not group.preempts]
+    candidates = _candidates(scheduler, groups, hopeful[:_MOST_GROUPS])
+    found: list[Unblocking] = []
+    covered: set[int] = set()
+    while len(found) < most:
+        left = [one for one in candidates if one.groups - covered]
+        if not left:
+            break
+        best = max(left, key=lambda one: _worth(one, covered, groups))
+        candidates.remove(best)
+        proven = _prove(scheduler, best, waiting, anyway)
+        if proven is not None:
+            covered |= best.groups
+            found.append(proven)
+    found.sort(key=lambda one: -len(one.placed))
+    together: tuple[str, ...] = found[0].placed if found else ()
+    if len(found) > 1:
+        changes = [change for one in found for change in one.changes]
+        together = _after(scheduler, changes, waiting, anyway)
+    return Unblocked(tuple(sorted(anyway)), tuple(found), together)
+
+
+def _worth(candidate: _Candidate, covered: set[int], groups: Sequence[WaitingGroup]) -> tuple[object, ...]:
+    new = sum(len(groups[i].pods) for i in candidate.groups - covered)
+    remedy = candidate.remedy
+    return min(candidate.hoped, new), not remedy.evicts, -remedy.size, -remedy.within, remedy.summary
+
+
+def _evicting_nobody(
+    scheduler: Scheduler, groups: Sequence[WaitingGroup]
+) -> tuple[Scheduler, tuple[WaitingGroup, ...]]:
+    """The pods that a profile is responsible for, as if none of them would evict others."""
+    specs: dict[int, PodSpec] = {}
+    out: list[WaitingGroup] = []
+    for group in groups:
+        if group.decision is not None:
+            kept = [specs.setdefault(id(pod.spec), replace(pod.spec, preemption_policy="Never")) for pod in group.pods]
+            pods = tuple(replace(pod, spec=spec) for pod, spec in zip(group.pods, kept, strict=True))
+            out.append(dataclasses.replace(group, pods=pods))
+    cluster = scheduler.cluster.with_pods(added=[pod for group in out for pod in group.pods])
+    return scheduler.moved(cluster), tuple(out)
+
+
+def _candidates(scheduler: Scheduler, groups: Sequence[WaitingGroup], hopeful: Sequence[int]) -> list[_Candidate]:
+    """What helps the first pod of each group, thought through for all of them."""
+    found: dict[bytes, _Candidate] = {}
+    for number in hopeful:
+        group = groups[number]
+        decision = scheduler.explain(group.pods[0])
+        for suggestion in suggest(decision, _PER_GROUP).suggestions:
+            if len(suggestion.remedies) > 1 or suggestion.remedies[0].family == "preemption":
+                continue
+            remedy = _for_all(scheduler, group, decision, suggestion.remedies[0])
+            if remedy.size is Size.PRIORITY_RAISED:
+                continue
+            changes = _changes_for_all(group, remedy)
+            hoped = _hoped(scheduler, group, decision, remedy)
+            key = msgspec.json.encode(changes)
+            one = found.setdefault(key, _Candidate(remedy, changes, set()))
+            if hoped:
+                one.groups.add(number)
+                one.hoped += hoped
+    return [one for one in found.values() if one.groups]
+
+
+def _for_all(scheduler: Scheduler, group: WaitingGroup, decision: Decision, remedy: Remedy) -> Remedy:
+    """A remedy for one pod as one for all of its group: so many nodes, so small a request."""
+    n_pods = len(group.pods)
+    if n_pods == 1:
+        return remedy
+    if remedy.size is Size.NODE_ADDED:
+        each = _hoped(scheduler, group, decision, remedy)
+        number = min(ceil(n_pods / each), _MOST_NODES) if each else 1
+        model = remedy.summary.rpartition(" ")[2]
+        return nodes_like(decision.cluster, model, number, within=remedy.within + number) if number > 1 else remedy
+    if isinstance(remedy.family, tuple) and remedy.family[0] == "request":
+        return _request_for_all(scheduler, group, decision, remedy)
+    return remedy
+
+
+def _request_for_all(scheduler: Scheduler, group: WaitingGroup, decision: Decision, remedy: Remedy) -> Remedy:
+    """The largest request with which all pods of a group fit, to the part in which it is looked for."""
+    assert isinstance(remedy.family, tuple)
+    resource = str(remedy.family[1])
+    context = RemedyContext(decision.pod, decision.cluster, decision.release)
+    n_pods, best = len(group.pods), remedy
+    if _hoped(scheduler, group, decision, remedy) >= n_pods:
+        return remedy
+    low, high = 0.0, 1 - remedy.within
+    wanted = _wanted(decision, resource)
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        lower = next(iter(request_remedies(context, resource, _round(int(wanted * middle)))), None)
+        if lower is None:
+            break
+        if _hoped(scheduler, group, decision, lower) >= n_pods:
+            low, best = middle, lower
+        else:
+            high = middle
+    return best
+
+
+def _wanted(decision: Decision, resource: str) -> int:
+    for row in range(len(decision.cluster.nodes)):
+        for _, said in decision.verdict(row).reasons:
+            for reason in said:
+                found = reason.operands.shortfall() if reason.operands is not None else None
+                if found is not None and found.resource == resource:
+                    return found.wanted
+    return 0
+
+
+def _round(amount: int) -> int:
+    """An amount with two digits, which is as exact as anybody sets a request."""
+    digits = max(len(str(amount)) - 2, 0)
+    unit: int = 10**digits
+    return amount // unit * unit
+
+
+def _hoped(scheduler: Scheduler, group: WaitingGroup, decision: Decision, remedy: Remedy) -> int:
+    """How many pods of a group would fit one after another if nobody else waited."""
+    after = make_changes(decision.cluster, decision.pod, (*remedy.changes, *remedy.follows))
+    moved = scheduler.moved(after.cluster)
+    pod = after.pod
+
+    def copy(number: int) -> Pod:
+        metadata = replace(pod.metadata, name=f"{pod.name}-{number}", uid="")
+        return replace(pod, metadata=metadata)
+
+    return min(capacity(moved, copy, len(group.pods)).total, len(group.pods))
+
+
+def _changes_for_all(group: WaitingGroup, remedy: Remedy) -> tuple[Change, ...]:
+    """The changes of a remedy, those of the pod for each pod of the group that has the same spec."""
+    if remedy.scope is not Scope.POD:
+        return remedy.changes
+    first = group.pods[0].spec
+    alike = (pod for pod in group.pods if pod.spec is first)
+    return tuple(
+        replace(change, name=pod.name) for pod in alike for change in remedy.changes if isinstance(change, Patch)
+    )
+
+
+def _prove(
+    scheduler: Scheduler, candidate: _Candidate, waiting: Sequence[Pod], anyway: frozenset[str]
+) -> Unblocking | None:
+    remedy = candidate.remedy
+    placed = _after(scheduler, (*candidate.changes, *remedy.follows), waiting, anyway)
+    if not placed:
+        return None
+    return Unblocking(
+        summary=remedy.summary,
+        scope=remedy.scope,
+        changes=candidate.changes,
+        commands=(remedy.command,) if remedy.command else (),
+        evicts=remedy.evicts,
+        violates=broken_budgets(scheduler.cluster, remedy.evicts),
+        placed=placed,
+    )
+
+
+def _after(
+    scheduler: Scheduler, changes: Iterable[Change], waiting: Sequence[Pod], anyway: frozenset[str]
+) -> tuple[str, ...]:
+    """The pods that are placed after some changes and not without."""
+    by_key = {pod.key: pod for pod in waiting}
+    own: list[Patch] = []
+    others: list[Change] = []
+    for change in changes:
+        key = f"{change.namespace}/{change.name}" if isinstance(change, Patch) and change.kind == "Pod" else ""
+        if isinstance(change, Patch) and key in by_key:
+            own.append(change)
+        else:
+            others.append(change)
+    cluster = make_changes(scheduler.cluster, Pod(), others).cluster
+    specs: dict[tuple[int, bytes], Pod] = {}
+    for change in own:
+        pod = by_key[f"{change.namespace}/{change.name}"]
+        alike = id(pod.spec), msgspec.json.encode(change.patch)
+        if alike not in specs:
+            specs[alike] = make_changes(scheduler.cluster, pod, [change]).pod
+        by_key[pod.key] = replace(pod, spec=specs[alike].spec)
+    if own:
+        cluster = cluster.with_pods(added=[by_key[f"{change.namespace}/{change.name}"] for change in own])
+    return tuple(sorted(_placed(scheduler.moved(cluster), waiting) - anyway))
+
+
+def _placed(scheduler: Scheduler, waiting: Iterable[Pod]) -> frozenset[str]:
+    """Which of the pods that wait a simulation of the queue places."""
+    simulation = Simulation(scheduler)
+    simulation.enqueue_pending()
+    for _ in simulation:
+        pass
+    pods = simulation.cluster.pods
+    index = pods.index
+    rows = ((pod.key, index.get((pod.namespace, pod.name))) for pod in waiting)
+    return frozenset(key for key, at in rows if at is not None and pods.node_row[at] >= 0)
