@@ -36,8 +36,10 @@ if TYPE_CHECKING:
     from kschedctl.scheduler.difference import Difference
     from kschedctl.scheduler.missing import Missing
     from kschedctl.scheduler.pending import Exposure
+    from kschedctl.scheduler.prefer import Preference
     from kschedctl.scheduler.tracking import Track
     from kschedctl.scheduler.verify import Verification
+    from kschedctl.scheduler.withstand import Withstanding
     from kschedctl.simulate.attempt import Attempt
     from kschedctl.simulate.capacity import Capacity
     from kschedctl.simulate.rolling import Rollout
@@ -105,6 +107,7 @@ __all__ = [
     "PodOverview",
     "Pods",
     "PreemptionResult",
+    "Preference",
     "Release",
     "Remedy",
     "Rollout",
@@ -124,6 +127,7 @@ __all__ = [
     "Track",
     "UnsupportedError",
     "Verification",
+    "Withstanding",
     "World",
     "__version__",
     "load",
@@ -185,7 +189,9 @@ _HOMES = {
     "Tolerate": "kschedctl.whatif.edits",
     "Track": "kschedctl.scheduler.tracking",
     "UnsupportedError": "kschedctl.errors",
+    "Preference": "kschedctl.scheduler.prefer",
     "Verification": "kschedctl.scheduler.verify",
+    "Withstanding": "kschedctl.scheduler.withstand",
     "World": "kschedctl.simulate.world",
     "load": "kschedctl.loading",
 }

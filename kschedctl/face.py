@@ -36,10 +36,12 @@ from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.difference import Difference
 from kschedctl.scheduler.missing import Missing, find_missing, require_listed
 from kschedctl.scheduler.pending import Exposure, pending_pods, threat
+from kschedctl.scheduler.prefer import Preference, prefer
 from kschedctl.scheduler.recording import recorded_case
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.scheduler.tracking import Track, untracked
 from kschedctl.scheduler.verify import Verification, verify
+from kschedctl.scheduler.withstand import Withstanding, withstand
 from kschedctl.simulate.capacity import Capacity, Copy, capacity
 from kschedctl.simulate.choice import Choose, first_by_name
 from kschedctl.simulate.rolling import Rollout
@@ -506,6 +508,20 @@ class SchedulingCluster:
     def aftermath(self, decision: Decision, candidate: Candidate) -> Aftermath:
         """What follows when a decision's preemption takes a candidate."""
         return aftermath(self._scheduler.moved(decision.cluster), decision, candidate)
+
+    def prefer(self, decision: Decision, node: str) -> Preference:
+        """What would move the pod of a decision to a node that it fits on.
+
+        Raises
+        ------
+        InputError
+            Where the cluster has no such node.
+        """
+        return prefer(self._scheduler.moved(decision.cluster), decision, node)
+
+    def withstand(self, decision: Decision) -> Withstanding | None:
+        """How many failures of nodes and zones the pod of a decision can stand; ``None`` where it goes nowhere."""
+        return withstand(self._scheduler.moved(decision.cluster), decision)
 
     def threat(self, pod: str) -> Exposure:
         """Which pending pods would evict a pod of the cluster, given as ``namespace/name``.

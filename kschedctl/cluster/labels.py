@@ -59,6 +59,12 @@ class LabelColumn:
         """Which rows have the label: bool, shape (n_rows,)."""
         return self.codes >= 0
 
+    @property
+    def among_others(self) -> Int64Array:
+        """The codes of values that several rows have: int64, shape (n_rows,); -2 where a row is alone, -1 without."""
+        alone = np.bincount(self.codes + 1, minlength=len(self.values) + 1)[self.codes + 1] == 1
+        return np.where(alone & self.present, -2, self.codes)
+
     def holds(self, requirement: Requirement) -> Mask:
         """For which rows a requirement on this key holds: bool, shape (n_rows,). Not to be written to."""
         mask = self._masks.get(requirement)

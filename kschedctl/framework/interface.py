@@ -20,12 +20,14 @@ from kschedctl.api.resources import RequestRules
 from kschedctl.arrays import Int64Array
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
+from kschedctl.framework.arithmetic import Arithmetic, ScaledToHighest
+from kschedctl.framework.checks import FilterCheck
 from kschedctl.framework.config.types import ConfigStruct
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.events import EVERYTHING, ClusterEventWithHint, EventResource
 from kschedctl.framework.extender import Extender
 from kschedctl.framework.extension_point import ExtensionPoint
-from kschedctl.framework.reads import Reads
+from kschedctl.framework.reads import Reach, Reads
 from kschedctl.framework.remedy import Remedy, RemedyContext
 from kschedctl.framework.status import SUCCESS, Rejections, Status
 from kschedctl.framework.waiting_pods import WaitingPod, WaitingPods
@@ -216,6 +218,29 @@ class FilterPlugin(Plugin):
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
         """Judge every world of the overlay."""
 
+    def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
+        """What is compared with what on a node, also where it passes; asked only when somebody looks at the node.
+
+        By default nothing is told. Nominated pods are not counted.
+        """
+        return ()
+
+    def losses_can_hurt(self, state: CycleState, pod: Pod) -> bool:
+        """Whether the loss of other nodes with their pods can turn a node away that passes, once Filter ran.
+
+        By default where the answer about a node depends on others, or that is not declared.
+        """
+        return self.reads is None or Reach.CLUSTER in (self.reads.pods, self.reads.nodes)
+
+    def alike_when_lost(self, state: CycleState, pod: Pod) -> Iterator[Int64Array]:
+        """What tells nodes apart whose loss with their pods may mean something else to others, once Filter ran.
+
+        Two nodes that have the same numbers in all arrays, int64, shape (n_nodes,), can stand for each other: the
+        answers about the others are the same whichever is lost, and so are those about the two. Asked only of a plugin
+        whose answer about a node depends on others; by default each node is alone.
+        """
+        yield self.handle.cluster.nodes.rows
+
 
 @dataclass(frozen=True, slots=True)
 class PostFilterResult:
@@ -265,6 +290,16 @@ class ScorePlugin(Plugin):
         With ``reads``, the answer must depend on the scores alone.
         """
         return scores
+
+    def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic | None:
+        """How the raw score of a node came about, asked only when somebody looks at the node; by default not told."""
+        return None
+
+    def explain_normalize_score(
+        self, state: CycleState, pod: Pod, scores: Int64Array, position: int
+    ) -> Arithmetic | None:
+        """How one of the raw scores was brought into 0..100; by default not told."""
+        return None
 
 
 class ReservePlugin(Plugin):
@@ -359,3 +394,8 @@ def default_normalize_score(scores: Int64Array, *, reverse: bool) -> Int64Array:
         return scores + MAX_NODE_SCORE if reverse else scores
     scaled = MAX_NODE_SCORE * scores // highest
     return MAX_NODE_SCORE - scaled if reverse else scaled
+
+
+def explain_default_normalize_score(scores: Int64Array, position: int, *, reverse: bool) -> Arithmetic:
+    """The arithmetic of ``default_normalize_score`` for one of the scores."""
+    return ScaledToHighest(int(scores[position]), int(scores.max(initial=0)), reverse)

@@ -32,6 +32,8 @@ class Scores:
         The profile's weights.
     total : ndarray of int64, shape (n_rows,)
         The weighted sum.
+    scorers : Framework
+        The profile over the nodes as Score saw them.
     """
 
     rows: Int64Array
@@ -39,6 +41,7 @@ class Scores:
     normalized: Mapping[str, Int64Array]
     weights: Mapping[str, int]
     total: Int64Array
+    scorers: Framework
 
 
 def run_score(
@@ -89,7 +92,7 @@ def run_score(
         total = kept.total(parts, len(rows))
     else:
         total = sum((scores * weight for _, scores, weight in parts), start=np.zeros(len(rows), dtype=np.int64))
-    return Scores(rows, raw, normalized, {name: weights[name] for name in raw}, total)
+    return Scores(rows, raw, normalized, {name: weights[name] for name in raw}, total, scorers)
 
 
 def _pre_score(framework: Framework, name: str, state: CycleState, pod: Pod, rows: Int64Array) -> Status:

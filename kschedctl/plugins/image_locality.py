@@ -7,13 +7,18 @@ as upstream.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from typing import Final
 
+import msgspec
 import numpy as np
 
+from kschedctl.api.amounts import format_amount
 from kschedctl.api.pod import Pod
+from kschedctl.api.resources import MEMORY
+from kschedctl.api.wording import counted
 from kschedctl.arrays import Int64Array
+from kschedctl.framework.arithmetic import Arithmetic, Step, added
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import MAX_NODE_SCORE, ScorePlugin
 from kschedctl.framework.reads import Reach, Reads
@@ -21,6 +26,7 @@ from kschedctl.framework.reads import Reach, Reads
 _MIB: Final = 1024 * 1024
 _MIN_THRESHOLD: Final = 23 * _MIB
 _MAX_THRESHOLD_PER_IMAGE: Final = 1000 * _MIB
+_NO_ROWS: Final = np.zeros(0, dtype=np.int64)
 
 
 def normalized_image_name(name: str) -> str:
@@ -39,6 +45,69 @@ def scaled_size(size_bytes: int, n_holders: int, n_nodes: int) -> int:
     return int(float(size_bytes) * (float(n_holders) / float(n_nodes)))
 
 
+class ScaledImage(msgspec.Struct, frozen=True, rename="camel"):
+    """An image of the pod.
+
+    Attributes
+    ----------
+    name : str
+        The image as the pod names it.
+    size : int
+        Its size on the node in bytes; 0 where the node has it not.
+    holders : int
+        How many nodes have it.
+    nodes : int
+        How many nodes there are.
+    """
+
+    name: str
+    size: int
+    holders: int
+    nodes: int
+
+
+class ImagesScore(Arithmetic, frozen=True):
+    """The score of ImageLocality.
+
+    Attributes
+    ----------
+    images : tuple of ScaledImage
+        The images that count.
+    most : int
+        The upper threshold in bytes.
+    score : int
+        The score.
+    """
+
+    images: tuple[ScaledImage, ...]
+    most: int
+    score: int
+
+    def formula(self) -> str:
+        """The bytes that need not be pulled between two thresholds."""
+        return "100 * (present - 23Mi) // (1000Mi per image - 23Mi), present: sizes times the share of nodes with them"
+
+    def steps(self) -> Iterator[Step]:
+        """Image by image, their sum within the thresholds, and the score."""
+        scaled = []
+        for image in self.images:
+            if not image.size:
+                yield Step(image.name, "0", 0, "the node does not have it")
+                continue
+            scaled.append(scaled_size(image.size, image.holders, image.nodes))
+            note = f"{format_amount(MEMORY, image.size)}, on {image.holders} of {counted(image.nodes, 'node')}"
+            yield Step(image.name, f"trunc({image.size} * ({image.holders} / {image.nodes}))", scaled[-1], note)
+        total = sum(scaled)
+        if total < _MIN_THRESHOLD:
+            present = _MIN_THRESHOLD
+            yield Step("present", str(present), present, "bytes, at least 23Mi")
+        else:
+            present = min(total, self.most)
+            yield Step("present", f"min({added(map(str, scaled))}, {self.most})", present, "bytes")
+        expression = f"100 * ({present} - {_MIN_THRESHOLD}) // ({self.most} - {_MIN_THRESHOLD})"
+        yield Step("score", expression, self.score)
+
+
 class ImageLocality(ScorePlugin):
     """Upstream: plugins/imagelocality."""
 
@@ -53,13 +122,7 @@ class ImageLocality(ScorePlugin):
     def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
         """Scale the bytes that need not be pulled into 0..100."""
         nodes = self.handle.cluster.nodes
-        release = self.handle.release
-        wanted = [container.image for container in (*pod.spec.init_containers, *pod.spec.containers)]
-        n_counted = len(wanted)
-        if release.image_volumes_have_locality:
-            wanted += [volume.image.reference for volume in pod.spec.volumes if volume.image is not None]
-        if release.image_volumes_raise_threshold:
-            n_counted = len(wanted)
+        wanted, n_counted = self._wanted(pod)
         present = np.zeros(len(nodes), dtype=np.int64)
         for image in wanted:
             found = nodes.images.get(normalized_image_name(image))
@@ -70,3 +133,26 @@ class ImageLocality(ScorePlugin):
         # Not clip: with no containers the bounds are the wrong way round, and the lower one is looked at first.
         bounded = np.where(present < _MIN_THRESHOLD, _MIN_THRESHOLD, np.minimum(present, most))
         return (MAX_NODE_SCORE * (bounded - _MIN_THRESHOLD) // (most - _MIN_THRESHOLD))[rows]
+
+    def _wanted(self, pod: Pod) -> tuple[list[str], int]:
+        """The images that the pod needs, and how many raise the upper threshold."""
+        release = self.handle.release
+        wanted = [container.image for container in (*pod.spec.init_containers, *pod.spec.containers)]
+        n_counted = len(wanted)
+        if release.image_volumes_have_locality:
+            wanted += [volume.image.reference for volume in pod.spec.volumes if volume.image is not None]
+        if release.image_volumes_raise_threshold:
+            n_counted = len(wanted)
+        return wanted, n_counted
+
+    def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic:
+        """The images that are there, and what that makes of the thresholds."""
+        nodes = self.handle.cluster.nodes
+        wanted, n_counted = self._wanted(pod)
+        images = []
+        for image in wanted:
+            holders, size = nodes.images.get(normalized_image_name(image)) or (_NO_ROWS, 0)
+            here = bool(np.isin(row, holders))
+            images.append(ScaledImage(image, size if here else 0, len(holders), len(nodes)))
+        score = int(self.score(state, pod, np.array([row], dtype=np.int64))[0])
+        return ImagesScore(tuple(images), _MAX_THRESHOLD_PER_IMAGE * n_counted, score)

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from kschedctl.api.core import Node
-from kschedctl.api.node_selector import NodeSelector, PreferredSchedulingTerm
+from kschedctl.api.node_selector import NodeSelector, NodeSelectorTerm, PreferredSchedulingTerm
 from kschedctl.api.pod import Pod
 from kschedctl.api.selectors import IN, Requirement, SelectorError, label_map_selector, parse_node_term
 from kschedctl.api.wording import show_labels
@@ -26,6 +26,8 @@ from kschedctl.cluster.node_selection import (
 )
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.overlay import Overlay
+from kschedctl.framework.arithmetic import Arithmetic, Step, added
+from kschedctl.framework.checks import FilterCheck
 from kschedctl.framework.config.args import NodeAffinityArgs
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered
@@ -38,6 +40,7 @@ from kschedctl.framework.interface import (
     PreScorePlugin,
     ScorePlugin,
     default_normalize_score,
+    explain_default_normalize_score,
 )
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.reads import OF_NODE
@@ -153,9 +156,55 @@ class UnmetNodeAffinity(Operands, frozen=True):
         return affinity_remedies(context)
 
 
+class WeighedTerm(msgspec.Struct, frozen=True, rename="camel"):
+    """A preferred term on a node.
+
+    Attributes
+    ----------
+    term : str
+        The term.
+    weight : int
+        Its weight.
+    has : str
+        What the node has of the labels in it.
+    matches : bool
+        Whether it matches.
+    """
+
+    term: str
+    weight: int
+    has: str
+    matches: bool
+
+
+class PreferenceScore(Arithmetic, frozen=True):
+    """The raw score of NodeAffinity.
+
+    Attributes
+    ----------
+    terms : tuple of WeighedTerm
+        The preferred terms of the pod, then those of the profile.
+    """
+
+    terms: tuple[WeighedTerm, ...]
+
+    def formula(self) -> str:
+        """That weights are added up."""
+        return "the weights of the preferred terms that match, added up"
+
+    def steps(self) -> Iterator[Step]:
+        """Term by term, and their sum."""
+        for term in self.terms:
+            weight = term.weight if term.matches else 0
+            yield Step(term.term, str(weight), weight, f"{'matches' if term.matches else 'does not match'}: {term.has}")
+        weights = [term.weight for term in self.terms if term.matches]
+        yield Step("score", added(map(str, weights)), sum(weights))
+
+
 @dataclass(frozen=True, slots=True)
 class _PreScoreState:
     scores: Int64Array
+    nodes: Nodes
 
 
 class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
@@ -251,7 +300,7 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
             return Status(Code.ERROR, (str(error),))
         if not terms and not self._added_preferred:
             return SKIP
-        state.write(_PreScoreState(scores))
+        state.write(_PreScoreState(scores, self.handle.cluster.nodes))
         return SUCCESS
 
     def _preference_scores(self, terms: tuple[PreferredSchedulingTerm, ...]) -> Int64Array:
@@ -267,3 +316,62 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
     def normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array) -> Int64Array:
         """The highest sum gets 100."""
         return default_normalize_score(scores, reverse=False)
+
+    def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
+        """Every label of the node selector; of required affinity every term, one of which must match."""
+        node = self.handle.cluster.nodes.objects[row]
+        labels = node.metadata.labels
+        checks = [
+            FilterCheck(
+                f"nodeSelector {requirement}",
+                f"node has {show_labels({requirement.key: labels.get(requirement.key)})}",
+                requirement.holds(labels.get(requirement.key)),
+            )
+            for requirement in label_map_selector(pod.spec.node_selector)
+        ]
+        for what, selector in (("the profile's", self._added_required), ("", required_node_selector(pod.spec))):
+            if selector is not None:
+                checks.append(_term_check(f"{what} affinity".strip(), selector.node_selector_terms, node))
+        return tuple(checks)
+
+    def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic:
+        """The preferred terms against the node's labels."""
+        prepared = state.read(_PreScoreState)
+        # Scoring may see nodes otherwise than its preparation.
+        node = (prepared.nodes if prepared is not None else self.handle.cluster.nodes).objects[row]
+        weighed = []
+        for preferred in (*preferred_terms(pod), *self._added_preferred):
+            told, has, matches = _told(preferred.preference, node)
+            weighed.append(WeighedTerm(told, preferred.weight, has, matches and bool(preferred.weight)))
+        return PreferenceScore(tuple(weighed))
+
+    def explain_normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array, position: int) -> Arithmetic:
+        """By the highest sum."""
+        return explain_default_normalize_score(scores, position, reverse=False)
+
+
+def _told(term: NodeSelectorTerm, node: Node) -> tuple[str, str, bool]:
+    """A term, what the node has of what it asks for, and whether it matches."""
+    try:
+        parsed = parse_node_term(term)
+    except SelectorError as error:
+        return "a term that cannot be read", str(error), False
+    if parsed is None:
+        return "an empty term", "it matches no node", False
+    labels = node.metadata.labels
+    own = {requirement.key: labels.get(requirement.key) for requirement in parsed.labels}
+    has = [show_labels(own)] if own else []
+    if parsed.fields:
+        has.append(f"metadata.name={node.name}")
+    told = ", ".join(map(str, (*parsed.labels, *parsed.fields)))
+    return told, f"node has {', '.join(has)}", bool(nodes_matching_term(Nodes((node,)), parsed)[0])
+
+
+def _term_check(what: str, terms: tuple[NodeSelectorTerm, ...], node: Node) -> FilterCheck:
+    told = [_told(term, node) for term in terms]
+    if not told:
+        return FilterCheck(what, "it has no term, which matches no node", False)
+    found = list(dict.fromkeys(has for _, has, _ in told))
+    return FilterCheck(
+        f"{what} {' or '.join(term for term, _, _ in told)}", "; ".join(found), any(ok for *_, ok in told)
+    )

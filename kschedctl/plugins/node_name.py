@@ -12,6 +12,7 @@ import numpy as np
 
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.overlay import Overlay
+from kschedctl.framework.checks import FilterCheck
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered
 from kschedctl.framework.interface import FilterPlugin, PreFilterPlugin, PreFilterResult
@@ -69,3 +70,8 @@ class NodeName(PreFilterPlugin, FilterPlugin):
             return (Reason(REASON, OtherNodeNamed(wanted)),)
 
         return Rejections.where(other, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, REASON, details)
+
+    def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
+        """The name that the pod wants, where it wants one."""
+        wanted, name = pod.spec.node_name, self.handle.cluster.nodes.names[row]
+        return (FilterCheck(f"spec.nodeName {wanted}", f"the node is {name}", wanted == name),) if wanted else ()

@@ -12,6 +12,7 @@ from kschedctl.api.pod import ContainerPort, Pod
 from kschedctl.arrays import Mask
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.cluster.records import PodClass
+from kschedctl.framework.checks import FilterCheck
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, is_on_node, registered
 from kschedctl.framework.interface import FilterPlugin, PluginError, PreFilterPlugin, PreFilterResult
@@ -195,6 +196,21 @@ class NodePorts(PreFilterPlugin, FilterPlugin):
                 want = next(want for want in ports.wanted if any(want.conflicts(port) for port in used))
                 return Reason(REASON, PortInUse(want, pods.key(int(index))))
         return Reason(REASON, PortOfNominatedPod())
+
+    def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
+        """Every host port against the pods of the node."""
+        pods = self.handle.cluster.pods
+        used = [
+            (port, pods.key(index))
+            for index in pods.on_node(row).tolist()
+            for port in host_ports(pods.classes[pods.class_id[index]].pod)
+        ]
+        checks = []
+        for want in host_ports(pod):
+            user = next((key for port, key in used if want.conflicts(port)), None)
+            found = "nobody uses it" if user is None else f"used by {user}"
+            checks.append(FilterCheck(f"host port {want}", found, user is None))
+        return tuple(checks)
 
 
 def _after_pod_deleted(pod: Pod, old: Pod, new: None) -> bool:

@@ -11,6 +11,7 @@ from kschedctl.api.core import Node
 from kschedctl.api.pod import Pod
 from kschedctl.api.tolerations import UNSCHEDULABLE_TAINT, tolerated
 from kschedctl.cluster.overlay import Overlay
+from kschedctl.framework.checks import FilterCheck
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered, same_pod
 from kschedctl.framework.interface import FilterPlugin, PreFilterPlugin, PreFilterResult
@@ -69,6 +70,14 @@ class NodeUnschedulable(PreFilterPlugin, FilterPlugin):
             return (Reason(REASON, Cordoned()),)
 
         return Rejections.where(cordoned, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, REASON, details)
+
+    def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
+        """Whether the node is cordoned."""
+        if not self.handle.cluster.nodes.unschedulable[row]:
+            return (FilterCheck("spec.unschedulable", "not set", True),)
+        fine = tolerated(pod.spec.tolerations, UNSCHEDULABLE_TAINT)
+        found = "set, which the pod tolerates" if fine else "set"
+        return (FilterCheck("spec.unschedulable", found, fine),)
 
 
 def _after_node_change(pod: Pod, old: Node | None, new: Node) -> bool:

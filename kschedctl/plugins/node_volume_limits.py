@@ -18,6 +18,7 @@ from kschedctl.api.pod import Pod
 from kschedctl.api.storage import CSIDriver
 from kschedctl.arrays import Int64Array, Mask, Rows
 from kschedctl.cluster.overlay import Overlay
+from kschedctl.framework.checks import FilterCheck
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, is_on_node, registered
 from kschedctl.framework.interface import FilterPlugin, PreFilterPlugin, PreFilterResult
@@ -191,6 +192,37 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
             if found is not None and found.spec.prevent_pod_scheduling_if_missing:
                 counts = level >= min(volume.needs for volume in new if volume.driver == driver)
                 yield driver, counts & ~self._attachments.csi_nodes.installed(driver)[rows]
+
+    def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
+        """The volumes of every driver that the pod needs against the node's limit, where it has one."""
+        volumes = attachable_volumes(self.handle.cluster, pod, new=True)
+        new, rows = _distinct(volumes), np.array([row], dtype=np.int64)
+        level, nodes = self._attachments.level[row], self.handle.cluster.overlay(rows)
+        checks = [
+            FilterCheck("volumes that can be counted", volume.problem, False)
+            for volume in volumes
+            if isinstance(volume, Unattachable) and level >= volume.needs
+        ]
+        checks += [
+            FilterCheck(f"driver {driver}", "the node's CSINode does not list it", False)
+            for driver, missing in self._not_installed(new, rows)
+            if missing[0]
+        ]
+        if not new or checks:
+            return tuple(checks)
+        problem = int(self._attachments.problem_in_worlds(nodes)[0])
+        counts = count_volumes(self._attachments, new, nodes)
+        for i, driver in enumerate(counts.drivers):
+            added, attached, limit = (int(c[i, 0]) for c in (counts.added, counts.attached, counts.limit))
+            takes = "any number" if limit < 0 else str(limit)
+            found = f"{attached} attached, the node takes {takes}"
+            checks.append(FilterCheck(f"{added} more of {driver}", found, not counts.exceeded[i, 0]))
+            # Where there is no limit, the pods of the node are not looked at.
+            if problem >= 0 and limit >= 0:
+                checks.append(
+                    FilterCheck("volumes there that can be counted", self._attachments.problems[problem], False)
+                )
+        return tuple(checks)
 
 
 def _distinct(volumes: list[Attachable | Unattachable]) -> tuple[Attachable, ...]:

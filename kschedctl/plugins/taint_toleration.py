@@ -13,9 +13,11 @@ import numpy as np
 
 from kschedctl.api.core import Node, Taint
 from kschedctl.api.pod import Pod, Toleration
-from kschedctl.api.tolerations import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE, tolerated
+from kschedctl.api.tolerations import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE, tolerated, tolerates
 from kschedctl.arrays import Int64Array
 from kschedctl.cluster.overlay import Overlay
+from kschedctl.framework.arithmetic import Arithmetic, Step, added
+from kschedctl.framework.checks import FilterCheck
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered, same_pod
 from kschedctl.framework.interface import (
@@ -26,6 +28,7 @@ from kschedctl.framework.interface import (
     PreScorePlugin,
     ScorePlugin,
     default_normalize_score,
+    explain_default_normalize_score,
 )
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.reads import OF_NODE, OF_NOTHING
@@ -70,6 +73,32 @@ class UntoleratedTaint(Operands, frozen=True):
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
         """Tolerate it, or take it off the node."""
         return taint_remedies(context, self.taint)
+
+
+class SoftTaints(Arithmetic, frozen=True):
+    """The raw score of TaintToleration.
+
+    Attributes
+    ----------
+    untolerated, tolerated : tuple of str
+        The ``PreferNoSchedule`` taints of the node that the pod does not tolerate, and that it does.
+    """
+
+    untolerated: tuple[str, ...]
+    tolerated: tuple[str, ...]
+
+    def formula(self) -> str:
+        """That they are counted."""
+        return "the number of PreferNoSchedule taints that are not tolerated"
+
+    def steps(self) -> Iterator[Step]:
+        """Taint by taint, and their number."""
+        for taint in self.untolerated:
+            yield Step(taint, "1", 1, "is not tolerated")
+        for taint in self.tolerated:
+            yield Step(taint, "0", 0, "is tolerated")
+        none = "" if self.untolerated or self.tolerated else "the node has no such taint"
+        yield Step("score", added("1" for _ in self.untolerated), len(self.untolerated), none)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +172,38 @@ class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin
     def normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array) -> Int64Array:
         """Fewest soft taints get 100."""
         return default_normalize_score(scores, reverse=True)
+
+    def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
+        """Every taint that keeps pods away against the toleration that it meets."""
+        taints = self.handle.cluster.nodes.objects[row].spec.taints
+        hard = [taint for taint in taints if taint.effect in (NO_SCHEDULE, NO_EXECUTE)]
+        none = FilterCheck("taints", "the node has none that keeps pods away", True)
+        return tuple(_check(taint, pod.spec.tolerations) for taint in hard) or (none,)
+
+    def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic:
+        """The soft taints of the node."""
+        taints = self.handle.cluster.nodes.objects[row].spec.taints
+        soft = [taint for taint in taints if taint.effect == PREFER_NO_SCHEDULE]
+        fine = [tolerated(pod.spec.tolerations, taint) for taint in soft]
+        told = list(map(str, soft))
+        return SoftTaints(
+            tuple(taint for taint, ok in zip(told, fine, strict=True) if not ok),
+            tuple(taint for taint, ok in zip(told, fine, strict=True) if ok),
+        )
+
+    def explain_normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array, position: int) -> Arithmetic:
+        """By the most soft taints of a node."""
+        return explain_default_normalize_score(scores, position, reverse=True)
+
+
+def _check(taint: Taint, tolerations: tuple[Toleration, ...]) -> FilterCheck:
+    found = next((toleration for toleration in tolerations if tolerates(toleration, taint)), None)
+    if found is None:
+        return FilterCheck(f"taint {taint}", "no toleration suits it", False)
+    value = f"={found.value}" if found.operator != "Exists" and found.value else ""
+    effect = f":{found.effect}" if found.effect else ""
+    what = f"{found.key}{value}{effect}" if found.key else f"every taint{effect}"
+    return FilterCheck(f"taint {taint}", f"toleration of {what}", True)
 
 
 def _after_node_change(pod: Pod, old: Node | None, new: Node) -> bool:

@@ -170,6 +170,10 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
             registered(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD, _after_claim_added),
         )
 
+    def losses_can_hurt(self, state: CycleState, pod: Pod) -> bool:
+        """Never: fewer pods hold fewer disks."""
+        return False
+
     def sign_pod(self, pod: Pod) -> Hashable:
         """Its volumes."""
         return signed_volumes(pod)

@@ -12,9 +12,11 @@ from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.storage import StorageClass
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
+from kschedctl.api.wording import show_labels
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.overlay import Overlay
+from kschedctl.framework.checks import FilterCheck
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered
 from kschedctl.framework.interface import FilterPlugin, PluginError, PreFilterPlugin, PreFilterResult
@@ -140,6 +142,18 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
             return (_reason(table, found.labels, int(nodes.rows[position])),)
 
         return Rejections.where(conflict[nodes.rows], Code.UNSCHEDULABLE_AND_UNRESOLVABLE, REASON, details)
+
+    def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
+        """The zone and region of every volume against the node's."""
+        found, table = state.read(_State), self.handle.cluster.nodes
+        zoned = bool(zoned_nodes(table)[row])
+        checks = []
+        for claim, label in found.labels if found is not None else ():
+            has = label.value_on(table, row)
+            told = show_labels({label.key: has}) if zoned else "no label of a zone or region, so any will do"
+            wanted = f"claim {claim} on {label.volume}: {label.key} {' or '.join(label.values)}"
+            checks.append(FilterCheck(wanted, f"node has {told}", not zoned or bool(label.matches(table)[row])))
+        return tuple(checks)
 
 
 def _bound_volume(cluster: Cluster, namespace: str, name: str) -> PersistentVolume | None:

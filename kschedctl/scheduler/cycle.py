@@ -45,6 +45,38 @@ def schedule_pod(framework: Framework, pod: Pod) -> Decision:
         state.kept = None
 
 
+def find_nodes_that_fit_pod(framework: Framework, pod: Pod) -> Rows:
+    """The nodes that a pod could go to, filters and extenders asked; nothing is scored, and nobody evicted.
+
+    Parameters
+    ----------
+    framework : Framework
+        The profile that the pod's ``schedulerName`` names.
+    pod : Pod
+        The pod, defaulted.
+
+    Returns
+    -------
+    ndarray of int64
+        Their rows, ascending; none where the cycle ends with an error.
+    """
+    if not len(framework.cluster.nodes):
+        return _NO_ROWS
+    state = framework.new_state(pod)
+    try:
+        outcome = framework.run_pre_filter(state, pod)
+        searched = _rows_in_question(framework, outcome)
+        statuses = _filter(framework, state, pod, outcome, searched)
+        if _filter_error(framework, statuses):
+            return _NO_ROWS
+        extenders = ExtenderFilters(framework.cluster, framework.handle.extenders, state, pod)
+        return extenders.passing(searched[statuses.code[searched] == 0]).in_order()
+    except (PluginError, ExtenderError):
+        return _NO_ROWS
+    finally:
+        state.kept = None
+
+
 def _cycle(framework: Framework, state: CycleState, pod: Pod) -> Decision:
     gate = framework.run_pre_enqueue(pod)
     nodes = framework.cluster.nodes

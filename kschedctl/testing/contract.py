@@ -24,6 +24,7 @@ from kschedctl.framework.interface import MAX_NODE_SCORE, FilterPlugin, Plugin, 
 from kschedctl.framework.reads import Reach
 from kschedctl.framework.status import Code, Rejections, Status
 from kschedctl.releases.release import LATEST, Release
+from kschedctl.testing.arithmetic import check_arithmetic
 from kschedctl.testing.changes import changed_overlays, changes_of
 from kschedctl.testing.operands import check_operands
 from kschedctl.testing.probe import Subject, ask, judge, prepare, prepare_scores
@@ -145,6 +146,40 @@ def score_answers_for_every_row(subject: Subject, sample: Sample) -> None:
         assert not len(outside), f"normalised scores are 0 to {MAX_NODE_SCORE}, not {outside[0]}"
 
 
+def score_arithmetic_is_that_of_the_score(subject: Subject, sample: Sample) -> None:
+    """Where a plugin tells how its scores came about, the steps lead to what it returned."""
+    cluster = sample.world.cluster()
+    plugin, state, rows = subject.over(cluster), CycleState(), cluster.nodes.rows
+    if not isinstance(plugin, ScorePlugin):
+        return
+    if prepare_scores(plugin, state, sample.pod, rows).code is not Code.SUCCESS:
+        return
+    raw = plugin.score(state, sample.pod, rows)
+    normalized = plugin.normalize_score(state, sample.pod, raw)
+    for position, row in enumerate(rows.tolist()):
+        of_score = plugin.explain_score(state, sample.pod, row)
+        if of_score is not None:
+            check_arithmetic(of_score, int(raw[position]))
+        of_normalizing = plugin.explain_normalize_score(state, sample.pod, raw, position)
+        if of_normalizing is not None:
+            check_arithmetic(of_normalizing, int(normalized[position]))
+
+
+def filter_checks_are_those_of_the_filter(subject: Subject, sample: Sample) -> None:
+    """Where a filter tells what it compares on a node, all of it holds where the pod passes, and only there."""
+    cluster = sample.world.cluster()
+    plugin, state = subject.over(cluster), CycleState()
+    if not isinstance(plugin, FilterPlugin) or prepare(plugin, state, sample.pod)[0].code is not Code.SUCCESS:
+        return
+    rejected = judge(plugin, state, sample.pod, cluster.overlay()).rejected
+    for row in cluster.nodes.rows.tolist():
+        checks = plugin.explain_filter(state, sample.pod, row)
+        passes, node = not rejected[row], cluster.nodes.names[row]
+        said = [check.wanted for check in checks if not check.holds]
+        assert not checks or passes == (not said), f"{node}: {'passes' if passes else 'is out'}, not held: {said}"
+        assert all(check.wanted and check.found for check in checks), f"{node}: a check has no words"
+
+
 def copes_with_nothing(subject: Subject, sample: Sample) -> None:
     """A cluster without pods, or without anything, is a cluster."""
     nodes = tuple(obj for obj in sample.world.objects if not isinstance(obj, Pod))
@@ -236,6 +271,8 @@ CLAUSES: Final[tuple[Callable[[Subject, Sample], None], ...]] = (
     filter_answers_for_every_world,
     operands_have_words_and_can_be_kept,
     score_answers_for_every_row,
+    score_arithmetic_is_that_of_the_score,
+    filter_checks_are_those_of_the_filter,
     copes_with_nothing,
     answers_the_same_again,
     leaves_its_inputs_alone,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace as with_field
 
+import numpy as np
 from msgspec.structs import replace
 
 from kschedctl.api.core import Node
@@ -13,6 +14,7 @@ from kschedctl.api.storage import CSINode
 from kschedctl.api.tolerations import UNSCHEDULABLE_TAINT
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.whatif.eviction import Evicted, evict
+from kschedctl.whatif.pods import move_pods
 
 
 def with_replaced(cluster: Cluster, replaced: Mapping[int, Node]) -> Cluster:
@@ -39,12 +41,33 @@ def without_nodes(cluster: Cluster, rows: Collection[int]) -> Evicted:
         Their rows.
     """
     pods = [index for row in rows for index in cluster.pods.on_node(row).tolist()]
-    names = {cluster.nodes.names[row] for row in rows}
     evicted = evict(cluster, pods, node_bound_stay=False)
-    cluster = evicted.cluster.with_nodes(node for node in cluster.nodes.objects if node.name not in names)
+    cluster, n_slices = _without_objects(cluster, evicted.cluster, rows)
+    return with_field(evicted, cluster=cluster, n_slices=n_slices)
+
+
+def without_nodes_and_pods(cluster: Cluster, rows: Collection[int]) -> Cluster:
+    """As ``without_nodes``, but for the pods that controllers make anew.
+
+    These wait, and no pod's place depends on them: whoever tries many clusters does without, as it takes long to make
+    the pods of many nodes.
+
+    Parameters
+    ----------
+    rows : collection of int
+        Their rows.
+    """
+    pods = np.flatnonzero(np.isin(cluster.pods.node_row, np.array(sorted(rows), dtype=np.int64)))
+    return _without_objects(cluster, move_pods(cluster, removed=pods.tolist()).cluster, rows)[0]
+
+
+def _without_objects(before: Cluster, cluster: Cluster, rows: Collection[int]) -> tuple[Cluster, int]:
+    """A cluster without nodes that have no pods any more and what belongs to them, and how many slices that are."""
+    names = {before.nodes.names[row] for row in rows}
+    cluster = cluster.with_nodes(node for node in cluster.nodes.objects if node.name not in names)
     cluster = cluster.with_objects(CSINode, [csi for csi in cluster.list(CSINode) if csi.name not in names])
     slices = list(cluster.list(ResourceSlice))
     kept = [one for one in slices if one.spec.node_name not in names]
     if len(kept) < len(slices):
         cluster = cluster.with_objects(ResourceSlice, kept)
-    return with_field(evicted, cluster=cluster, n_slices=len(slices) - len(kept))
+    return cluster, len(slices) - len(kept)

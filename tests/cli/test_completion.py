@@ -73,6 +73,7 @@ def test_commands_options_and_values(offered: Asked, words: list[str], names: li
         pytest.param(["devices", "-n", "b"], ["batch"], id="namespaces of claims"),
         pytest.param(["explain", "--drain", "gpu-"], [f"gpu-{i}" for i in range(1, 7)], id="nodes to drain"),
         pytest.param(["explain", "--node", "node-9"], ["node-9"], id="nodes to show"),
+        pytest.param(["explain", "--prefer", "node-9"], ["node-9"], id="a node to prefer"),
         pytest.param(["diff", "--taint", "node-8"], ["node-8"], id="nodes to taint"),
         pytest.param(["diff", "--fail-zone", "eu-central-1b"], ["eu-central-1b"], id="zones"),
         pytest.param(

@@ -15,6 +15,8 @@ COMMANDS = (
     "explain -A -o wide",
     "explain shop/web-7 --why --nodes",
     "explain shop/search-3 --node node-9 --why",
+    "explain shop/web-7 --node node-8 --why",
+    "explain shop/web-7 --prefer node-5 --withstand",
     "preempt -A",
     "preempt -A -o wide",
     "preempt --victim batch/report-6",

@@ -44,6 +44,18 @@ def test_the_cheapest_node_is_taken(installed: dict[str, str]) -> None:
     assert [line.split() for line in done.stdout.splitlines() if "CheapNodes" in line] == [
         ["CheapNodes", "100", "75", "x2", "150"],
         ["CheapNodes", "400", "0", "x2", "0"],
+        ["cheap", "is", "150", "points", "ahead", "of", "dear:", "CheapNodes", "+150"],
+    ]
+
+
+def test_the_plugin_tells_how_it_came_to_its_score(installed: dict[str, str]) -> None:
+    done = run(installed, "explain", "try/web.yaml", "--config", "try/config.yaml", "--node", "cheap", "--why")
+    lines = [line.strip() for line in done.stdout.splitlines()]
+    at = lines.index("CheapNodes: the price in thousandths, cut off; normalised: 100 - 100 * score // highest")
+    assert lines[at + 1 : at + 4] == [
+        "score = 100 (the price is 0.10)",
+        "normalised = 100 - 100 * 100 // 400 = 75 (the highest is 400)",
+        "weighted = 75 * 2 = 150",
     ]
 
 

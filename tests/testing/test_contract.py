@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,8 @@ from kschedctl.api.pod import Pod
 from kschedctl.arrays import Int64Array
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.cluster.records import PENDING
+from kschedctl.framework.arithmetic import Arithmetic, Step
+from kschedctl.framework.checks import FilterCheck
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.interface import FilterPlugin, Plugin, PreFilterPlugin, PreFilterResult, ScorePlugin
 from kschedctl.framework.operands import Operands
@@ -132,6 +134,24 @@ class Forgetful(Operands, frozen=True):
         return "free is little"
 
 
+class Wrong(Arithmetic, frozen=True):
+    """What is told of a score is something else."""
+
+    expression: str
+
+    def formula(self) -> str:
+        return "a hundred"
+
+    def steps(self) -> Iterator[Step]:
+        yield Step("score", self.expression, 100)
+
+
+def telling(expression: str, score: int = 100) -> type[Plugin]:
+    """A Score plugin that tells how it came to 100."""
+    told = {"explain_score": lambda self, state, pod, row: Wrong(expression)}
+    return score_by(lambda plugin, rows: rows * 0 + score, **told)
+
+
 def because(operands: Any) -> type[Plugin]:
     """A Filter plugin that turns every node away with these operands."""
 
@@ -234,6 +254,30 @@ def test_an_honest_plugin_keeps_it() -> None:
             "answers_the_same_again",
             "asked twice",
             id="a memory",
+        ),
+        pytest.param(
+            telling("2 * 49"),
+            "score_arithmetic_is_that_of_the_score",
+            r"Wrong: score = 2 \* 49 is 98, not 100",
+            id="a step that is something else",
+        ),
+        pytest.param(
+            telling("2 * 50", score=99),
+            "score_arithmetic_is_that_of_the_score",
+            "the last step is 100, the plugin gave 99",
+            id="the arithmetic of another score",
+        ),
+        pytest.param(
+            telling("2 * half"),
+            "score_arithmetic_is_that_of_the_score",
+            "no step before is called half",
+            id="an unknown name",
+        ),
+        pytest.param(
+            filter_by(first_row, explain_filter=lambda *_: (FilterCheck("a row", "another", holds=True),)),
+            "filter_checks_are_those_of_the_filter",
+            "n0: is out, not held",
+            id="a filter that tells of something else",
         ),
         pytest.param(filter_by(spoiled), "leaves_its_inputs_alone", "the pod or the cluster is changed", id="spoils"),
         pytest.param(

@@ -6,7 +6,7 @@ divided in integers that truncate; without a price a node counts as the dearest.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import ClassVar
 
@@ -15,9 +15,15 @@ import numpy as np
 
 from kschedctl.api.pod import Pod
 from kschedctl.arrays import Int64Array
+from kschedctl.framework.arithmetic import Arithmetic, Step
 from kschedctl.framework.config.types import ConfigStruct
 from kschedctl.framework.cycle_state import CycleState
-from kschedctl.framework.interface import Handle, ScorePlugin, default_normalize_score
+from kschedctl.framework.interface import (
+    Handle,
+    ScorePlugin,
+    default_normalize_score,
+    explain_default_normalize_score,
+)
 
 _MOST = 2**40
 
@@ -53,6 +59,32 @@ def _thousandths(value: str) -> int:
     return int(price * 1000) if price.is_finite() and 0 <= price < _MOST else -1
 
 
+class Price(Arithmetic, frozen=True):
+    """How CheapNodes came to its raw score, for ``explain --node NAME --why``.
+
+    Attributes
+    ----------
+    written : str
+        The node's price as its label has it; empty where it has no such label.
+    thousandths : int
+        The score.
+    """
+
+    written: str
+    thousandths: int
+
+    def formula(self) -> str:
+        """That of the plugin."""
+        return "the price in thousandths, cut off"
+
+    def steps(self) -> Iterator[Step]:
+        """One."""
+        if self.thousandths < 0:
+            yield Step("score", "-1", -1, "the node has no price, and counts as the dearest")
+        else:
+            yield Step("score", str(self.thousandths), self.thousandths, f"the price is {self.written}")
+
+
 class CheapNodes(ScorePlugin):
     """Prefers cheap nodes.
 
@@ -75,5 +107,18 @@ class CheapNodes(ScorePlugin):
 
     def normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array) -> Int64Array:
         """The cheapest gets most."""
-        dearest = scores.max(initial=0)
-        return default_normalize_score(np.where(scores < 0, dearest, scores), reverse=True)
+        return default_normalize_score(_priced(scores), reverse=True)
+
+    def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic:
+        """The price of the node."""
+        written = self.handle.cluster.nodes.objects[row].metadata.labels.get(self._label, "")
+        return Price(written, _thousandths(written))
+
+    def explain_normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array, position: int) -> Arithmetic:
+        """By the highest price."""
+        return explain_default_normalize_score(_priced(scores), position, reverse=True)
+
+
+def _priced(scores: Int64Array) -> Int64Array:
+    """Prices, the highest one for nodes without."""
+    return np.where(scores < 0, scores.max(initial=0), scores)

@@ -30,8 +30,22 @@ def explain(
     why: Annotated[
         bool,
         typer.Option(
-            "--why", help="Show raw and normalised scores, what claims for devices get, and with --node every filter."
+            "--why",
+            help="Show raw and normalised scores, what claims for devices get, and with --node the whole story of it.",
         ),
+    ] = False,
+    prefer: Annotated[
+        str,
+        typer.Option(
+            "--prefer",
+            metavar="NODE",
+            help="Show what would move the pod to this node, each change tried.",
+            autocompletion=completion.nodes,
+        ),
+    ] = "",
+    withstand: Annotated[
+        bool,
+        typer.Option("--withstand", help="Show how many more nodes, and which zone, can fail before it fits nowhere."),
     ] = False,
     show_admission: Annotated[
         bool, typer.Option("--show-admission", help="Show what an API server changes in the pod when it takes it.")
@@ -84,5 +98,7 @@ def explain(
             suggest=0 if no_suggest else suggest,
             apply_suggestion=apply_suggestion,
             seed=seed,
+            prefer=prefer,
+            withstand=withstand,
         ),
     )

@@ -28,10 +28,14 @@ from kschedctl.report.explain.daemon_set import document as daemon_set
 from kschedctl.report.explain.data import Explanation, ExplanationList
 from kschedctl.report.explain.many import cause, together
 from kschedctl.report.explain.many import document as many
+from kschedctl.report.explain.preference import preference_data
+from kschedctl.report.explain.story import story_data
 from kschedctl.report.explain.suggestions import suggestion_data
 from kschedctl.report.explain.text import View, document
+from kschedctl.report.explain.withstanding import withstanding_data
 from kschedctl.report.frame import each_alone
 from kschedctl.report.render.form import Outcome, Reply
+from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.decision import Outcome as CycleOutcome
 from kschedctl.scheduler.missing import Missing
 from kschedctl.why.search import DEFAULT_MOST, suggest
@@ -51,6 +55,13 @@ class ExplainOptions:
     suggest: int | None
     apply_suggestion: int | None
     seed: int | None
+    prefer: str = ""
+    withstand: bool = False
+
+    @property
+    def asks_more(self) -> bool:
+        """Whether something is asked of each pod that no summary has."""
+        return bool(self.nodes or self.prefer or self.withstand)
 
 
 class ExplainReply(Reply):
@@ -77,7 +88,7 @@ class ExplainReply(Reply):
     def document(self, *, wide: bool) -> Document:
         """Pod by pod, each as soon as it is decided for; of many that are selected a summary."""
         _, asked = self._loaded
-        if len(asked) > _FEW and not self._which.named and not wide and not self._options.nodes:
+        if len(asked) > _FEW and not self._which.named and not wide and not self._options.asks_more:
             yield from self._summary()
             return
         alone = not wide and all(one.node and one.workload == asked[0].workload for one in asked)
@@ -137,9 +148,12 @@ class ExplainReply(Reply):
     @cached_property
     def _loaded(self) -> tuple[SchedulingCluster, list[Asked]]:
         cluster, asked = self._which.load()
-        for name in self._options.nodes:
+        for option, name in (
+            *(("--node", name) for name in self._options.nodes),
+            *((("--prefer", self._options.prefer),) if self._options.prefer else ()),
+        ):
             if name not in cluster.nodes.row:
-                raise _no_such_node(cluster, name)
+                raise _no_such_node(cluster, name, option)
         return cluster, asked
 
     @property
@@ -149,29 +163,42 @@ class ExplainReply(Reply):
     def _answers(self) -> Iterator[tuple[GroupAnswer, Explanation]]:
         cluster, asked = self._loaded
         for one in grouped(cluster, asked, self._options.seed, placed):
-            answer = one.standing(self._suggested(one))
+            answer = one.standing(self._with_asked(cluster, *self._suggested(one)))
             self._outcome = Outcome(
                 yes=self._outcome.yes and answer.schedulable and answer.admitted and _all_placed(answer),
                 complete=self._outcome.complete and answer.complete,
             )
             yield one, answer
 
-    def _suggested(self, one: GroupAnswer) -> Explanation:
-        """The answer with what would make the pod fit, or as if one of that were made."""
+    def _suggested(self, one: GroupAnswer) -> tuple[Explanation, Decision]:
+        """The answer with what would make the pod fit, or as if one of that were made, and the decision behind it."""
         options = self._options
         most = options.suggest
         if most is None:
             most = DEFAULT_MOST if len(self._loaded[1]) <= _FEW and not one.asked.node else 0
         wanted = options.apply_suggestion or 0
         if not most and not wanted:
-            return one.explanation
+            return one.explanation, one.decision
         found = suggest(one.decision, max(most, wanted)).suggestions
         if not wanted:
-            return structs.replace(one.explanation, suggestions=tuple(map(suggestion_data, found)))
+            return structs.replace(one.explanation, suggestions=tuple(map(suggestion_data, found))), one.decision
         if wanted > len(found):
             raise _no_such_suggestion(one, wanted, len(found))
         made = found[wanted - 1]
-        return one.explain(made.decision, made.summary)
+        return one.explain(made.decision, made.summary), made.decision
+
+    def _with_asked(self, cluster: SchedulingCluster, answer: Explanation, decision: Decision) -> Explanation:
+        """The answer with what options ask for besides."""
+        options, there = self._options, decision.cluster.nodes.row
+        if options.why and options.nodes:
+            rows = [there[name] for name in options.nodes if name in there]
+            answer = structs.replace(answer, stories=tuple(story_data(decision, row) for row in rows))
+        if options.prefer:
+            answer = structs.replace(answer, preference=preference_data(cluster.prefer(decision, options.prefer)))
+        if options.withstand:
+            found = cluster.withstand(decision)
+            answer = structs.replace(answer, withstanding=withstanding_data(found) if found is not None else None)
+        return answer
 
     def _view(self, asked: Asked, *, wide: bool) -> View:
         options = self._options
@@ -183,6 +210,7 @@ class ExplainReply(Reply):
             every_node=options.every_node or wide,
             why=options.why or wide,
             admission=options.admission,
+            withstand=options.withstand,
         )
 
 
@@ -198,7 +226,7 @@ def _no_such_suggestion(one: GroupAnswer, wanted: int, n_found: int) -> InputErr
     return InputError(problem, path="--apply-suggestion", hint="--suggest N looks for more" if n_found else "")
 
 
-def _no_such_node(cluster: SchedulingCluster, name: str) -> InputError:
+def _no_such_node(cluster: SchedulingCluster, name: str, option: str) -> InputError:
     close = similar(name, cluster.nodes.names)
     hint = f"did you mean {', '.join(close)}?" if close else f"{command_line('explain', 'POD', '--nodes')} lists them"
-    return InputError(f"the snapshot has no node {name}", path="--node", hint=hint)
+    return InputError(f"the snapshot has no node {name}", path=option, hint=hint)

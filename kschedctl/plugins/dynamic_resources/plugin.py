@@ -31,6 +31,7 @@ from kschedctl.devices.errors import AllocationError
 from kschedctl.devices.extended import backing_classes, leftover_claim, resources_with_class
 from kschedctl.devices.inventory import KINDS, Inventory
 from kschedctl.devices.remedies import device_remedies
+from kschedctl.framework.arithmetic import Arithmetic
 from kschedctl.framework.config.args import DynamicResourcesArgs
 from kschedctl.framework.cycle_state import CycleState, NotModelled
 from kschedctl.framework.events import ClusterEventWithHint
@@ -48,6 +49,7 @@ from kschedctl.framework.interface import (
     ReservePlugin,
     ScorePlugin,
     default_normalize_score,
+    explain_default_normalize_score,
 )
 from kschedctl.framework.reads import Reach, Reads
 from kschedctl.framework.remedy import Remedy, RemedyContext
@@ -57,7 +59,7 @@ from kschedctl.plugins.dynamic_resources.allocation import bind_pod_claims
 from kschedctl.plugins.dynamic_resources.filtering import examine, rejections
 from kschedctl.plugins.dynamic_resources.hints import Hints
 from kschedctl.plugins.dynamic_resources.post_filter import post_filter_status
-from kschedctl.plugins.dynamic_resources.scoring import raw_scores
+from kschedctl.plugins.dynamic_resources.scoring import explain_scores, raw_scores
 from kschedctl.plugins.dynamic_resources.state import Extended, State
 from kschedctl.releases.release import Release
 
@@ -222,6 +224,15 @@ class DynamicResources(
     def normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array) -> Int64Array:
         """Scale so that the highest becomes 100."""
         return default_normalize_score(scores, reverse=False)
+
+    def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic:
+        """The alternatives that the pod's requests get."""
+        found = state.read(State)
+        return explain_scores(found if found is not None and not found.is_empty else None, row)
+
+    def explain_normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array, position: int) -> Arithmetic:
+        """By the highest score."""
+        return explain_default_normalize_score(scores, position, reverse=False)
 
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
         """Accept: what Filter allocated is still there."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+import msgspec
 import numpy as np
 
-from kschedctl.api.device import ResourceClaim
+from kschedctl.api.device import FIRST_AVAILABLE_MAX, ResourceClaim
+from kschedctl.api.wording import listed
 from kschedctl.arrays import Int64Array
 from kschedctl.devices.allocator import Outcome
 from kschedctl.devices.claims import alternatives_score
+from kschedctl.framework.arithmetic import Arithmetic, Step, added
 from kschedctl.framework.interface import PluginError
 from kschedctl.plugins.dynamic_resources.state import State
 
@@ -54,15 +57,85 @@ def raw_scores(state: State, rows: Int64Array, *, needs_new_allocations: bool) -
 
 
 def _score(claims: Sequence[ResourceClaim], outcome: Outcome) -> int:
+    return sum(alternatives_score(claim, chosen) for claim, chosen in _chosen(claims, outcome))
+
+
+def _chosen(claims: Sequence[ResourceClaim], outcome: Outcome) -> Iterator[tuple[ResourceClaim, list[str]]]:
+    """The requests that each claim's devices are for; nothing where some claim gets none."""
     if outcome.solution is None:
-        return 0
+        return
     new = iter(outcome.solution)
-    total = 0
     for claim in claims:
         allocation = claim.status.allocation
         if allocation is not None:
-            chosen = [result.request for result in allocation.devices.results]
+            yield claim, [result.request for result in allocation.devices.results]
         else:
-            chosen = [device.request for device in next(new)]
-        total += alternatives_score(claim, chosen)
-    return total
+            yield claim, [device.request for device in next(new)]
+
+
+class ChosenAlternative(msgspec.Struct, frozen=True, rename="camel"):
+    """The alternatives that a claim gets on a node.
+
+    Attributes
+    ----------
+    claim : str
+        The claim.
+    requests : tuple of str
+        The requests that its devices are for, ``request/alternative`` for alternatives.
+    scores : tuple of int
+        Per request with alternatives 8 less the number of the chosen one.
+    """
+
+    claim: str
+    requests: tuple[str, ...]
+    scores: tuple[int, ...]
+
+
+class AlternativesScore(Arithmetic, frozen=True):
+    """The raw score of DynamicResources.
+
+    Attributes
+    ----------
+    claims : tuple of ChosenAlternative
+        The claims that get devices.
+    """
+
+    claims: tuple[ChosenAlternative, ...]
+
+    def formula(self) -> str:
+        """That early alternatives are good."""
+        return "per request with alternatives 8 - the number of the chosen one, counted from 0; added up"
+
+    def steps(self) -> Iterator[Step]:
+        """Claim by claim, and their sum."""
+        for one in self.claims:
+            terms = added(f"(8 - {FIRST_AVAILABLE_MAX - score})" for score in one.scores)
+            note = f"gets {listed(one.requests)}" if one.requests else "gets nothing"
+            yield Step(f"claim {one.claim}", terms, sum(one.scores), note)
+        scores = [sum(one.scores) for one in self.claims]
+        none = "" if self.claims else "no claim is allocated for this pod"
+        yield Step("score", added(map(str, scores)), sum(scores), none)
+
+
+def explain_scores(state: State | None, row: int) -> AlternativesScore:
+    """The arithmetic of the score of a node that was examined; ``None`` for a pod without claims."""
+    if state is None:
+        return AlternativesScore(())
+    verdict = state.verdicts[int(state.verdict_of[row])]
+    found = verdict.allocations
+    if found is None:
+        return AlternativesScore(())
+    claims = [*state.claims, *([verdict.extended_claim] if verdict.extended_claim is not None else ())]
+    outcome = found.outcomes[int(found.outcome_of[state.place_of[row]])]
+    return AlternativesScore(
+        tuple(
+            ChosenAlternative(claim.name, tuple(dict.fromkeys(chosen)), _per_request(claim, chosen))
+            for claim, chosen in _chosen(claims, outcome)
+        )
+    )
+
+
+def _per_request(claim: ResourceClaim, chosen: Sequence[str]) -> tuple[int, ...]:
+    """What ``alternatives_score`` gives, one chosen alternative after the other."""
+    scores = (alternatives_score(claim, [name]) for name in dict.fromkeys(chosen))
+    return tuple(score for score in scores if score)

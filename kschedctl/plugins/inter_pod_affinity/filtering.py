@@ -14,6 +14,7 @@ from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.labels import LabelColumn
 from kschedctl.cluster.overlay import Overlay
+from kschedctl.framework.checks import FilterCheck
 from kschedctl.framework.status import Code, Reason, Rejections, Status
 from kschedctl.plugins.inter_pod_affinity.reasons import NominatedPodInTheWay, NoPodNear, UnwantedPods, UnwillingPods
 from kschedctl.plugins.inter_pod_affinity.terms import ExistingTerms, PodLabels, PodTerms, Term, classes_matching
@@ -28,6 +29,13 @@ _STATUSES: Final = (
     Status(Code.UNSCHEDULABLE, (REASON_EXISTING,)),
 )
 _AFFINITY, _ANTI_AFFINITY, _EXISTING = range(3)
+_NEAR: Final = "affinity"
+#: What is asked of a domain, by the kind of counts.
+_WANTED: Final = {
+    _NEAR: "affinity: pods that all its terms mean, by {key}",
+    "anti-affinity": "anti-affinity: no pods that its terms mean, by {key}",
+    "existing": "no pods whose required anti-affinity means the pod, by {key}",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,3 +243,23 @@ def word_reason(culprits: Culprits, row: int, counts: KeyCounts, terms: tuple[Te
         return Reason(text, NominatedPodInTheWay(key, domain))
     kind = UnwantedPods if own else UnwillingPods
     return Reason(text, kind(key, domain, culprits.key(int(found[0])), len(found)))
+
+
+def explain_domains(state: FilterState, nodes: Overlay) -> tuple[FilterCheck, ...]:
+    """The matches of required terms in the domains of the only node of an overlay."""
+    row = int(nodes.rows[0])
+    checks = []
+    # Where no pod anywhere matches, the first of a series that wants to be near itself may go where the labels are.
+    first = state.matches_itself and not any(counts.counts.any() for counts in state.affinity)
+    for counts in (*state.affinity, *state.anti_affinity, *state.existing):
+        code = int(counts.column.codes[row])
+        found = int(counts.in_worlds(nodes)[0])
+        wanted, is_near = _WANTED[counts.kind].format(key=counts.key), counts.kind == _NEAR
+        if code < 0:
+            checks.append(FilterCheck(wanted, f"the node has no label {counts.key}", not is_near))
+            continue
+        told = f"{counts.key}={counts.column.values[code]} has {found}"
+        if is_near and not found and first:
+            told += ", and as no pod matches anywhere, the first that matches itself may go there"
+        checks.append(FilterCheck(wanted, told, (found > 0 or first) if is_near else found <= 0))
+    return tuple(checks)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import msgspec
+import numpy as np
 
 from kschedctl.api.pod import Pod
 from kschedctl.api.selectors import SelectorError
 from kschedctl.arrays import Int64Array
+from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
+from kschedctl.framework.arithmetic import Arithmetic
+from kschedctl.framework.checks import FilterCheck
 from kschedctl.framework.config.args import InterPodAffinityArgs
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.events import ClusterEventWithHint
@@ -26,9 +30,21 @@ from kschedctl.framework.interface import (
 )
 from kschedctl.framework.signature import encoded
 from kschedctl.framework.status import SKIP, SUCCESS, Code, Rejections, Status
-from kschedctl.plugins.inter_pod_affinity.filtering import Culprits, FilterState, judge, prepare, word_reason
+from kschedctl.plugins.inter_pod_affinity.filtering import (
+    Culprits,
+    FilterState,
+    explain_domains,
+    judge,
+    prepare,
+    word_reason,
+)
 from kschedctl.plugins.inter_pod_affinity.hints import Hints
-from kschedctl.plugins.inter_pod_affinity.scoring import affinity_scores, normalize
+from kschedctl.plugins.inter_pod_affinity.scoring import (
+    affinity_scores,
+    explain_normalized,
+    explain_scores,
+    normalize,
+)
 from kschedctl.plugins.inter_pod_affinity.terms import ExistingTerms, PodTerms, merge_namespaces, parse_pod_terms
 
 
@@ -41,6 +57,7 @@ class _FilterState:
 @dataclass(frozen=True, slots=True)
 class _ScoreState:
     scores: Int64Array
+    cluster: Cluster
 
 
 class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
@@ -112,7 +129,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         scores = affinity_scores(self.handle.cluster, self._existing, terms, pod, hard_pod_affinity_weight=weight)
         if scores is None:
             return SKIP
-        state.write(_ScoreState(scores))
+        state.write(_ScoreState(scores, self.handle.cluster))
         return SUCCESS
 
     def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
@@ -125,3 +142,36 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
     def normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array) -> Int64Array:
         """The lowest gets 0 and the highest 100."""
         return normalize(scores)
+
+    def losses_can_hurt(self, state: CycleState, pod: Pod) -> bool:
+        """Where the pod wants to be near others; fewer pods to stay away from only help."""
+        found = state.read(_FilterState)
+        return found is not None and bool(found.terms.required_affinity)
+
+    def alike_when_lost(self, state: CycleState, pod: Pod) -> Iterator[Int64Array]:
+        """The domains of the terms, and the matches that each node has."""
+        found = state.read(_FilterState)
+        groups = found.counts if found is not None else None
+        for counts in (*groups.affinity, *groups.anti_affinity, *groups.existing) if groups is not None else ():
+            yield counts.column.among_others
+            yield self.handle.cluster.pods.sum_per_node(counts.per_class)
+
+    def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
+        """The matches of required terms in the node's domains, the pod's and those of pods there."""
+        found = state.read(_FilterState)
+        if found is None:
+            return ()
+        nodes = self.handle.cluster.overlay(np.array([row], dtype=np.int64))
+        return explain_domains(found.counts, nodes)
+
+    def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic:
+        """Term by term, in the node's domains."""
+        found = state.read(_ScoreState)
+        # Scoring may see nodes otherwise than its preparation.
+        cluster = found.cluster if found is not None else self.handle.cluster
+        weight, existing = self._args.hard_pod_affinity_weight, ExistingTerms.of(cluster)
+        return explain_scores(cluster, existing, self._terms(pod), pod, row, hard_pod_affinity_weight=weight)
+
+    def explain_normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array, position: int) -> Arithmetic:
+        """By the extremes of the nodes."""
+        return explain_normalized(scores, position)

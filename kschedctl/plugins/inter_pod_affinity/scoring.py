@@ -5,11 +5,15 @@ Normalised in float64: ``100 * (score - min) / (max - min)``, truncated; 0 every
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import msgspec
 import numpy as np
 
 from kschedctl.api.pod import Pod
 from kschedctl.arrays import Int64Array
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.framework.arithmetic import Arithmetic, Step, added
 from kschedctl.framework.interface import MAX_NODE_SCORE
 from kschedctl.plugins.inter_pod_affinity.terms import ExistingTerms, PodLabels, PodTerms, classes_matching
 
@@ -86,3 +90,135 @@ def normalize(scores: Int64Array) -> Int64Array:
     if difference <= 0:
         return np.zeros_like(scores)
     return (float(MAX_NODE_SCORE) * ((scores - lowest).astype(np.float64) / float(difference))).astype(np.int64)
+
+
+class AffinityPart(msgspec.Struct, frozen=True, rename="camel"):
+    """What terms of one kind and weight make of a node's domain.
+
+    Attributes
+    ----------
+    whose : str
+        Whose terms: the pod's, which are told, or those of the pods there.
+    topology_key : str
+        The label that makes the domains.
+    domain : str
+        The node's.
+    pods : int
+        How many pods of the domain a term matches, or have a term that matches the pod.
+    weight : int
+        The weight of the term.
+    """
+
+    whose: str
+    topology_key: str
+    domain: str
+    pods: int
+    weight: int
+
+
+class AffinityScore(Arithmetic, frozen=True):
+    """The raw score of InterPodAffinity.
+
+    Attributes
+    ----------
+    parts : tuple of AffinityPart
+        What it is made of; without what comes to nothing.
+    """
+
+    parts: tuple[AffinityPart, ...]
+
+    def formula(self) -> str:
+        """That weights are added up over pods."""
+        return "matching pods in the node's domain times the weight of the term, added up over terms"
+
+    def steps(self) -> Iterator[Step]:
+        """Part by part, and their sum."""
+        values = []
+        for part in self.parts:
+            values.append(part.pods * part.weight)
+            name = f"{part.topology_key}={part.domain}"
+            yield Step(name, f"{part.pods} * {_signed(part.weight)}", values[-1], part.whose)
+        none = "" if self.parts else "no term matches a pod of its domains"
+        yield Step("score", added(_signed(value) for value in values), sum(values), none)
+
+
+class SpreadOver(Arithmetic, frozen=True):
+    """A score of InterPodAffinity spread over 0..100.
+
+    Attributes
+    ----------
+    score : int
+        The raw score.
+    lowest, highest : int
+        The extremes of the nodes that are scored.
+    """
+
+    score: int
+    lowest: int
+    highest: int
+
+    def formula(self) -> str:
+        """That of the plugin."""
+        return "trunc(100 * ((score - lowest) / (highest - lowest)))"
+
+    def steps(self) -> Iterator[Step]:
+        """One."""
+        if self.highest == self.lowest:
+            yield Step("normalised", "0", 0, f"every node has {self.score}")
+            return
+        score, low, high = map(_signed, (self.score, self.lowest, self.highest))
+        value = int(100.0 * ((self.score - self.lowest) / (self.highest - self.lowest)))
+        note = f"raw scores go from {self.lowest} to {self.highest}"
+        yield Step("normalised", f"trunc(100 * (({score} - {low}) / ({high} - {low})))", value, note)
+
+
+def _signed(number: int) -> str:
+    return str(number) if number >= 0 else f"({number})"
+
+
+def explain_scores(
+    cluster: Cluster, existing: ExistingTerms, terms: PodTerms, pod: Pod, row: int, *, hard_pod_affinity_weight: int
+) -> AffinityScore:
+    """The arithmetic of a node's raw score; the parameters are those of ``affinity_scores``.
+
+    Parameters
+    ----------
+    row : int
+        The node.
+    """
+    labels, n_classes = PodLabels.of(cluster, pod), len(cluster.pods.classes)
+    parts = []
+
+    def add(whose: str, key: str, class_ids: Int64Array, weight: int) -> None:
+        column = cluster.nodes.labels[key]
+        code = int(column.codes[row])
+        if code < 0:
+            return
+        per_class = np.zeros(n_classes, dtype=np.int64)
+        np.add.at(per_class, class_ids, 1)
+        there = int(cluster.pods.sum_per_node(per_class)[column.codes == code].sum())
+        if there and weight:
+            parts.append(AffinityPart(whose, key, column.values[code], there, weight))
+
+    for term, weight in terms.preferred:
+        kind = "affinity" if weight > 0 else "anti-affinity"
+        told = ", ".join(map(str, term.selector or ())) or "any pod"
+        add(
+            f"pods that the pod's preferred {kind} means: {told}",
+            term.topology_key,
+            np.flatnonzero(classes_matching(cluster, term)),
+            weight,
+        )
+    if hard_pod_affinity_weight > 0:
+        for key, (class_ids, _) in existing.required_affinity(labels, n_classes).items():
+            add("pods there that require affinity to the pod", key, class_ids, hard_pod_affinity_weight)
+    for key, (class_ids, weights) in existing.preferred(labels, n_classes).items():
+        for weight in np.unique(weights).tolist():
+            kind = "affinity" if weight > 0 else "anti-affinity"
+            add(f"pods there that prefer {kind} to the pod", key, class_ids[weights == weight], weight)
+    return AffinityScore(tuple(parts))
+
+
+def explain_normalized(scores: Int64Array, position: int) -> SpreadOver:
+    """The arithmetic of ``normalize`` for one of the scores."""
+    return SpreadOver(int(scores[position]), int(scores.min()), int(scores.max()))

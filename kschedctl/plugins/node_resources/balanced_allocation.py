@@ -18,12 +18,14 @@ from kschedctl.api.device import DeviceClass
 from kschedctl.api.pod import Pod
 from kschedctl.api.resources import pod_requests
 from kschedctl.arrays import Int64Array, Mask
+from kschedctl.framework.arithmetic import Arithmetic
 from kschedctl.framework.config.args import NodeResourcesBalancedAllocationArgs
 from kschedctl.framework.cycle_state import CycleState, NotModelled
 from kschedctl.framework.interface import MAX_NODE_SCORE, Handle, PreScorePlugin, ScorePlugin
 from kschedctl.framework.reads import Reads
 from kschedctl.framework.status import SKIP, SUCCESS, Status
-from kschedctl.plugins.node_resources.allocation import allocations, requested_amount, spec_only
+from kschedctl.plugins.node_resources.allocation import Allocation, allocations, requested_amount, spec_only
+from kschedctl.plugins.node_resources.arithmetic import BalancedResource, BalanceScore
 from kschedctl.plugins.node_resources.backed import READS, backed_allocations, crashing_resources
 from kschedctl.plugins.node_resources.hints import signed_requests
 
@@ -126,8 +128,7 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
         wanted = found.wanted if found is not None else self._wanted(pod)
         if not any(wanted.values()):
             return np.zeros(len(rows), dtype=np.int64)
-        offers = allocations(self.handle.cluster, self.handle.request_rules, wanted, rows, non_zero=False)
-        offers = backed_allocations(self.handle, wanted, offers, rows)
+        offers = self._offers(wanted, rows)
         allocatable = [offer.allocatable for offer in offers]
         if not self.handle.release.balanced_allocation_compares:
             return balance([offer.requested for offer in offers], allocatable)
@@ -141,3 +142,26 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
         )
         half = MAX_NODE_SCORE // 2
         return half + (half + with_pod - without_pod) // 2
+
+    def _offers(self, wanted: dict[str, int], rows: Int64Array) -> list[Allocation]:
+        offers = allocations(self.handle.cluster, self.handle.request_rules, wanted, rows, non_zero=False)
+        return backed_allocations(self.handle, wanted, offers, rows)
+
+    def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic | None:
+        """The balance with the pod and without it."""
+        found = state.read(_State)
+        wanted = found.wanted if found is not None else self._wanted(pod)
+        if not any(wanted.values()):
+            return None
+        rows = np.array([row], dtype=np.int64)
+        offers = self._offers(wanted, rows)
+        resources = tuple(
+            BalancedResource(name, int(offer.allocated[0]), int(offer.requested[0]), int(offer.allocatable[0]))
+            for name, offer in zip(wanted, offers, strict=True)
+        )
+        allocatable = [offer.allocatable for offer in offers]
+        with_pod = int(balance([offer.requested for offer in offers], allocatable)[0])
+        without = None
+        if self.handle.release.balanced_allocation_compares:
+            without = int(balance([offer.allocated for offer in offers], allocatable)[0])
+        return BalanceScore(resources, with_pod, without, int(self.score(state, pod, rows)[0]))

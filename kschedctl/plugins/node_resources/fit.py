@@ -27,6 +27,8 @@ from kschedctl.api.resources import (
 )
 from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.overlay import Overlay
+from kschedctl.framework.arithmetic import Arithmetic
+from kschedctl.framework.checks import FilterCheck
 from kschedctl.framework.config.args import NodeResourcesFitArgs, shape_points
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.events import ClusterEventWithHint
@@ -43,7 +45,8 @@ from kschedctl.framework.operands import Operands, Shortfall
 from kschedctl.framework.reads import OF_NOTHING
 from kschedctl.framework.remedy import Remedy, RemedyContext
 from kschedctl.framework.status import SUCCESS, Code, Reason, Rejections, Status
-from kschedctl.plugins.node_resources.allocation import allocations, requested_amount, spec_only
+from kschedctl.plugins.node_resources.allocation import Allocation, allocations, requested_amount, spec_only
+from kschedctl.plugins.node_resources.arithmetic import RATIO, ScoredResource, StrategyScore
 from kschedctl.plugins.node_resources.backed import READS, backed_allocations, backed_resources
 from kschedctl.plugins.node_resources.hints import Hints, signed_requests
 from kschedctl.plugins.node_resources.remedies import request_remedies
@@ -132,12 +135,13 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         self._args = args
         strategy = args.scoring_strategy
         self._weights = [resource.weight for resource in strategy.resources]
-        self._ratio = strategy.type == "RequestedToCapacityRatio"
+        self._ratio = strategy.type == RATIO
+        self._shape: tuple[tuple[int, int], ...] = ()
         self._kernel: Kernel
         if self._ratio and strategy.requested_to_capacity_ratio is not None:
             # The configuration's scores go to 10.
-            shape = strategy.requested_to_capacity_ratio.shape
-            self._kernel = requested_to_capacity_ratio(shape_points(shape))
+            self._shape = tuple(shape_points(strategy.requested_to_capacity_ratio.shape))
+            self._kernel = requested_to_capacity_ratio(self._shape)
         else:
             self._kernel = most_allocated if strategy.type == "MostAllocated" else least_allocated
 
@@ -207,6 +211,26 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
 
         return Rejections(code, reason, texts, details)
 
+    def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
+        """Every resource that the pod requests against what the node has left."""
+        found = state.read(_FilterState)
+        columns = self.handle.cluster.resources(self.handle.request_rules)
+        wanted = found.wanted if found is not None else {}
+        backed = backed_resources(self.handle, wanted)
+        checks = []
+        for resource, amount in wanted.items():
+            index = columns.index.get(resource)
+            offered, used = (
+                (0, 0) if index is None else (int(t[index, row]) for t in (columns.allocatable, columns.requested))
+            )
+            told = f"{format_amount(resource, amount)} {resource}" if resource != PODS else "1 more pod"
+            if resource in backed and not offered:
+                checks.append(FilterCheck(told, "devices are asked for", True))
+                continue
+            free, of, taken = (format_amount(resource, n) for n in (offered - used, offered, used))
+            checks.append(FilterCheck(told, f"free {free} of {of}, requested {taken}", amount <= offered - used))
+        return tuple(checks)
+
     def _reason(self, resource: str, amount: int, nodes: Overlay, position: int) -> Reason:
         columns = self.handle.cluster.resources(self.handle.request_rules)
         row = nodes.rows[position]
@@ -231,6 +255,11 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
 
     def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
         """Score nodes by the configured strategy."""
+        offers = self._offers(state, pod, rows)
+        return weighted_mean(offers, self._weights, self._kernel, only_positive=self._ratio)
+
+    def _offers(self, state: CycleState, pod: Pod, rows: Int64Array) -> list[Allocation]:
+        """The configured resources over some nodes, in their order."""
         found = state.read(_ScoreState)
         wanted = found.wanted if found is not None else self._scored_requests(pod)
         if not wanted:
@@ -239,8 +268,24 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         offers = backed_allocations(self.handle, wanted, offers, rows)
         # Upstream counts a resource as often as the configuration lists it.
         by_resource = dict(zip(wanted, offers, strict=True))
-        offers = [by_resource[resource.name] for resource in self._args.scoring_strategy.resources]
-        return weighted_mean(offers, self._weights, self._kernel, only_positive=self._ratio)
+        return [by_resource[resource.name] for resource in self._args.scoring_strategy.resources]
+
+    def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic:
+        """Resource by resource, and their mean."""
+        strategy = self._args.scoring_strategy
+        offers = self._offers(state, pod, np.array([row], dtype=np.int64))
+        resources = tuple(
+            ScoredResource(
+                resource.name,
+                weight,
+                int(offer.requested[0]),
+                int(offer.allocatable[0]),
+                int(self._kernel(offer.requested, offer.allocatable)[0]),
+            )
+            for resource, weight, offer in zip(strategy.resources, self._weights, offers, strict=True)
+        )
+        score = weighted_mean(offers, self._weights, self._kernel, only_positive=self._ratio)
+        return StrategyScore(strategy.type, resources, self._shape, int(score[0]))
 
 
 def _number(insufficient: Mask) -> tuple[Int64Array, Mask]:

@@ -17,6 +17,7 @@ from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.labels import LabelColumn
 from kschedctl.cluster.overlay import Overlay
+from kschedctl.framework.checks import FilterCheck
 from kschedctl.framework.remedy import Remedy, RemedyContext
 from kschedctl.framework.status import Code, Reason, Rejections, Status
 from kschedctl.plugins.pod_topology_spread.constraints import (
@@ -35,6 +36,8 @@ _LABEL: Final = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (REASON_LABEL,))
 _NO_DOMAIN: Final = 2**31 - 1
 #: A table of more domains, such as one per host, says less than it takes up.
 _SHOWN_DOMAINS: Final = 50
+#: So many are told in a line.
+_TOLD_DOMAINS: Final = 8
 
 
 class SkewTooHigh(InDomain, frozen=True):
@@ -192,3 +195,18 @@ def _skew_reason(counts: DomainCounts, domain: str, matching: int, minimum: int,
         domains = {v: int(counts.counts[i]) for i, v in enumerate(counts.column.values) if counts.exists[i]}
     wanted = counts.constraint
     return Reason(REASON, SkewTooHigh(wanted.topology_key, domain, matching, minimum, skew, wanted.max_skew, domains))
+
+
+def explain_skew(counts: DomainCounts, nodes: Overlay) -> FilterCheck:
+    """What placing the pod on the only node of an overlay makes of a constraint, with the matching pods by domain."""
+    wanted = counts.constraint
+    told = f"maxSkew {wanted.max_skew} over {wanted.topology_key}"
+    code = int(counts.column.codes[nodes.rows[0]])
+    if code < 0:
+        return FilterCheck(told, "the node has no such label", False)
+    matching, minimum, skew = (int(values[0]) for values in counts.skew(nodes))
+    domains = {domain: int(counts.counts[i]) for i, domain in enumerate(counts.column.values) if counts.exists[i]}
+    there = "; ".join(f"{domain} {n}" for domain, n in sorted(domains.items())) if len(domains) <= _TOLD_DOMAINS else ""
+    own = " + 1 for this pod" if counts.self_match else ""
+    found = f"{counts.column.values[code]} has {matching} matching{own}, fewest {minimum}: skew {skew}"
+    return FilterCheck(told, found + (f" ({there})" if there else ""), skew <= wanted.max_skew)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 
 import msgspec
+import numpy as np
 
 from kschedctl.api.pod import Pod
 from kschedctl.arrays import Int64Array
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
+from kschedctl.framework.arithmetic import Arithmetic
+from kschedctl.framework.checks import FilterCheck
 from kschedctl.framework.config.args import PodTopologySpreadArgs
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.events import ClusterEventWithHint
@@ -31,10 +34,17 @@ from kschedctl.plugins.pod_topology_spread.constraints import (
     SYSTEM_DEFAULTS,
     Constraint,
     parse_constraints,
+    selected_classes,
 )
-from kschedctl.plugins.pod_topology_spread.filtering import DomainCounts, count_domains, judge
+from kschedctl.plugins.pod_topology_spread.filtering import DomainCounts, count_domains, explain_skew, judge
 from kschedctl.plugins.pod_topology_spread.hints import Hints
-from kschedctl.plugins.pod_topology_spread.scoring import SpreadScores, normalize, spread_scores
+from kschedctl.plugins.pod_topology_spread.scoring import (
+    SpreadScores,
+    explain_normalized,
+    explain_scores,
+    normalize,
+    spread_scores,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,15 +125,41 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
 
     def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
         """The raw scores: many matching pods give much."""
+        return self._scores(state, pod).scores[rows]
+
+    def _scores(self, state: CycleState, pod: Pod) -> SpreadScores:
         prepared = self._prepared(state)
         own = self.handle.cluster
         if own is prepared.cluster:
-            return prepared.scores.scores[rows]
+            return prepared.scores
         # Scoring may see nodes otherwise than its preparation, which counts by all domains that are no single node.
-        scores = spread_scores(
+        return spread_scores(
             prepared.cluster, prepared.constraints, pod, prepared.rows, require_all=prepared.require_all, by_host=own
         )
-        return scores.scores[rows]
+
+    def alike_when_lost(self, state: CycleState, pod: Pod) -> Iterator[Int64Array]:
+        """The domains of the constraints, and the matching pods of each node."""
+        found = state.read(_FilterState)
+        for counts in found.domains if found is not None else ():
+            counted, _ = selected_classes(self.handle.cluster, counts.constraint, pod.metadata.namespace)
+            yield counts.column.among_others
+            yield self.handle.cluster.pods.sum_per_node(counted)
+            yield counts.included.astype(np.int64)
+
+    def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
+        """The skew of every hard constraint."""
+        found = state.read(_FilterState)
+        nodes = self.handle.cluster.overlay(np.array([row], dtype=np.int64))
+        return tuple(explain_skew(counts, nodes) for counts in found.domains) if found is not None else ()
+
+    def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic:
+        """Constraint by constraint."""
+        return explain_scores(self._prepared(state).cluster, self._scores(state, pod), row)
+
+    def explain_normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array, position: int) -> Arithmetic:
+        """By the extremes of the nodes that count."""
+        prepared = self._prepared(state)
+        return explain_normalized(scores, prepared.scores.ignored[prepared.rows], position)
 
     def normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array) -> Int64Array:
         """Few matching pods give 100."""

@@ -7,15 +7,19 @@ half away from zero; normalised so that few matching pods give much.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from kschedctl.api.pod import Pod
 from kschedctl.api.well_known import HOSTNAME
+from kschedctl.api.wording import counted
 from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.arithmetic import round_half_away
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.framework.arithmetic import Arithmetic, Step, added
 from kschedctl.framework.interface import MAX_NODE_SCORE
 from kschedctl.plugins.pod_topology_spread.constraints import (
     Constraint,
@@ -26,17 +30,37 @@ from kschedctl.plugins.pod_topology_spread.constraints import (
 
 
 @dataclass(frozen=True, slots=True)
+class ConstraintCounts:
+    """What one soft constraint counts.
+
+    Attributes
+    ----------
+    matching : ndarray of int64, shape (n_nodes,)
+        Matching pods in the domain of each node.
+    size : int
+        How many domains the feasible nodes are in.
+    """
+
+    constraint: Constraint
+    matching: Int64Array
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
 class SpreadScores:
     """The scores of the feasible nodes.
 
     Attributes
     ----------
+    counts : tuple of ConstraintCounts
+        What they are made of, constraint by constraint.
     scores : ndarray of int64, shape (n_nodes,)
         The raw score of each node of the cluster; 0 for those that are ignored.
     ignored : ndarray of bool, shape (n_nodes,)
         Nodes that lack a topology label that is asked for.
     """
 
+    counts: tuple[ConstraintCounts, ...]
     scores: Int64Array
     ignored: Mask
 
@@ -69,6 +93,7 @@ def spread_scores(
     labelled = nodes_with_all_keys(cluster, constraints) if require_all else np.ones(len(nodes), dtype=np.bool_)
     candidates = rows[labelled[rows]]
     total = np.zeros(len(nodes))
+    counts = []
     for constraint in constraints:
         per_node = _matching(cluster, constraint, pod)
         column = nodes.labels[constraint.topology_key]
@@ -84,9 +109,10 @@ def spread_scores(
             np.add.at(by_domain, codes[included], per_node[included])
             matching = by_domain[codes]
         weight = math.log(size + 2)
+        counts.append(ConstraintCounts(constraint, matching, size))
         total += np.where(column.present, matching * weight + float(constraint.max_skew - 1), 0.0)
     total[~labelled] = 0.0
-    return SpreadScores(round_half_away(total), ~labelled)
+    return SpreadScores(tuple(counts), round_half_away(total), ~labelled)
 
 
 def _matching(cluster: Cluster, constraint: Constraint, pod: Pod) -> Int64Array:
@@ -115,3 +141,131 @@ def normalize(scores: Int64Array, ignored: Mask) -> Int64Array:
     if highest == 0:
         return np.where(ignored, 0, MAX_NODE_SCORE)
     return np.where(ignored, 0, MAX_NODE_SCORE * (highest + int(counted.min()) - scores) // highest)
+
+
+class SpreadTerm(msgspec.Struct, frozen=True, rename="camel"):
+    """What one soft constraint makes of a node.
+
+    Attributes
+    ----------
+    topology_key : str
+        The label that makes the domains.
+    domain : str or None
+        The node's; ``None`` where it has no such label.
+    matching : int
+        How many matching pods the domain has.
+    size : int
+        How many domains the feasible nodes are in.
+    max_skew : int
+        The largest skew wanted.
+    """
+
+    topology_key: str
+    domain: str | None
+    matching: int
+    size: int
+    max_skew: int
+
+    @property
+    def expression(self) -> str:
+        """The points before rounding."""
+        return f"{self.matching} * log({self.size} + 2) + ({self.max_skew} - 1)"
+
+    @property
+    def value(self) -> float:
+        """The points before rounding."""
+        return self.matching * math.log(self.size + 2) + float(self.max_skew - 1)
+
+
+class SpreadScore(Arithmetic, frozen=True):
+    """The raw score of PodTopologySpread.
+
+    Attributes
+    ----------
+    ignored : bool
+        Whether the node lacks a label that is asked for, so that it gets nothing.
+    terms : tuple of SpreadTerm
+        The soft constraints.
+    score : int
+        The score; low ones are good.
+    """
+
+    ignored: bool
+    terms: tuple[SpreadTerm, ...]
+    score: int
+
+    def formula(self) -> str:
+        """The points of constraints, added up."""
+        return "per constraint matching pods * log(domains + 2) + (maxSkew - 1), added up and rounded; few are good"
+
+    def steps(self) -> Iterator[Step]:
+        """Constraint by constraint, and their sum."""
+        for term in self.terms:
+            if term.domain is None:
+                yield Step(term.topology_key, "0", 0, "the node has no such label")
+            else:
+                note = f"{counted(term.matching, 'matching pod')} in {term.domain}, {counted(term.size, 'domain')}"
+                yield Step(term.topology_key, term.expression, term.value, note)
+        if self.ignored:
+            yield Step("score", "0", 0, "the node lacks the label of a constraint")
+            return
+        there = [term.expression for term in self.terms if term.domain is not None]
+        total = there[0] if len(there) == 1 else added(f"({term})" for term in there)
+        yield Step("score", f"round({total})", self.score)
+
+
+class TurnedRound(Arithmetic, frozen=True):
+    """A score of PodTopologySpread turned round, so that the lowest is best.
+
+    Attributes
+    ----------
+    ignored : bool
+        Whether the node gets nothing, and does not count for the extremes.
+    score : int
+        The raw score.
+    highest, lowest : int
+        The extremes of the nodes that count.
+    """
+
+    ignored: bool
+    score: int
+    highest: int
+    lowest: int
+
+    def formula(self) -> str:
+        """That of the plugin."""
+        return "100 * (highest + lowest - score) // highest"
+
+    def steps(self) -> Iterator[Step]:
+        """One."""
+        if self.ignored:
+            yield Step("normalised", "0", 0, "the node lacks the label of a constraint")
+        elif not self.highest:
+            yield Step("normalised", "100", 100, "no node has more than 0")
+        else:
+            expression = f"100 * ({self.highest} + {self.lowest} - {self.score}) // {self.highest}"
+            value = 100 * (self.highest + self.lowest - self.score) // self.highest
+            yield Step("normalised", expression, value, f"raw scores go from {self.lowest} to {self.highest}")
+
+
+def explain_scores(cluster: Cluster, found: SpreadScores, row: int) -> SpreadScore:
+    """The arithmetic of a node's raw score."""
+    labels = cluster.nodes.objects[row].metadata.labels
+    terms = tuple(
+        SpreadTerm(
+            counts.constraint.topology_key,
+            labels.get(counts.constraint.topology_key),
+            int(counts.matching[row]),
+            counts.size,
+            counts.constraint.max_skew,
+        )
+        for counts in found.counts
+    )
+    return SpreadScore(bool(found.ignored[row]), terms, int(found.scores[row]))
+
+
+def explain_normalized(scores: Int64Array, ignored: Mask, position: int) -> TurnedRound:
+    """The arithmetic of ``normalize`` for one of the scores."""
+    kept = scores[~ignored]
+    lowest = int(kept.min()) if len(kept) else 0
+    return TurnedRound(bool(ignored[position]), int(scores[position]), int(kept.max(initial=0)), lowest)

@@ -21,6 +21,8 @@ from kschedctl.api.storage import CSIDriver, CSINode, CSIStorageCapacity, Storag
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.arrays import Int64Array
 from kschedctl.cluster.overlay import Overlay
+from kschedctl.framework.arithmetic import Arithmetic
+from kschedctl.framework.checks import FilterCheck
 from kschedctl.framework.config.args import VolumeBindingArgs, shape_points
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered
@@ -41,7 +43,8 @@ from kschedctl.framework.remedy import Remedy, RemedyContext
 from kschedctl.framework.signature import signed_volumes
 from kschedctl.framework.status import SKIP, SUCCESS, Code, Reason, Rejections, Status
 from kschedctl.plugins.node_resources.strategies import requested_to_capacity_ratio
-from kschedctl.plugins.volume_binding.scoring import scoring_caveats, storage_capacity_scores
+from kschedctl.plugins.volume_binding.checks import explain_claims
+from kschedctl.plugins.volume_binding.scoring import explain_scores, scoring_caveats, storage_capacity_scores
 from kschedctl.volumes.binder import Binder
 from kschedctl.volumes.binding import bind_pod_volumes
 from kschedctl.volumes.explain import explain_bound, explain_space, explain_unbound, failing_provision
@@ -93,7 +96,8 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin,
         super().__init__(args, handle)
         assert isinstance(args, VolumeBindingArgs)
         self._scores = handle.release.enabled("StorageCapacityScoring")
-        self._kernel = requested_to_capacity_ratio(shape_points(args.shape or ()))
+        self._shape = shape_points(args.shape or ())
+        self._kernel = requested_to_capacity_ratio(self._shape)
 
     def own_part(self, pod: Pod) -> Hashable:
         """Name and uid, where claims of its volumes are named after the pod."""
@@ -204,6 +208,20 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin,
             return nothing
         state.not_modelled.extend(scoring_caveats(found.volumes, rows))
         return storage_capacity_scores(found.volumes, self._kernel)[rows]
+
+    def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
+        """Every claim, and the volume that it has or would get."""
+        found = state.read(_State)
+        if found is None or found.volumes is None:
+            return ()
+        return explain_claims(self.binder, found.volumes, self.handle.cluster.nodes.objects[row], row)
+
+    def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic:
+        """Storage class by storage class."""
+        found = state.read(_State)
+        counts = self._scores and found is not None and state.read(_Filtered) is not None
+        volumes = found.volumes if found is not None and counts else None
+        return explain_scores(volumes, self._shape, self._kernel, row)
 
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
         """Accept: what the filter found is still there."""

@@ -9,12 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
 import numpy as np
 
+from kschedctl.api.amounts import format_amount
 from kschedctl.api.quantity import value
+from kschedctl.api.resources import EPHEMERAL_STORAGE
 from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.arithmetic import round_half_away
+from kschedctl.framework.arithmetic import Arithmetic, Step, added
 from kschedctl.framework.cycle_state import NotModelled
+from kschedctl.plugins.node_resources.arithmetic import ratio_steps
 from kschedctl.plugins.node_resources.strategies import Kernel
 from kschedctl.volumes.claims import claim_key, requested_storage, storage_capacity
 from kschedctl.volumes.found_volumes import FoundVolumes, ProvisionCheck, StaticMatch
@@ -98,12 +103,16 @@ def storage_capacity_scores(found: FoundVolumes, kernel: Kernel) -> Int64Array:
     SnapshotError
         Where a size is not a quantity.
     """
+    return _totals(found).scores(kernel)
+
+
+def _totals(found: FoundVolumes) -> ClassTotals:
     totals = ClassTotals(len(found.error))
     for match in found.matches:
         totals.add_existing(match)
     for check, here in _measured(found):
         totals.add_provisioned(check, here)
-    return totals.scores(kernel)
+    return totals
 
 
 def _measured(found: FoundVolumes) -> Iterator[tuple[ProvisionCheck, Mask]]:
@@ -136,3 +145,88 @@ def scoring_caveats(found: FoundVolumes, rows: Int64Array) -> Iterator[NotModell
         if (here & provisioning.several)[rows].any():
             feature = f"VolumeBinding's score of claim {claim}, which several CSIStorageCapacities have room for"
             yield NotModelled(feature, "kube-scheduler takes any of them, the answer the first of the snapshot")
+
+
+class ScoredClass(msgspec.Struct, frozen=True, rename="camel"):
+    """A storage class that counts on a node.
+
+    Attributes
+    ----------
+    name : str
+        The class.
+    requested : int
+        What the pod's claims request of it in bytes.
+    capacity : int
+        What there is, in bytes.
+    score : int
+        What the shape has for that.
+    """
+
+    name: str
+    requested: int
+    capacity: int
+    score: int
+
+
+class StorageScore(Arithmetic, frozen=True):
+    """The score of VolumeBinding.
+
+    Attributes
+    ----------
+    classes : tuple of ScoredClass
+        The storage classes that count.
+    shape : tuple of (int, int)
+        The broken line: utilization in percent and score.
+    score : int
+        The mean.
+    """
+
+    classes: tuple[ScoredClass, ...]
+    shape: tuple[tuple[int, int], ...]
+    score: int
+
+    def formula(self) -> str:
+        """The mean over storage classes."""
+        return "per storage class what the shape has for 100 * requested // capacity; the mean, rounded"
+
+    def steps(self) -> Iterator[Step]:
+        """Class by class, and their mean."""
+        for one in self.classes:
+            requested, capacity = (format_amount(EPHEMERAL_STORAGE, n) for n in (one.requested, one.capacity))
+            note = f"claims request {requested} of {capacity}"
+            yield from ratio_steps(f"class {one.name}", one.requested, one.capacity, self.shape, one.score, note)
+        if not self.classes:
+            yield Step("score", "0", 0, "no claim takes a volume whose size counts")
+            return
+        total = added(str(one.score) for one in self.classes)
+        yield Step("score", f"round(({total}) / {len(self.classes)})", self.score)
+
+
+def explain_scores(
+    found: FoundVolumes | None, shape: tuple[tuple[int, int], ...], kernel: Kernel, row: int
+) -> StorageScore:
+    """The arithmetic of a node's score.
+
+    Parameters
+    ----------
+    found : FoundVolumes or None
+        What the binder found; ``None`` where nothing is scored.
+    shape : tuple of (int, int)
+        The broken line behind ``kernel``.
+    row : int
+        The node.
+    """
+    if found is None:
+        return StorageScore((), shape, 0)
+    totals = _totals(found)
+    classes = tuple(
+        ScoredClass(
+            name,
+            int(totals.requested[name][row]),
+            int(totals.capacity[name][row]),
+            int(kernel(totals.requested[name][row : row + 1], totals.capacity[name][row : row + 1])[0]),
+        )
+        for name, counts in totals.counts.items()
+        if counts[row]
+    )
+    return StorageScore(classes, shape, int(totals.scores(kernel)[row]))

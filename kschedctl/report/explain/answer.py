@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kschedctl.admission.chain import Admitted
 from kschedctl.api.amounts import exact_quantity
 from kschedctl.api.resources import pod_requests, scheduler_units
@@ -16,6 +18,7 @@ from kschedctl.report.explain.data import (
     ChangeData,
     Explanation,
     FilterData,
+    LeadData,
     NodeData,
     NodeScoreData,
     PluginScoreData,
@@ -174,7 +177,18 @@ def _scores(decision: Decision) -> ScoresData | None:
         )
         for i in order
     )
-    return ScoresData({plugin: scores.weights[plugin] for plugin in scores.raw}, nodes)
+    return ScoresData({plugin: scores.weights[plugin] for plugin in scores.raw}, nodes, _lead(nodes))
+
+
+def _lead(nodes: Sequence[NodeScoreData]) -> LeadData | None:
+    """How close the best of some nodes came, which are in the order of their scores."""
+    behind = [node for node in nodes if node.total < nodes[0].total]
+    if not behind:
+        return None
+    second = [node for node in behind if node.total == behind[0].total]
+    apart = {name: own.weighted - second[0].plugins[name].weighted for name, own in nodes[0].plugins.items()}
+    points = nodes[0].total - second[0].total
+    return LeadData(tuple(node.name for node in second), points, {name: n for name, n in apart.items() if n})
 
 
 def _preemption(decision: Decision) -> PreemptionData | None:

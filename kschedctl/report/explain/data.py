@@ -13,7 +13,10 @@ from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Reason
 from kschedctl.report.devices.data import AllocationData, PlaceData
 from kschedctl.report.envelope import Answer, AnswerList, Data, json_schema
+from kschedctl.report.explain.preference import PreferenceData
+from kschedctl.report.explain.story_data import NodeStoryData
 from kschedctl.report.explain.suggestions import SuggestionData
+from kschedctl.report.explain.withstanding import WithstandingData
 from kschedctl.report.operands import OperandsData
 from kschedctl.scheduler.decision import Outcome
 
@@ -128,11 +131,23 @@ class NodeScoreData(Data, frozen=True):
     plugins: dict[str, PluginScoreData]
 
 
+class LeadData(Data, frozen=True):
+    """How close it came."""
+
+    over: Annotated[tuple[str, ...], Meta(description="The second-best nodes, by name.")]
+    points: Annotated[int, Meta(description="The points between them and the best.")]
+    plugins: Annotated[
+        dict[str, int],
+        Meta(description="The difference by plugin, between the first of the best and the first of these by name."),
+    ]
+
+
 class ScoresData(Data, frozen=True):
     """The scores of the nodes that the pod fits on."""
 
     weights: Annotated[dict[str, int], Meta(description="By plugin.")]
     nodes: Annotated[tuple[NodeScoreData, ...], Meta(description="From the best down; equal ones by name.")]
+    lead: Annotated[LeadData | None, Meta(description="null where no node has less than the best.")] = None
 
 
 class CandidateData(Data, frozen=True):
@@ -237,6 +252,16 @@ class Explanation(Answer, frozen=True, kw_only=True):
     suggestions: Annotated[
         tuple[SuggestionData, ...] | None,
         Meta(description="What would make it fit, the smallest and safest first; null where that was not looked for."),
+    ] = None
+    stories: Annotated[
+        tuple[NodeStoryData, ...], Meta(description="The whole story of the nodes that --node names, with --why.")
+    ] = ()
+    preference: Annotated[
+        PreferenceData | None, Meta(description="What would move the pod to the node of --prefer; null without it.")
+    ] = None
+    withstanding: Annotated[
+        WithstandingData | None,
+        Meta(description="What failures the pod can stand, with --withstand; null without it, or if it fits nowhere."),
     ] = None
 
     @property

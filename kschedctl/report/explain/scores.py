@@ -77,6 +77,16 @@ def scores_in_full(scores: ScoresData, *, every_node: bool = False, only: str = 
     yield table(headings, rows, numeric=range(2, 6), tones=tones, identifiers=(0,))
     if not only:
         yield from _rest_section(scores, len(shown))
+        yield from _lead_section(scores)
+
+
+def _lead_section(scores: ScoresData) -> Document:
+    lead = scores.lead
+    if lead is None:
+        return
+    points = counted(lead.points, "point")
+    apart = ", ".join(f"{plugin} {more:+}" for plugin, more in lead.plugins.items())
+    yield Paragraph(f"{scores.nodes[0].name} is {points} ahead of {lead.over[0]}: {apart}", Tone.FAINT, indent=INDENT)
 
 
 def _rest_section(scores: ScoresData, n_shown: int) -> Document:

@@ -14,8 +14,12 @@ from kschedctl.report.explain.admission import admission_section, refusals
 from kschedctl.report.explain.claims import claims_section, node_claims_section
 from kschedctl.report.explain.data import Explanation, NodeData, ReasonData, UsageData
 from kschedctl.report.explain.domains import domains_section
+from kschedctl.report.explain.preference import preference_section
 from kschedctl.report.explain.scores import scores_in_full, scores_section
+from kschedctl.report.explain.story_data import NodeStoryData
+from kschedctl.report.explain.story_text import arithmetic_section, compared, room_section
 from kschedctl.report.explain.suggestions import suggestions_section
+from kschedctl.report.explain.withstanding import withstanding_section
 from kschedctl.report.frame import cautions, header, next_questions
 from kschedctl.report.groups import Group, deciding_reasons, group_nodes, wording
 from kschedctl.scheduler.decision import Outcome
@@ -44,6 +48,8 @@ class View:
         Whether raw and normalised scores and every reason are shown.
     admission : bool
         Whether it is shown what admission changed.
+    withstand : bool
+        Whether it is shown what failures the pod can stand.
     """
 
     now: datetime
@@ -53,6 +59,7 @@ class View:
     every_node: bool = False
     why: bool = False
     admission: bool = False
+    withstand: bool = False
 
 
 def document(explanation: Explanation, view: View) -> Document:
@@ -78,6 +85,11 @@ def document(explanation: Explanation, view: View) -> Document:
                 yield from _node_section(explanation, node, view)
     else:
         yield from _cluster_section(explanation, view)
+    if explanation.preference is not None:
+        preferred = next(node for node in explanation.nodes if node.name == explanation.preference.node)
+        yield from preference_section(explanation.preference, wording(preferred.reasons))
+    if view.withstand:
+        yield from withstanding_section(explanation.withstanding)
     if explanation.message:
         yield GAP
         yield Paragraph("What kube-scheduler writes", Tone.STRONG)
@@ -187,10 +199,15 @@ def _node_section(explanation: Explanation, node: NodeData, view: View) -> Docum
         yield Paragraph(f"{node.name}{zone}: does not come into question.", Tone.STRONG)
         yield Paragraph(_left_by_pre_filter(explanation, node), indent=2)
         return
-    yield from _filters_section(explanation, node, every=view.why)
+    story = next((story for story in explanation.stories if story.name == node.name), None)
+    yield from _filters_section(explanation, node, story, every=view.why)
+    if story is not None:
+        yield from room_section(story)
     if explanation.scores is not None and any(scored.name == node.name for scored in explanation.scores.nodes):
         yield GAP
         yield from scores_in_full(explanation.scores, only=node.name)
+    if story is not None and story.scores:
+        yield from arithmetic_section(story.scores)
 
 
 def _left_by_pre_filter(explanation: Explanation, node: NodeData) -> str:
@@ -200,7 +217,7 @@ def _left_by_pre_filter(explanation: Explanation, node: NodeData) -> str:
     return f"{why}: {_BEFORE_FILTERS} leaves {listed(left) or 'no node'}" if left is not None else why
 
 
-def _filters_section(explanation: Explanation, node: NodeData, *, every: bool) -> Document:
+def _filters_section(explanation: Explanation, node: NodeData, story: NodeStoryData | None, *, every: bool) -> Document:
     """Lay out what the filters say of a node: all of them, or those that turn it away."""
     by_plugin: dict[str, list[ReasonData]] = {}
     for reason in node.reasons:
@@ -210,7 +227,8 @@ def _filters_section(explanation: Explanation, node: NodeData, *, every: bool) -
     rows = []
     for name in names:
         said = by_plugin.get(name, ())
-        rows.append((name, "no" if said else "passes", wording(said).split("\n")))
+        checks = (check for check in (story.checks if story is not None else ()) if check.plugin == name)
+        rows.append((name, "no" if said else "passes", compared(said, checks)))
     if rows:
         yield table(("filter", "verdict", "why"), rows)
     if every:
@@ -233,6 +251,9 @@ def _next_section(explanation: Explanation, view: View) -> Document:
         questions.append(("Who would be evicted", view.preempt_command))
     if explanation.suggestions and not explanation.schedulable:
         questions.append(("As if a change were made", view.command("--apply-suggestion", "1")))
+    if explanation.preference is not None and not explanation.preference.fits:
+        preferred = explanation.preference.node
+        questions.append((f"What stops it on {preferred}", view.command("--node", preferred, "--why")))
     if not view.nodes:
         if others and not explanation.schedulable:
             node = _next_node(explanation, others)
@@ -241,6 +262,12 @@ def _next_section(explanation: Explanation, view: View) -> Document:
             questions.append(("Why these scores", view.command("--why")))
         if not view.every_node and len(explanation.nodes) > 1:
             questions.append(("Every node", view.command("--nodes")))
+        lead = explanation.scores.lead if explanation.scores is not None else None
+        if view.why and explanation.schedulable and lead is not None:
+            if explanation.preference is None:
+                questions.append(("What would move it", view.command("--prefer", lead.over[0])))
+            if not view.withstand:
+                questions.append(("What it can stand", view.command("--withstand")))
     elif not view.why:
         questions.append(("Step by step", view.command("--node", view.nodes[0], "--why")))
     else:

@@ -1,0 +1,77 @@
+"""What VolumeBinding compares on a node, claim by claim."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.api.core import Node
+from kschedctl.api.selectors import Selector
+from kschedctl.api.volume import PersistentVolume
+from kschedctl.api.wording import show_labels
+from kschedctl.framework.checks import FilterCheck
+from kschedctl.volumes.binder import Binder
+from kschedctl.volumes.claims import required_affinity
+from kschedctl.volumes.explain import explain_bound, explain_space, explain_unbound, failing_provision
+from kschedctl.volumes.found_volumes import FoundVolumes
+from kschedctl.volumes.topology import label_terms
+
+
+def explain_claims(binder: Binder, found: FoundVolumes, node: Node, row: int) -> tuple[FilterCheck, ...]:
+    """What becomes of a pod's claims on a node.
+
+    Parameters
+    ----------
+    binder : Binder
+        The binder that found it.
+    found : FoundVolumes
+        What it found.
+    row : int
+        The node's row.
+    """
+    return tuple(_checks(binder, found, node, row))
+
+
+def _checks(binder: Binder, found: FoundVolumes, node: Node, row: int) -> Iterator[FilterCheck]:
+    for bound in found.bound:
+        wanted = f"claim {bound.claim.name}"
+        if not bound.reachable[row]:
+            yield FilterCheck(wanted, explain_bound(binder, bound, node, row).words(), False)
+        elif bound.volume is not None:
+            yield FilterCheck(
+                f"{wanted} on {bound.volume.name}: {_topology(bound.volume)}", _has(bound.volume, node), True
+            )
+    for match in found.matches:
+        if match.choice[row] >= 0:
+            volume = match.candidates[match.choice[row]]
+            told = f"takes {volume.name}, the first of {len(match.candidates)} that suit it"
+            yield FilterCheck(f"claim {match.claim.name}", told, True)
+    if found.error[row] >= 0:
+        yield FilterCheck("claims", found.errors[int(found.error[row])], False)
+    elif found.bind_conflict[row]:
+        yield FilterCheck("unbound claims", explain_unbound(found, node, row).words(), False)
+    elif found.not_enough_space[row]:
+        said = explain_space(binder.cluster, binder, failing_provision(found, row), row)
+        yield FilterCheck("unbound claims", said.words(), False)
+    else:
+        for check in found.provisions:
+            if check.needed[row]:
+                told = f"class {check.provisioning.storage_class.name} makes a volume there"
+                yield FilterCheck(f"claim {check.claim.name}", told, True)
+
+
+def _terms(volume: PersistentVolume) -> tuple[Selector, ...]:
+    affinity = required_affinity(volume)
+    return () if affinity is None else tuple(label_terms(affinity))
+
+
+def _topology(volume: PersistentVolume) -> str:
+    """The nodes that a volume is for."""
+    terms = [", ".join(map(str, term)) for term in _terms(volume)]
+    return " or ".join(dict.fromkeys(terms)) or "any node"
+
+
+def _has(volume: PersistentVolume, node: Node) -> str:
+    """What a node has of the labels that a volume asks for."""
+    keys = {requirement.key: None for term in _terms(volume) for requirement in term}
+    has = {key: node.metadata.labels.get(key) for key in keys}
+    return f"node has {show_labels(has)}" if has else "it can be reached"
