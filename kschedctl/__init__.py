@@ -65,6 +65,8 @@ if TYPE_CHECKING:
         Tolerate,
     )
     from kschedctl.why.proof import Suggestion
+    from kschedctl.why.unblocking import Unblocked
+    from kschedctl.why.waiting import WaitingGroup
     from kschedctl.workloads.made import MadePod
 
     __version__: str
@@ -125,8 +127,10 @@ __all__ = [
     "TimelineEntry",
     "Tolerate",
     "Track",
+    "Unblocked",
     "UnsupportedError",
     "Verification",
+    "WaitingGroup",
     "Withstanding",
     "World",
     "__version__",
@@ -188,10 +192,12 @@ _HOMES = {
     "TimelineEntry": "kschedctl.simulate.timeline",
     "Tolerate": "kschedctl.whatif.edits",
     "Track": "kschedctl.scheduler.tracking",
+    "Unblocked": "kschedctl.why.unblocking",
     "UnsupportedError": "kschedctl.errors",
     "Preference": "kschedctl.scheduler.prefer",
     "Verification": "kschedctl.scheduler.verify",
     "Withstanding": "kschedctl.scheduler.withstand",
+    "WaitingGroup": "kschedctl.why.waiting",
     "World": "kschedctl.simulate.world",
     "load": "kschedctl.loading",
 }

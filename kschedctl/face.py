@@ -13,7 +13,7 @@ from kschedctl.admission.chain import Admitted, admit
 from kschedctl.api.defaults import DEFAULT_NAMESPACE
 from kschedctl.api.device import ResourceClaim
 from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
+from kschedctl.api.pod import Pod, PodSpec
 from kschedctl.api.selectors import SelectorError
 from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.api.wording import counted
@@ -56,6 +56,9 @@ from kschedctl.whatif.editing import edited_pod
 from kschedctl.whatif.targets import not_found
 from kschedctl.why.proof import Suggestion
 from kschedctl.why.search import DEFAULT_MOST, suggest
+from kschedctl.why.unblocking import MOST as MOST_CHANGES
+from kschedctl.why.unblocking import Unblocked, unblock
+from kschedctl.why.waiting import WaitingGroup, waiting_groups
 from kschedctl.workloads.claims import renamed
 from kschedctl.workloads.made import MadePod
 from kschedctl.workloads.ownership import pods_made_by
@@ -209,6 +212,46 @@ class SchedulingCluster:
         ...     print(suggestion.summary, *suggestion.nodes)
         """
         return suggest(self.explain(pod), most).suggestions
+
+    def pending(
+        self, pods: Iterable[Pod] | None = None, most: int = MOST_CHANGES
+    ) -> tuple[tuple[WaitingGroup, ...], Unblocked | None]:
+        """The pods that wait, by cause, and the few changes that would place most of them.
+
+        Parameters
+        ----------
+        pods : iterable of Pod, optional
+            Pods of the cluster that wait; by default all.
+        most : int
+            So many changes are enough; for 0 nothing is looked for.
+
+        Returns
+        -------
+        groups : tuple of WaitingGroup
+            The pods, the largest groups first.
+        found : Unblocked or None
+            Each change was tried in a simulation of the whole queue.
+
+        Examples
+        --------
+        >>> import kschedctl
+        >>> groups, found = kschedctl.load("fixtures/shop/cluster").pending()
+        >>> [(group.workload[2], len(group.pods)) for group in groups], found.anyway
+        ([('search', 1), ('report-7', 1), ('web', 1), ('train', 1)], ('ml/train-1', 'shop/web-7'))
+        """
+        every = [self.pods.pod(index) for index in pending_pods(self.cluster)]
+        scheduler = self._scheduler
+        if self.pod_edits:
+            specs: dict[int, PodSpec] = {}
+            for pod in every:
+                if id(pod.spec) not in specs:
+                    specs[id(pod.spec)] = self._edited(pod, "").spec
+            edited = [structs.replace(pod, spec=specs[id(pod.spec)]) for pod in every]
+            scheduler = scheduler.moved(self.cluster.with_pods(added=edited))
+        asked = None if pods is None else {pod.key for pod in pods}
+        waiting = (scheduler.cluster.pods.pod(index) for index in pending_pods(scheduler.cluster))
+        groups = tuple(waiting_groups(scheduler, [pod for pod in waiting if asked is None or pod.key in asked]))
+        return groups, unblock(scheduler, groups, most) if most and groups else None
 
     def volumes(self, pod: Pod | Mapping[str, Any] | str | Path) -> PodOverview:
         """The claims of a pod: the volume that each has or would get, and from which nodes they can be used together.

@@ -15,6 +15,7 @@ from kschedctl.cli.drain.command import drain
 from kschedctl.cli.explain.command import explain
 from kschedctl.cli.leader.command import app as leader
 from kschedctl.cli.lint.command import lint
+from kschedctl.cli.pending.command import pending
 from kschedctl.cli.preempt.command import preempt
 from kschedctl.cli.rollout.command import rollout
 from kschedctl.cli.rule.command import rule
@@ -25,6 +26,7 @@ from kschedctl.cli.volumes.command import volumes
 
 #: Functions, and apps with commands of their own.
 COMMANDS: Final[Mapping[str, Callable[..., None] | typer.Typer]] = {
+    "pending": pending,
     "explain": explain,
     "preempt": preempt,
     "volumes": volumes,

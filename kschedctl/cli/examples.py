@@ -19,6 +19,10 @@ EXAMPLES: Final[Mapping[str, tuple[Example, ...]]] = {
         Example("Why does this pod wait? In the cluster of the current kubectl context:", "explain shop/web-7"),
         Example("The same for a manifest and a snapshot:", "explain -f web.yaml --snapshot prod.tar.gz"),
     ),
+    "pending": (
+        Example("Who waits, since when, for what, and what would help?", "pending --snapshot prod.tar.gz"),
+        Example("What would place the pods of one namespace, with commands?", "pending -n shop -o wide"),
+    ),
     "explain": (
         Example("Why does this pod wait?", "explain shop/web-7 --snapshot prod.tar.gz"),
         Example(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil
@@ -32,6 +33,8 @@ _PER_GROUP: Final = 8
 #: More nodes than these are not asked for.
 _MOST_NODES: Final = 100
 _STEPS: Final = 12
+#: So many changes may turn out to place nobody more before the search ends.
+_IN_VAIN: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,7 @@ class Unblocking:
     evicts, violates : tuple of str
         The pods that are deleted for it, and the disruption budgets that this breaks, ``namespace/name``.
     placed : tuple of str
-        The pods that are placed then and not without, ``namespace/name``.
+        The pods that are placed then and not without, the changes before it made in both cases, ``namespace/name``.
     """
 
     summary: str
@@ -72,7 +75,7 @@ class Unblocked:
     anyway : tuple of str
         Those that are placed without any change, ``namespace/name``.
     changes : tuple of Unblocking
-        What would place others, the one that places most first; each alone.
+        What would place others, the one that places most first; each on top of those before it.
     together : tuple of str
         The pods that are placed where all of the changes are made, and not without any.
     """
@@ -107,30 +110,30 @@ def unblock(scheduler: Scheduler, groups: Sequence[WaitingGroup], most: int = MO
     anyway = _placed(scheduler, waiting)
     hopeful = [i for i, group in enumerate(groups) if group.hopeful and not group.preempts]
     candidates = _candidates(scheduler, groups, hopeful[:_MOST_GROUPS])
+    group_of = {pod.key: i for i, group in enumerate(groups) for pod in group.pods}
+    left = Counter(group_of[pod.key] for pod in waiting if pod.key not in anyway)
     found: list[Unblocking] = []
-    covered: set[int] = set()
-    while len(found) < most:
-        left = [one for one in candidates if one.groups - covered]
-        if not left:
+    made: tuple[Change, ...] = ()
+    together: frozenset[str] = frozenset()
+    for _ in range(most + _IN_VAIN):
+        useful = [one for one in candidates if any(left[i] > 0 for i in one.groups)]
+        if len(found) >= most or not useful:
             break
-        best = max(left, key=lambda one: _worth(one, covered, groups))
+        best = max(useful, key=lambda one: _worth(one, left))
         candidates.remove(best)
-        proven = _prove(scheduler, best, waiting, anyway)
-        if proven is not None:
-            covered |= best.groups
-            found.append(proven)
-    found.sort(key=lambda one: -len(one.placed))
-    together: tuple[str, ...] = found[0].placed if found else ()
-    if len(found) > 1:
-        changes = [change for one in found for change in one.changes]
-        together = _after(scheduler, changes, waiting, anyway)
-    return Unblocked(tuple(sorted(anyway)), tuple(found), together)
+        changes = (*made, *best.changes)
+        placed = _after(scheduler, (*changes, *best.remedy.follows), waiting) - anyway
+        if len(placed) > len(together):
+            found.append(_unblocking(scheduler, best, placed - together))
+            left -= Counter(group_of[key] for key in placed - together)
+            made, together = changes, placed
+    return Unblocked(tuple(sorted(anyway)), tuple(found), tuple(sorted(together)))
 
 
-def _worth(candidate: _Candidate, covered: set[int], groups: Sequence[WaitingGroup]) -> tuple[object, ...]:
-    new = sum(len(groups[i].pods) for i in candidate.groups - covered)
+def _worth(candidate: _Candidate, left: Counter[int]) -> tuple[object, ...]:
     remedy = candidate.remedy
-    return min(candidate.hoped, new), not remedy.evicts, -remedy.size, -remedy.within, remedy.summary
+    new = min(candidate.hoped, sum(left[i] for i in candidate.groups))
+    return new, not remedy.evicts, -remedy.size, -remedy.within, remedy.summary
 
 
 def _evicting_nobody(
@@ -248,13 +251,8 @@ def _changes_for_all(group: WaitingGroup, remedy: Remedy) -> tuple[Change, ...]:
     )
 
 
-def _prove(
-    scheduler: Scheduler, candidate: _Candidate, waiting: Sequence[Pod], anyway: frozenset[str]
-) -> Unblocking | None:
+def _unblocking(scheduler: Scheduler, candidate: _Candidate, placed: frozenset[str]) -> Unblocking:
     remedy = candidate.remedy
-    placed = _after(scheduler, (*candidate.changes, *remedy.follows), waiting, anyway)
-    if not placed:
-        return None
     return Unblocking(
         summary=remedy.summary,
         scope=remedy.scope,
@@ -262,14 +260,12 @@ def _prove(
         commands=(remedy.command,) if remedy.command else (),
         evicts=remedy.evicts,
         violates=broken_budgets(scheduler.cluster, remedy.evicts),
-        placed=placed,
+        placed=tuple(sorted(placed)),
     )
 
 
-def _after(
-    scheduler: Scheduler, changes: Iterable[Change], waiting: Sequence[Pod], anyway: frozenset[str]
-) -> tuple[str, ...]:
-    """The pods that are placed after some changes and not without."""
+def _after(scheduler: Scheduler, changes: Iterable[Change], waiting: Sequence[Pod]) -> frozenset[str]:
+    """The pods that are placed after some changes."""
     by_key = {pod.key: pod for pod in waiting}
     own: list[Patch] = []
     others: list[Change] = []
@@ -289,7 +285,7 @@ def _after(
         by_key[pod.key] = replace(pod, spec=specs[alike].spec)
     if own:
         cluster = cluster.with_pods(added=[by_key[f"{change.namespace}/{change.name}"] for change in own])
-    return tuple(sorted(_placed(scheduler.moved(cluster), waiting) - anyway))
+    return _placed(scheduler.moved(cluster), waiting)
 
 
 def _placed(scheduler: Scheduler, waiting: Iterable[Pod]) -> frozenset[str]:

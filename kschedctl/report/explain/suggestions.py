@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from shlex import quote
 from typing import Annotated, Any, Final
 
@@ -74,6 +74,11 @@ def _commands(suggestion: Suggestion, through: tuple[Patch, ...]) -> Iterator[st
             if not (remedy.scope is Scope.POD and through):
                 yield from _command(change)
     yield from (command for change in through for command in _command(change))
+
+
+def commands_of(changes: Iterable[Change]) -> tuple[str, ...]:
+    """The kubectl commands that make some changes."""
+    return tuple(command for change in changes for command in _command(change))
 
 
 def _command(change: Change) -> Iterator[str]:

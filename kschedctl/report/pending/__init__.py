@@ -1,0 +1,1 @@
+"""The answer of ``pending``: as data, and as a document."""

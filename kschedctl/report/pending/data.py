@@ -1,0 +1,74 @@
+"""The pods that wait, as data: what ``pending -o json`` prints and what its text is made of.
+
+The form is part of the public interface. ``schema/pending.json`` describes it and is made from these types.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from kschedctl.framework.remedy import Scope
+from kschedctl.report.envelope import Answer, Data, json_schema
+
+
+class GroupData(Data, frozen=True):
+    """Pods of one workload that wait for the same."""
+
+    kind: Annotated[str, Meta(description="The kind of what made them; Pod for one by itself.")]
+    namespace: str
+    name: str
+    pods: Annotated[tuple[str, ...], Meta(description="As namespace/name, the oldest first.")]
+    since: Annotated[datetime | None, Meta(description="Since when the oldest of them is there.")]
+    result: Annotated[
+        str, Meta(description="As in explain; notOurs where no profile of the configuration is responsible.")
+    ]
+    why: Annotated[str, Meta(description="What turns them away, in the scheduler's words; empty where they fit.")]
+    preempts: Annotated[bool, Meta(description="Whether preemption finds a node for the first of them.")]
+    message: Annotated[str, Meta(description="The text of the FailedScheduling event of the first of them.")]
+
+
+class UnblockingData(Data, frozen=True):
+    """A change that was made and tried in a simulation of the queue."""
+
+    summary: Annotated[str, Meta(description="What to do, in a few words.")]
+    kind: Annotated[Scope, Meta(description="What is changed: pods, a node, or something else of the cluster.")]
+    evicts: Annotated[tuple[str, ...], Meta(description="The pods that are deleted for it, namespace/name.")]
+    violates: Annotated[tuple[str, ...], Meta(description="The disruption budgets that this breaks, namespace/name.")]
+    changes: Annotated[
+        tuple[dict[str, Any], ...],
+        Meta(
+            description="Each is a patch of RFC 6902 with apiVersion, kind, namespace and name of its object, "
+            "or has the object to create, or the one to delete."
+        ),
+    ]
+    commands: Annotated[tuple[str, ...], Meta(description="kubectl commands that make the changes.")]
+    would_place: Annotated[
+        tuple[str, ...], Meta(description="The pods that get a node then and not without, those before it made.")
+    ]
+
+
+class Pending(Answer, frozen=True, kw_only=True, tag="Pending"):
+    """The pods that wait."""
+
+    summary: str
+    groups: Annotated[tuple[GroupData, ...], Meta(description="The largest first, those that fit last.")]
+    fit: Annotated[
+        tuple[str, ...] | None,
+        Meta(description="The pods that get a node as things are, one after another; null where that was not tried."),
+    ]
+    changes: Annotated[
+        tuple[UnblockingData, ...], Meta(description="The one that places most first, each on top of those before it.")
+    ]
+    together: Annotated[tuple[str, ...], Meta(description="The pods that all of the changes together place.")]
+
+    def names(self, *, single: bool = True) -> tuple[str, ...]:
+        """The pods that wait, a line each: ``pod/NAMESPACE/NAME``."""
+        return tuple(f"pod/{pod}" for group in self.groups for pod in group.pods)
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of what ``-o json`` prints."""
+    return json_schema("pending", "The pods that wait, and what would place most of them.", Pending)
