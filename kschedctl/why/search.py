@@ -70,7 +70,13 @@ def _everything(decision: Decision, collected: Collected) -> list[Candidate]:
         *(fewer_pods(decision) if small else ()),
     )
     known = {each.remedy.evicts for each in proposed if each.remedy.evicts}
-    return [*proposed, *(Candidate(remedy) for remedy in others if remedy.evicts not in known)]
+    out = list(proposed)
+    for remedy in others:
+        # Who makes room and who is deleted are often the same.
+        if remedy.evicts not in known:
+            out.append(Candidate(remedy))
+            known |= {remedy.evicts} - {()}
+    return out
 
 
 def _in_order(collected: Collected, candidates: Iterable[Candidate]) -> Iterator[Remedy]:

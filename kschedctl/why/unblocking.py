@@ -161,7 +161,8 @@ def _candidates(scheduler: Scheduler, groups: Sequence[WaitingGroup], hopeful: S
             if len(suggestion.remedies) > 1 or suggestion.remedies[0].family == "preemption":
                 continue
             remedy = _for_all(scheduler, group, decision, suggestion.remedies[0])
-            if remedy.size is Size.PRIORITY_RAISED:
+            # Nobody wants all pods of a workload to ask for nothing, and priority alone makes no room.
+            if remedy.size is Size.PRIORITY_RAISED or (_is_request(remedy) and remedy.within >= 1):
                 continue
             changes = _changes_for_all(group, remedy)
             hoped = _hoped(scheduler, group, decision, remedy)
@@ -183,9 +184,13 @@ def _for_all(scheduler: Scheduler, group: WaitingGroup, decision: Decision, reme
         number = min(ceil(n_pods / each), _MOST_NODES) if each else 1
         model = remedy.summary.rpartition(" ")[2]
         return nodes_like(decision.cluster, model, number, within=remedy.within + number) if number > 1 else remedy
-    if isinstance(remedy.family, tuple) and remedy.family[0] == "request":
+    if _is_request(remedy):
         return _request_for_all(scheduler, group, decision, remedy)
     return remedy
+
+
+def _is_request(remedy: Remedy) -> bool:
+    return isinstance(remedy.family, tuple) and remedy.family[0] == "request"
 
 
 def _request_for_all(scheduler: Scheduler, group: WaitingGroup, decision: Decision, remedy: Remedy) -> Remedy:

@@ -30,6 +30,7 @@ INPUTS = Path(__file__).parent / "inputs"
 SHOP = ROOT / "fixtures" / "shop" / "cluster"
 VOLUMES = ROOT / "fixtures" / "volumes"
 DEVICES = ROOT / "fixtures" / "devices"
+PENDING = ROOT / "fixtures" / "pending"
 _AGE_SECONDS = 3 * 60 + 5
 _ELECTIONS = "elections.yaml"
 #: A time so many seconds before now.
@@ -78,6 +79,7 @@ def make_room(folder: Path) -> None:
     shutil.copytree(SHOP, folder / "shop")
     shutil.copytree(VOLUMES, folder / "volumes")
     shutil.copytree(DEVICES, folder / "devices")
+    shutil.copytree(PENDING, folder / "pending")
 
 
 def set_age(folder: Path) -> None:

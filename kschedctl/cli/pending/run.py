@@ -15,6 +15,7 @@ from kschedctl.face import SchedulingCluster
 from kschedctl.report.document import Document
 from kschedctl.report.envelope import Compound
 from kschedctl.report.frame import AnswerView
+from kschedctl.report.moment import newest_time, taken_at
 from kschedctl.report.pending.answer import pending_answer
 from kschedctl.report.pending.data import Pending
 from kschedctl.report.pending.text import document
@@ -49,7 +50,7 @@ class PendingReply(Reply):
     def document(self, *, wide: bool) -> Document:
         """The same for people."""
         questions = tuple(self._questions(wide=wide))
-        yield from document(self._answer, AnswerView(now=self._until, every=wide, questions=questions))
+        yield from document(self._answer, AnswerView(now=datetime.now(UTC), every=wide, questions=questions))
 
     def outcome(self) -> Outcome:
         """Whether no pod waits that could not be placed as things are."""
@@ -64,8 +65,9 @@ class PendingReply(Reply):
 
     @cached_property
     def _until(self) -> datetime:
-        """Until when the pods have waited: what happened since the snapshot was written is not known."""
-        return self._loaded.cluster.taken_at or datetime.now(UTC)
+        """Until when the pods have waited at least: what happened since the snapshot was taken is not known."""
+        cluster = self._loaded.cluster
+        return taken_at(cluster) or newest_time(cluster) or datetime.now(UTC)
 
     @cached_property
     def _answer(self) -> Pending:

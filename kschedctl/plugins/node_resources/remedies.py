@@ -50,7 +50,7 @@ def request_remedies(context: RemedyContext, resource: str, free: int) -> Iterat
         summary = f"request no {resource}"
     share = 1 - target / before
     # Half of what was asked for may do; with less it is another pod.
-    size = Size.TUNED if share <= 0.5 else Size.LOOSENED if target else Size.DROPPED
+    size = Size.TUNED if share <= 0.5 else Size.REPLACED if target else Size.POD_REMOVED
     yield context.pod_patch(summary, *patch, size=size, family=("request", resource), within=share, once=True)
 
 

@@ -45,14 +45,14 @@ def pending_answer(
     return Pending(
         **envelope(cluster, provenance, tuple(not_modelled)),
         summary=_summary(groups, found, now),
-        groups=tuple(map(_group, groups)),
+        groups=tuple(_group(group, now) for group in groups),
         fit=found.anyway if found is not None else None,
         changes=tuple(map(_change, found.changes)) if found is not None else (),
         together=found.together if found is not None else (),
     )
 
 
-def _group(group: WaitingGroup) -> GroupData:
+def _group(group: WaitingGroup, now: datetime) -> GroupData:
     kind, namespace, name = group.workload
     decision = group.decision
     scheduler = group.pods[0].spec.scheduler_name
@@ -62,6 +62,7 @@ def _group(group: WaitingGroup) -> GroupData:
         name=name,
         pods=tuple(pod.key for pod in group.pods),
         since=group.since,
+        waiting_seconds=max(int((now - group.since).total_seconds()), 0) if group.since is not None else None,
         result=str(decision.outcome) if decision is not None else _NOT_OURS,
         why=cause(decision) if decision is not None else f"no profile is named {scheduler}",
         preempts=group.preempts,

@@ -22,6 +22,9 @@ class GroupData(Data, frozen=True):
     name: str
     pods: Annotated[tuple[str, ...], Meta(description="As namespace/name, the oldest first.")]
     since: Annotated[datetime | None, Meta(description="Since when the oldest of them is there.")]
+    waiting_seconds: Annotated[
+        int | None, Meta(description="How long that was, when the snapshot was taken, as far as its files tell.")
+    ]
     result: Annotated[
         str, Meta(description="As in explain; notOurs where no profile of the configuration is responsible.")
     ]
@@ -45,9 +48,7 @@ class UnblockingData(Data, frozen=True):
         ),
     ]
     commands: Annotated[tuple[str, ...], Meta(description="kubectl commands that make the changes.")]
-    would_place: Annotated[
-        tuple[str, ...], Meta(description="The pods that get a node then and not without, those before it made.")
-    ]
+    would_place: Annotated[tuple[str, ...], Meta(description="The pods that get a node by it, on top of those before.")]
 
 
 class Pending(Answer, frozen=True, kw_only=True, tag="Pending"):
@@ -60,7 +61,8 @@ class Pending(Answer, frozen=True, kw_only=True, tag="Pending"):
         Meta(description="The pods that get a node as things are, one after another; null where that was not tried."),
     ]
     changes: Annotated[
-        tuple[UnblockingData, ...], Meta(description="The one that places most first, each on top of those before it.")
+        tuple[UnblockingData, ...],
+        Meta(description="The one that places most first; each comes on top of those before."),
     ]
     together: Annotated[tuple[str, ...], Meta(description="The pods that all of the changes together place.")]
 

@@ -37,8 +37,7 @@ def _groups(answer: Pending, view: AnswerView) -> Document:
     shown = answer.groups if view.every else answer.groups[:_FEW]
     rows = []
     for group in shown:
-        age = view.now - group.since if group.since is not None else None
-        since = duration(max(int(age.total_seconds()), 0)) if age is not None else "unknown"
+        since = duration(group.waiting_seconds) if group.waiting_seconds is not None else "unknown"
         rows.append((str(len(group.pods)), since, _which(group), _why(group)))
     yield GAP
     yield table(("pods", "since", "which", "why"), rows, numeric=(0,))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 from kschedctl.api.well_known import zone_of
@@ -20,6 +20,7 @@ from kschedctl.preemption.shortlist import calculate_num_candidates
 from kschedctl.report.envelope import same_envelope
 from kschedctl.report.explain.admission import refusals
 from kschedctl.report.explain.data import Explanation, NodeData, ReasonData, StatusData
+from kschedctl.report.moment import taken_at
 from kschedctl.report.preempt.data import (
     BudgetData,
     Cause,
@@ -41,7 +42,6 @@ from kschedctl.scheduler.decision import Outcome as CycleOutcome
 
 _PREFIX: Final = "preemption: "
 _INELIGIBLE: Final = ((NEVER,), (TERMINATING,))
-_SAME_TIME: Final = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +91,7 @@ def preemption_answer(
     said = found.status.reasons if found is not None else ()
     n_tried = len(everything.run.looked_at) if everything is not None and everything.run is not None else 0
     n_looked_at = len(found.run.looked_at) if found is not None and found.run is not None else 0
-    taken_at = _taken_at(decision) if candidates else None
+    moment = taken_at(decision.cluster) if candidates else None
     enough = calculate_num_candidates(decision.framework, n_tried)
     shared = same_envelope(base)
     shared["warnings"] = (*refusals(base), *base.warnings)
@@ -100,7 +100,7 @@ def preemption_answer(
         pod=base.pod,
         verdict=verdict,
         status=StatusData(str(found.status.code), "DefaultPreemption", found.status.reasons) if found else None,
-        candidates=tuple(_candidate(decision, candidate, taken_at) for candidate in candidates),
+        candidates=tuple(_candidate(decision, candidate, moment) for candidate in candidates),
         not_helpful=tuple(_not_helpful(decision, base, found)) if found is not None else (),
         not_looked_at=n_tried - n_looked_at,
         candidates_enough=enough if view.min_candidate_nodes is None and len(candidates) > enough else None,
@@ -226,17 +226,6 @@ def _victim(decision: Decision, candidate: Candidate, victim: Victim, taken: dat
         violates=victim.violates,
         budgets=tuple(_budget(budget, candidate, victim) for budget in victim.budgets),
     )
-
-
-def _taken_at(decision: Decision) -> datetime | None:
-    """When the snapshot was taken, where its files tell.
-
-    Files that are much newer than anything they hold are copies, such as a checkout: their time tells nothing.
-    """
-    taken = decision.cluster.taken_at
-    records = decision.cluster.pods.records
-    times = [time for r in records for time in (r.metadata.creation_timestamp, r.status.start_time) if time is not None]
-    return taken if taken is not None and times and taken - max(times) <= _SAME_TIME else None
 
 
 def _owner(decision: Decision, index: int) -> OwnerData | None:

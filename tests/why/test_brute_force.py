@@ -1,0 +1,142 @@
+"""Nothing small is missed: every single change of the kinds that are tried, one by one, over random small clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from conformance import generate
+from kschedctl.api.core import Taint
+from kschedctl.api.pod import Pod, Toleration
+from kschedctl.api.tolerations import NO_EXECUTE, NO_SCHEDULE
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.errors import KschedctlError
+from kschedctl.plugins.registry import in_tree_registry
+from kschedctl.releases.release import LATEST
+from kschedctl.scheduler.cases import Case, decide
+from kschedctl.scheduler.cycle import schedule_pod
+from kschedctl.scheduler.decision import Decision
+from kschedctl.why.search import suggest
+
+THEMES = ("taints", "nodeaffinity", "ports", "spread", "interpod", "resources")
+REQUIRED = "required_during_scheduling_ignored_during_execution"
+
+
+def pods_with_one_change(pod: Pod, cluster: Cluster) -> Iterator[tuple[str, Pod]]:
+    """The pod with each single change of the kinds that are looked for, and the kind."""
+    spec = pod.spec
+
+    def with_spec(**fields: Any) -> Pod:
+        return replace(pod, spec=replace(spec, **fields))
+
+    for taint in {taint for node in cluster.nodes.objects for taint in node.spec.taints}:
+        if taint.effect in (NO_SCHEDULE, NO_EXECUTE):
+            yield "tolerate", with_spec(tolerations=(*spec.tolerations, _toleration(taint)))
+    for i in range(len(spec.tolerations)):
+        yield "drop toleration", with_spec(tolerations=spec.tolerations[:i] + spec.tolerations[i + 1 :])
+    for key in spec.node_selector:
+        left = {name: value for name, value in spec.node_selector.items() if name != key}
+        yield "drop selector", with_spec(node_selector=left)
+    constraints = spec.topology_spread_constraints
+    for i, constraint in enumerate(constraints):
+        if constraint.when_unsatisfiable != "DoNotSchedule":
+            continue
+        yield "drop constraint", with_spec(topology_spread_constraints=constraints[:i] + constraints[i + 1 :])
+        for skew in range(constraint.max_skew + 1, constraint.max_skew + 60):
+            wider = replace(constraint, max_skew=skew)
+            changed = (*constraints[:i], wider, *constraints[i + 1 :])
+            yield "maxSkew", with_spec(topology_spread_constraints=changed)
+    affinity = spec.affinity
+    for field in ("node_affinity", "pod_affinity", "pod_anti_affinity"):
+        own = getattr(affinity, field, None)
+        if affinity is None or own is None or not getattr(own, REQUIRED):
+            continue
+        terms = getattr(own, REQUIRED)
+        if field == "node_affinity":
+            yield "drop affinity", with_spec(affinity=replace(affinity, **{field: replace(own, **{REQUIRED: None})}))
+            continue
+        for i in range(len(terms)):
+            left_terms = replace(own, **{REQUIRED: terms[:i] + terms[i + 1 :]})
+            yield f"drop {field}", with_spec(affinity=replace(affinity, **{field: left_terms}))
+    for i, container in enumerate(spec.containers):
+        for resource, quantity in container.resources.requests.items():
+            requests = {**container.resources.requests, resource: "0"}
+            lower = replace(container, resources=replace(container.resources, requests=requests))
+            if quantity != "0":
+                yield "request", with_spec(containers=(*spec.containers[:i], lower, *spec.containers[i + 1 :]))
+        for j, port in enumerate(container.ports):
+            if port.host_port:
+                ports = (*container.ports[:j], replace(port, host_port=0), *container.ports[j + 1 :])
+                without = replace(container, ports=ports)
+                yield "port", with_spec(containers=(*spec.containers[:i], without, *spec.containers[i + 1 :]))
+
+
+def clusters_with_one_change(cluster: Cluster) -> Iterator[tuple[str, Cluster]]:
+    """The cluster with each single change of a node, or a pod less, and the kind."""
+    nodes = cluster.nodes.objects
+    for i, node in enumerate(nodes):
+        for j in range(len(node.spec.taints)):
+            taints = node.spec.taints[:j] + node.spec.taints[j + 1 :]
+            changed = replace(node, spec=replace(node.spec, taints=taints))
+            yield "untaint", cluster.with_nodes((*nodes[:i], changed, *nodes[i + 1 :]))
+        if node.spec.unschedulable:
+            kept = tuple(taint for taint in node.spec.taints if taint.key != "node.kubernetes.io/unschedulable")
+            changed = replace(node, spec=replace(node.spec, unschedulable=False, taints=kept))
+            yield "uncordon", cluster.with_nodes((*nodes[:i], changed, *nodes[i + 1 :]))
+    for index in cluster.pods.assigned.tolist():
+        yield "pod less", cluster.with_pods(removed=[index])
+
+
+def _toleration(taint: Taint) -> Toleration:
+    return Toleration(key=taint.key, operator="Exists", effect=taint.effect)
+
+
+def helping(decision: Decision) -> set[str]:
+    """The kinds of single changes with which the pod fits."""
+    found = set()
+    for kind, pod in pods_with_one_change(decision.pod, decision.cluster):
+        if kind not in found and schedule_pod(decision.framework, pod).schedulable:
+            found.add(kind)
+    for kind, cluster in clusters_with_one_change(decision.cluster):
+        if kind not in found and schedule_pod(decision.framework.moved(cluster), decision.pod).schedulable:
+            found.add(kind)
+    return found
+
+
+#: How the summaries of each kind begin.
+WORDS = {
+    "tolerate": ("tolerate",),
+    "drop toleration": ("drop the toleration",),
+    "drop selector": ("drop",),
+    "drop constraint": ("drop the spread constraint",),
+    "maxSkew": ("maxSkew",),
+    "drop affinity": ("drop",),
+    "drop pod_affinity": ("drop the required pod affinity",),
+    "drop pod_anti_affinity": ("drop the required pod anti-affinity",),
+    "request": ("request",),
+    "port": ("do without host port",),
+    "untaint": ("remove taint", "uncordon"),
+    "uncordon": ("uncordon",),
+    "pod less": ("delete pod", "free", "wait"),
+}
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@given(seed=st.integers(0, 10**6))
+def test_every_kind_that_helps_is_among_the_suggestions(theme: str, seed: int) -> None:
+    case = msgspec.convert(generate.case(theme, seed, seed % 150), Case)
+    try:
+        decision = decide(case, LATEST, in_tree_registry())
+    except KschedctlError:
+        return
+    if decision.schedulable or decision.error:
+        return
+    found = [one.summary for one in suggest(decision, 500).suggestions]
+    for kind in helping(decision):
+        assert any(one.startswith(WORDS[kind]) for one in found), f"{kind} helps {case.id}, and is not among {found}"

@@ -1,0 +1,223 @@
+"""What would make a pod fit: a small cluster, a pod, and the changes that are suggested, the smallest first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kschedctl.api.classes import PriorityClass
+from kschedctl.api.core import Node
+from kschedctl.api.meta import ApiObject
+from kschedctl.api.pod import Pod
+from kschedctl.api.workload import PodDisruptionBudget
+from kschedctl.why.proof import Suggestion
+from kschedctl.why.search import suggest
+from tests.builders import (
+    GPU,
+    ZONE,
+    decide,
+    make_claim,
+    make_cluster,
+    make_container,
+    make_node,
+    make_object,
+    make_pod,
+    make_volume,
+    mount,
+)
+
+ZONE_A, ZONE_B = "a", "b"
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+
+
+def told(
+    pod: Pod, nodes: list[Node], pods: list[Pod] | None = None, *objects: ApiObject, most: int = 50
+) -> list[Suggestion]:
+    decision = decide(pod, make_cluster(nodes, pods or [], *objects))
+    return list(suggest(decision, most).suggestions)
+
+
+def summaries(found: list[Suggestion]) -> list[str]:
+    return [f"{one.summary} -> {', '.join(one.nodes)}" for one in found]
+
+
+def on_key(key: str, **fields: Any) -> dict[str, Any]:
+    return {"topologyKey": key, "labelSelector": {"matchLabels": {"app": "web"}}, **fields}
+
+
+@pytest.mark.parametrize(
+    ("pod", "nodes", "pods", "expected"),
+    [
+        pytest.param(make_pod(requests={"cpu": "1"}), [make_node("a")], [], [], id="a pod that fits"),
+        pytest.param(
+            make_pod(requests={"cpu": "3"}),
+            [make_node("a"), make_node("b")],
+            [make_pod("x", node="a", requests={"cpu": "2"}), make_pod("y", node="b", requests={"cpu": "3"})],
+            [
+                "request 2 cpu or less instead of 3 -> a",
+                "one node more like a -> a-1",
+                "free 1 cpu on a: delete default/x -> a",
+                "free 2 cpu on b: delete default/y -> b",
+            ],
+            id="the largest request that fits, a node more, a pod less",
+        ),
+        pytest.param(
+            make_pod(requests={"cpu": "9"}),
+            [make_node("a")],
+            [],
+            ["request 4 cpu or less instead of 9 -> a"],
+            id="no node more like one that is too small, and nobody to delete",
+        ),
+        pytest.param(
+            make_pod(requests={GPU: "2"}),
+            [make_node("a", offers={GPU: "1"})],
+            [],
+            [f"request 1 {GPU} or less instead of 2 -> a"],
+            id="an extended resource",
+        ),
+        pytest.param(
+            make_pod(),
+            [make_node("a", taints=["gpu=yes:NoSchedule"])],
+            [],
+            ["tolerate gpu=yes:NoSchedule -> a", "remove taint gpu=yes:NoSchedule from node a -> a"],
+            id="a taint",
+        ),
+        pytest.param(
+            make_pod(),
+            [make_node("a", taints=["gpu=yes:NoSchedule", "spot:NoExecute"])],
+            [],
+            [
+                "tolerate gpu=yes:NoSchedule, and tolerate spot:NoExecute -> a",
+                "remove taint gpu=yes:NoSchedule from node a, and tolerate spot:NoExecute -> a",
+                "tolerate gpu=yes:NoSchedule, and remove taint spot:NoExecute from node a -> a",
+            ],
+            id="two taints take two changes",
+        ),
+        pytest.param(
+            make_pod(),
+            [make_node("a", unschedulable=True)],
+            [],
+            [
+                "uncordon node a -> a",
+                "tolerate node.kubernetes.io/unschedulable:NoSchedule -> a",
+                "one node more like a -> a-1",
+            ],
+            id="a cordoned node; one like it is not",
+        ),
+        pytest.param(
+            make_pod(nodeSelector={"pool": "memroy"}),
+            [make_node("a", labels={"pool": "memory"})],
+            [],
+            ["drop pool=memroy of nodeSelector -> a", "label node a pool=memroy -> a"],
+            id="a node selector",
+        ),
+        pytest.param(
+            make_pod(containers=[make_container(ports=[{"containerPort": 80, "hostPort": 8080}])]),
+            [make_node("a")],
+            [make_pod("x", node="a", containers=[make_container(ports=[{"containerPort": 80, "hostPort": 8080}])])],
+            ["do without host port 8080/TCP -> a", "one node more like a -> a-1", "delete pod default/x -> a"],
+            id="a host port",
+        ),
+        pytest.param(
+            make_pod(
+                labels={"app": "web"}, affinity={"podAntiAffinity": {REQUIRED: [on_key("kubernetes.io/hostname")]}}
+            ),
+            [make_node("a")],
+            [make_pod("x", node="a", labels={"app": "web"})],
+            [
+                "drop the required pod anti-affinity by kubernetes.io/hostname -> a",
+                "one node more like a -> a-1",
+                "delete pod default/x -> a",
+            ],
+            id="anti-affinity",
+        ),
+        pytest.param(
+            make_pod(
+                requests={"cpu": "1"},
+                labels={"app": "web"},
+                topologySpreadConstraints=[
+                    on_key("topology.kubernetes.io/zone", maxSkew=1, whenUnsatisfiable="DoNotSchedule")
+                ],
+            ),
+            [make_node("a", zone=ZONE_A), make_node("b", zone=ZONE_B, cpu="0")],
+            [make_pod("x", node="a", labels={"app": "web"})],
+            [
+                "maxSkew 2 instead of 1 in the spread constraint over topology.kubernetes.io/zone -> a",
+                f"ScheduleAnyway instead of DoNotSchedule in the spread constraint over {ZONE} -> a",
+                "drop the spread constraint over topology.kubernetes.io/zone -> a",
+                "request no cpu -> b",
+                "delete pod default/x -> a",
+            ],
+            id="spread over zones",
+        ),
+        pytest.param(
+            make_pod(schedulingGates=[{"name": "example.com/wait"}]),
+            [make_node("a")],
+            [],
+            ["remove the scheduling gate example.com/wait -> a"],
+            id="a gate",
+        ),
+    ],
+)
+def test_what_is_suggested(pod: Pod, nodes: list[Node], pods: list[Pod], expected: list[str]) -> None:
+    found = summaries(told(pod, nodes, pods))
+    if len(expected) > 3 or not expected:
+        assert found == expected
+    else:
+        assert [one for one in found if one in expected] == expected, found
+
+
+def test_another_priority_lets_preemption_make_room() -> None:
+    classes = [make_object(PriorityClass, name, value=value) for name, value in (("low", 10), ("high", 100))]
+    found = told(
+        make_pod(requests={"cpu": "3"}),
+        [make_node("a")],
+        [make_pod("x", node="a", requests={"cpu": "2"}, priority=50)],
+        *classes,
+    )
+    raised = next(one for one in found if one.summary.startswith("priority class"))
+    assert raised.summary == "priority class high (100 instead of 0)"
+    assert raised.evicts == ("default/x",)
+    assert raised.nodes == ("a",)
+
+
+def test_what_evicts_comes_last_and_says_which_budget_it_breaks() -> None:
+    budget = make_object(
+        PodDisruptionBudget,
+        "pdb",
+        namespace="default",
+        spec={"selector": {"matchLabels": {"app": "db"}}},
+        status={"disruptionsAllowed": 0},
+    )
+    found = told(
+        make_pod(requests={"cpu": "3"}),
+        [make_node("a")],
+        [make_pod("db", node="a", requests={"cpu": "2"}, labels={"app": "db"})],
+        budget,
+    )
+    assert [bool(one.evicts) for one in found] == sorted(bool(one.evicts) for one in found)
+    assert found[-1].summary == "free 1 cpu on a: delete default/db"
+    assert found[-1].violates == ("default/pdb",)
+
+
+def test_a_volume_in_another_zone() -> None:
+    volume = make_volume("pv", labels={"topology.kubernetes.io/zone": "b"}, claim="default/data")
+    found = told(
+        make_pod(volumes=mount("data")), [make_node("a", zone="a")], [], make_claim("data", bound="pv"), volume
+    )
+    assert any(one.summary.startswith("have volume pv of claim data in a") for one in found), summaries(found)
+
+
+def test_of_many_nodes_those_that_are_alike_are_asked_once() -> None:
+    nodes = [make_node(f"n{i}", taints=["gpu:NoSchedule"]) for i in range(200)]
+    found = suggest(decide(make_pod(), make_cluster(nodes)), 5)
+    assert found.suggestions[0].summary == "tolerate gpu:NoSchedule"
+    assert found.tried < 20
+
+
+def test_the_pods_of_a_daemon_set_need_room_on_a_new_node() -> None:
+    """A node that a DaemonSet's pod fills up is no use."""
+    agent = make_pod("agent", node="a", requests={"cpu": "3"}, owner=("apps/v1", "DaemonSet", "agent"))
+    found = told(make_pod(requests={"cpu": "2"}), [make_node("a")], [agent])
+    assert not [one for one in found if "node more" in one.summary], summaries(found)
