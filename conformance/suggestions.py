@@ -63,7 +63,10 @@ def told(case: Object, release: str, most: int, judge: Side) -> Iterator[Told]:
     for number, suggestion in enumerate(suggestions(case, release, most) or (), 1):
         changed = apply_changes(case, suggestion)
         changed["id"] = f"{case['id']}-{number}"
-        yield Told(changed, suggestion, judge(changed))
+        answer = judge(changed)
+        # Of a case that has no answer nothing can be said.
+        if "unknown" not in answer and "contradiction" not in str(answer.get("error", "")):
+            yield Told(changed, suggestion, answer)
 
 
 def apply_changes(case: Object, suggestion: SuggestionData) -> Object:
