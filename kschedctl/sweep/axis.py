@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
 
+from kschedctl.api.wording import similar
 from kschedctl.errors import InputError
+from kschedctl.plugins.registry import full_registry
 from kschedctl.releases.release import RELEASES
 from kschedctl.sweep.plan import AxisPlan, Range
 from kschedctl.whatif.edit import Edit
@@ -88,11 +90,18 @@ def read_axis(name: str, written: AxisPlan | tuple[Any, ...]) -> Axis:
     axis = Axis(name, plan.of or name, values, plan.value)
     check = checker(axis.of)
     if check is None:
+        close = similar(axis.of, (*EDITS_BY_NAME, *_CHECKS))
+        every = f"a what-if: {', '.join(EDITS_BY_NAME)}; or {', '.join(OTHERS)}"
         raise InputError(
             f'"{axis.of}" is nothing that an axis can be of',
             path="of" if plan.of else "",
-            hint=f"a what-if: {', '.join(EDITS_BY_NAME)}; or {', '.join(OTHERS)}",
+            hint=f"did you mean {close[0]}?" if close else every,
         )
+    plugin = axis.of.split(".")[1] if axis.of.startswith((WEIGHT, ARGS)) else ""
+    if plugin and plugin not in (known := full_registry()):
+        close = similar(plugin, known)
+        hint = f"did you mean {close[0]}?" if close else f"the plugins are {', '.join(known)}"
+        raise InputError(f"there is no plugin {plugin}", path="of" if plan.of else "", hint=hint)
     for i, value in enumerate(values):
         if value is not None:
             try:
@@ -135,7 +144,7 @@ def checker(of: str) -> Callable[[Axis, Any], None] | None:
     """What refuses the values of an axis that is of this; ``None`` where there is no such thing."""
     if of in EDITS_BY_NAME:
         return _edit
-    if of.startswith(WEIGHT) and len(of) > len(WEIGHT):
+    if of.startswith(WEIGHT) and of.count(".") == 1 and len(of) > len(WEIGHT):
         return _weight
     if of.startswith(ARGS) and all(part for part in of.split(".")) and of.count(".") >= 2:
         return _anything

@@ -7,6 +7,7 @@ worker that is lost to others; a case that workers die of again and again has fa
 from __future__ import annotations
 
 import atexit
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -28,6 +29,7 @@ from kschedctl.sweep.row import Row
 
 #: How long a scheduler has for its first answer, in seconds.
 _PATIENCE: Final = 10
+_ADDRESS: Final = re.compile(r"([a-z]+://)?[^/\s]+:[0-9]+")
 #: How many cases are with the scheduler at a time, per thread of a worker.
 _AHEAD: Final = 4
 #: What distributed raises where workers are gone, and with them what they had.
@@ -72,6 +74,8 @@ def run_there(job: Job, numbers: Sequence[int], address: str) -> Iterator[Row]:
         Where the extra is not installed.
     """
     distributed = _distributed()
+    if _ADDRESS.fullmatch(address) is None:
+        raise InputError("is no address of a Dask scheduler", where=address, hint="such as tcp://host:8786")
     parcel = Parcel(digest(job), job, packed(job))
     try:
         client = distributed.Client(address, timeout=_PATIENCE, set_as_default=False)

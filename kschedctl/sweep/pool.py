@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import BaseContext
@@ -31,7 +31,7 @@ def default_jobs() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def run_here(job: Job, numbers: Sequence[int], jobs: int) -> Iterator[Row]:
+def run_here(job: Job, numbers: Sequence[int], jobs: int) -> Generator[Row, None, None]:
     """The rows of cases, in the order in which they are done.
 
     Parameters

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from kschedctl.api.wording import similar
-from kschedctl.errors import ConfigError, InputError
+from kschedctl.errors import InputError, PlanError
 from kschedctl.findings.finding import Finding
 from kschedctl.sweep.axis import EDITS_BY_NAME, OF, SNAPSHOT, Axis, read_axis
 from kschedctl.sweep.cases import Cases
@@ -24,6 +26,8 @@ from kschedctl.text.yaml import yaml_value
 #: Where a value stands, behind what is wrong with it.
 _AT: Final = re.compile(r"(?s)(.*?)(?: - at `(?:key in )?\$(.*)`)?")
 _UNKNOWN: Final = re.compile(r"Object contains unknown field `(.*)`")
+#: The rule of a finding that is about a key, not its value.
+_UNKNOWN_FIELD: Final = "UnknownField"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +57,13 @@ def read_plan(path: str | Path) -> ReadPlan:
 
     Raises
     ------
-    ConfigError
+    PlanError
         Where something in it is wrong, with its line and column.
     """
     try:
         content = Path(path).read_bytes()
     except OSError as error:
-        raise ConfigError(f"cannot be read: {error.strerror or error}", where=str(path)) from None
+        raise PlanError(f"cannot be read: {error.strerror or error}", where=str(path)) from None
     return plan_of(content, str(path))
 
 
@@ -76,10 +80,10 @@ def plan_of(content: bytes, name: str) -> ReadPlan:
     try:
         value, repeated = yaml_value(content, name)
     except InputError as error:
-        raise ConfigError.together(error.findings) from None
+        raise PlanError.together(error.findings) from None
     if repeated:
         for _, (steps, position) in repeated_in_yaml(content, last=1):
-            raise ConfigError(f'key "{steps[-1]}" is given twice', where=name, position=position)
+            raise PlanError(f'key "{steps[-1]}" is given twice', where=name, position=position)
     try:
         plan = msgspec.convert(value, Plan)
     except msgspec.ValidationError as error:
@@ -146,29 +150,53 @@ def _of_type(message: str, value: Any) -> Finding:
     """What msgspec says, as a finding."""
     found = _AT.fullmatch(message)
     problem, path = (found[1], found[2] or "") if found is not None else (message, "")
-    path = path.removeprefix(".")
+    path = _named(path.removeprefix("."), value)
     unknown = _UNKNOWN.fullmatch(problem)
     if unknown is None:
         return Finding(problem[:1].lower() + problem[1:], path, "docs/sweep.md has every field of a plan")
     known = _known_fields(path)
     close = similar(unknown[1], known)
     hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(known)}"
-    return Finding(f'"{unknown[1]}" is no field here', f"{path}.{unknown[1]}".removeprefix("."), hint)
+    return Finding(
+        f'"{unknown[1]}" is no field here', f"{path}.{unknown[1]}".removeprefix("."), hint, rule=_UNKNOWN_FIELD
+    )
+
+
+def _named(path: str, value: Any) -> str:
+    """A path with the name of the key that is meant, which msgspec leaves out: ``axes[...].of``."""
+    before, left_out, after = path.partition("[...]")
+    if not left_out:
+        return path
+    *steps, last = before.split(".")
+    for key in reduce(lambda found, step: found[step], (*steps, last), value):
+        alone = deepcopy(value)
+        parent = reduce(lambda found, step: found[step], steps, alone)
+        parent[last] = {key: parent[last][key]}
+        try:
+            msgspec.convert(alone, Plan)
+        except msgspec.ValidationError:
+            return f"{before}[{key}]{after}"
+    return before
 
 
 def _known_fields(path: str) -> list[str]:
     """The fields of what stands at a path."""
     if not path:
         return [field.encode_name for field in msgspec.structs.fields(Plan)]
-    last = path.replace("[...]", "").rpartition(".")[2]
+    last = "axes" if path.startswith("axes[") and path.endswith("]") else path.rpartition(".")[2]
     kinds = {kind.__name__.lower().removesuffix("plan"): kind for kind in PlanStruct.__subclasses__()}
     names = {"base": "base", "axes": "axis", "values": "range", "combine": "random"}
     kind = kinds.get(names.get(last, ""))
     return [field.encode_name for field in msgspec.structs.fields(kind)] if kind is not None else []
 
 
-def _placed(content: bytes, name: str, findings: list[Finding] | tuple[Finding, ...]) -> ConfigError:
-    return ConfigError.together(
-        Finding(each.problem, each.field, each.hint, name, position=yaml_position(content, each.field))
-        for each in findings
-    )
+def _placed(content: bytes, name: str, findings: Iterable[Finding]) -> PlanError:
+    """The error of findings, each with its line and column, as editors follow them."""
+    placed = []
+    for each in findings:
+        position = yaml_position(content, each.field, key=each.rule == _UNKNOWN_FIELD)
+        # Of the text as a whole the place says it all.
+        own = position if each.field else None
+        at = f"{name}:{position.line}:{position.column}" if position is not None else name
+        placed.append(replace(each, place=at, position=own))
+    return PlanError.together(placed)

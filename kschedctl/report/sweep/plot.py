@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from html import escape
+from itertools import pairwise
 from math import ceil, floor, log10
 from typing import Final
 
@@ -69,9 +70,9 @@ def _parts(answer: Sweep) -> Iterator[str]:
     yield f'<text x="{_LEFT + width / 2}" y="{_HEIGHT - 18}" text-anchor="middle">{_title(across)}</text>'
     middle = _TOP + height / 2
     yield f'<text x="18" y="{middle}" text-anchor="middle" transform="rotate(-90 18 {middle})">{_title(up)}</text>'
-    best = sorted(point for case, point in drawn if case.front)
+    best = sorted({point for case, point in drawn if case.front})
     if len(answer.goals) == 2 and len(best) > 1:
-        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(scale.at, best))
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(scale.at, _steps(best, across.aim, up.aim)))
         yield f'<polyline class="line" points="{path}"/>'
     for case, point in sorted(drawn, key=lambda each: each[0].front):
         x, y = scale.at(point)
@@ -81,6 +82,21 @@ def _parts(answer: Sweep) -> Iterator[str]:
     yield from _labels([(case, scale.at(point)) for case, point in drawn if case.front])
     yield f'<circle class="front" cx="{_LEFT + 6}" cy="36" r="4"/><text class="note" x="{_LEFT + 16}" y="40">on the '
     yield "Pareto front, with the number of the case</text></svg>\n"
+
+
+def _steps(best: Sequence[Point], *aims: Aim) -> Iterator[Point]:
+    """The edge of what the front is better than: between two of its points lies the worse of both.
+
+    Examples
+    --------
+    >>> list(_steps([(1, 1), (2, 3)], Aim.MAXIMISE, Aim.MINIMISE))
+    [(1, 1), (1, 3), (2, 3)]
+    """
+    worse = [min if aim is Aim.MAXIMISE else max for aim in aims]
+    for one, other in pairwise(best):
+        yield one
+        yield worse[0](one[0], other[0]), worse[1](one[1], other[1])
+    yield best[-1]
 
 
 def _labels(best: Sequence[tuple[CaseData, Point]]) -> Iterator[str]:
@@ -117,7 +133,8 @@ class _Scale:
         spans = [_span([point[i] for point in points]) for i in range(2)]
         self.low = spans[0][0], spans[1][0]
         self._high = spans[0][1], spans[1][1]
-        self.lines = [_grid(*span) for span in spans]
+        whole = [all(point[i] == int(point[i]) for point in points) for i in range(2)]
+        self.lines = [_grid(*span, whole=of) for span, of in zip(spans, whole, strict=True)]
 
     def at(self, point: Point) -> Point:
         """Where a point is."""
@@ -135,15 +152,15 @@ def _span(numbers: Sequence[float]) -> Point:
     return low - room, high + room
 
 
-def _grid(low: float, high: float) -> list[float]:
-    """Round numbers between two.
+def _grid(low: float, high: float, *, whole: bool = False) -> list[float]:
+    """Round numbers between two; whole ones where only these mean anything.
 
     Examples
     --------
-    >>> _grid(0.5, 10.2)
-    [2.0, 4.0, 6.0, 8.0, 10.0]
+    >>> _grid(0.5, 10.2), _grid(0.9, 2.1, whole=True)
+    ([2.0, 4.0, 6.0, 8.0, 10.0], [1.0, 2.0])
     """
-    rough = (high - low) / _LINES
+    rough = max((high - low) / _LINES, 1.0 if whole else 0.0)
     size = 10.0 ** floor(log10(rough))
     step = next(size * factor for factor in (1, 2, 5, 10) if size * factor >= rough)
     first, last = ceil(low / step), floor(high / step)
