@@ -120,8 +120,10 @@ def _skew(answered: Answered, label: str) -> int | None:
     pods = cluster.pods
     for record, row in zip(pods.records, pods.node_row.tolist(), strict=True):
         metadata = record.metadata
+        if row < 0 or metadata.namespace not in namespaces or not domains[row]:
+            continue
         owner = metadata.controller
-        if row < 0 or owner is None or metadata.namespace not in namespaces or not domains[row]:
+        if owner is None:
             continue
         key = (owner.kind, metadata.namespace, owner.name)
         workload = owners.get(key)
