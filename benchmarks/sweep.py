@@ -59,6 +59,7 @@ def main() -> None:
     parser.add_argument("--pods", type=int, default=15_000, help="pods that run already")
     parser.add_argument("--cases", type=int, default=1_000)
     parser.add_argument("--jobs", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--rounds", type=int, default=1, help="of several, turn by turn, the fastest counts")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -69,17 +70,21 @@ def main() -> None:
         print(f"{args.nodes} nodes, {args.pods} pods: loaded in {time.perf_counter() - begin:.1f} s")
         print(f"{default_jobs()} cores, {os.getloadavg()[0]:.1f} busy before")
         numbers = range(1, min(args.cases, len(job.read.cases)) + 1)
-        first: tuple[float, list[Row]] | None = None
-        for jobs in args.jobs:
-            before, begin = cpu_seconds(), time.perf_counter()
-            rows = sorted(run_here(job, numbers, jobs), key=lambda row: row.case)
-            seconds = time.perf_counter() - begin
-            used = cpu_seconds() - before
-            first = first or (seconds, rows)
-            assert rows == first[1], "the table is another one"
-            told = f"{jobs} {'process' if jobs == 1 else 'processes'}: {len(rows)} cases in {seconds:6.1f} s"
+        table: list[Row] = []
+        fastest: dict[int, tuple[float, float]] = {}
+        for _ in range(args.rounds):
+            for jobs in args.jobs:
+                before, begin = cpu_seconds(), time.perf_counter()
+                rows = sorted(run_here(job, numbers, jobs), key=lambda row: row.case)
+                taken = time.perf_counter() - begin, cpu_seconds() - before
+                fastest[jobs] = min(fastest.get(jobs, taken), taken)
+                table = table or rows
+                assert rows == table, "the table is another one"
+        first = fastest[args.jobs[0]][0]
+        for jobs, (seconds, used) in fastest.items():
+            told = f"{jobs} {'process' if jobs == 1 else 'processes'}: {len(table)} cases in {seconds:.1f} s"
             print(
-                f"{told}, {len(rows) / seconds:6.1f} cases/s, {used:6.1f} s CPU, {first[0] / seconds:.2f} times the first"
+                f"{told}, {len(table) / seconds:.1f} a second, {first / seconds:.2f} times the first, {used:.1f} s CPU"
             )
 
 

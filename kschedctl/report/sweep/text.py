@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from kschedctl.api.wording import counted, listed
@@ -62,12 +62,17 @@ def _table(answer: Sweep, *, every: bool) -> Document:
         for case in shown
     ]
     first = 1 + len(answer.axes)
-    numeric = (0, *range(first, first + len(answer.columns)))
+    of_numbers = (i for i, axis in enumerate(answer.axes, 1) if _numbers(case.axes.get(axis.name) for case in told))
+    numeric = (0, *of_numbers, *range(first, first + len(answer.columns)))
     tones = [Tone.GOOD if case.front else Tone.PLAIN for case in shown]
     yield GAP
     yield table(headings, rows, numeric=numeric, tones=tones, names_split=True)
     if len(shown) < len(told):
         yield Paragraph(f"and {len(told) - len(shown)} cases more: -o wide, -o csv", Tone.FAINT, 2)
+
+
+def _numbers(values: Iterable[Any]) -> bool:
+    return all(value is None or (isinstance(value, int | float) and not isinstance(value, bool)) for value in values)
 
 
 def _value(value: Any) -> str:
