@@ -26,6 +26,8 @@ from kschedctl.text.yaml import yaml_value
 #: Where a value stands, behind what is wrong with it.
 _AT: Final = re.compile(r"(?s)(.*?)(?: - at `(?:key in )?\$(.*)`)?")
 _UNKNOWN: Final = re.compile(r"Object contains unknown field `(.*)`")
+#: Of so many findings it is told where they stand.
+_MOST_PLACED: Final = 50
 #: The rule of a finding that is about a key, not its value.
 _UNKNOWN_FIELD: Final = "UnknownField"
 
@@ -193,8 +195,10 @@ def _known_fields(path: str) -> list[str]:
 def _placed(content: bytes, name: str, findings: Iterable[Finding]) -> PlanError:
     """The error of findings, each with its line and column, as editors follow them."""
     placed = []
-    for each in findings:
-        position = yaml_position(content, each.field, key=each.rule == _UNKNOWN_FIELD)
+    for i, each in enumerate(findings):
+        # The text is read again for each; those beyond are counted, not shown.
+        is_key = each.rule == _UNKNOWN_FIELD
+        position = yaml_position(content, each.field, key=is_key) if i < _MOST_PLACED else None
         # Of the text as a whole the place says it all.
         own = position if each.field else None
         at = f"{name}:{position.line}:{position.column}" if position is not None else name

@@ -83,3 +83,11 @@ def test_everything_that_is_wrong_is_told_at_once() -> None:
 def test_a_plan_that_is_not_there() -> None:
     with pytest.raises(PlanError, match=r"nowhere.yaml: cannot be read: No such file"):
         read_plan("nowhere.yaml")
+
+
+def test_thousands_of_mistakes_are_told_at_once() -> None:
+    wrong = f"{PLAN}measure: [{', '.join(['sx'] * 5000)}]\n"
+    with pytest.raises(PlanError) as caught:
+        plan_of(wrong.encode(), "plan.yaml")
+    assert len(caught.value.findings) == 5000
+    assert caught.value.lines()[-1] == "and 4,950 more"
