@@ -22,7 +22,7 @@ from kschedctl.sweep.reading import ReadPlan
 from kschedctl.sweep.row import Row
 from kschedctl.sweep.variation import BaseKey, Variation, variation
 from kschedctl.text.yaml import yaml_value
-from kschedctl.whatif.edit import Edit, PodEdit
+from kschedctl.whatif.edit import Edit, FileEdit, PodEdit
 
 #: How many loaded clusters are kept: cases come in the order of these.
 _KEPT: Final = 2
@@ -30,10 +30,11 @@ _KEPT: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What cases start from: a snapshot with the what-ifs of all cases made, and those of pods."""
+    """What cases start from: a snapshot with the what-ifs of all cases made, those of pods, and what these warn of."""
 
     snapshot: Snapshot
     pod_edits: tuple[PodEdit, ...]
+    warnings: tuple[str, ...]
 
 
 class Job:
@@ -73,8 +74,8 @@ class Job:
         keyed = [(first.setdefault(self.variation(number).base, number), number) for number in numbers]
         return [number for _, number in sorted(keyed)]
 
-    def cluster(self, number: int) -> SchedulingCluster:
-        """The cluster of a case.
+    def cluster(self, number: int) -> tuple[SchedulingCluster, tuple[str, ...]]:
+        """The cluster of a case, and what to be careful about.
 
         Raises
         ------
@@ -87,19 +88,23 @@ class Job:
         config: str | Mapping[str, Any] | None = self.path(case.config) if case.config else None
         if case.weights or case.args:
             config = self._configuration(case, start)
-        return over(
+        cluster = over(
             start.snapshot,
             kubernetes_version=case.kubernetes_version,
             feature_gates=dict(case.feature_gates),
             config=config,
             edits=(*start.pod_edits, *edits),
         )
+        # That a weight takes the place of another one is what the axis is for.
+        meant = tuple(f"explicitly re-configured; overriding: {plugin}" for plugin in case.weights)
+        others = (warning for warning in cluster.configuration.warnings if not warning.endswith(meant))
+        return cluster, (*start.warnings, *_warnings(edits), *others)
 
     def row(self, number: int) -> Row:
         """The row of a case. What is wrong with the case stands in it."""
         plan, axes = self.read.plan, self.read.cases[number]
         try:
-            cluster = self.cluster(number)
+            cluster, warnings = self.cluster(number)
             of = tuple(self.path(each) if self._is_file(each) else each for each in self.variation(number).of)
             answered = ask(plan.ask, cluster, of, self.variation(number).seed)
             values = measure(answered, self.read.columns)
@@ -112,7 +117,8 @@ class Job:
         except Exception as error:
             # The other cases are not lost over it.
             return self.failed(number, f"this is a bug in kschedctl: {type(error).__name__}: {error}")
-        return Row(case=number, axes=axes, values=values, doubts=tuple(map(self._told, answered.doubts)))
+        doubts, warnings = (tuple(map(self._told, dict.fromkeys(each))) for each in (answered.doubts, warnings))
+        return Row(case=number, axes=axes, values=values, doubts=doubts, warnings=warnings)
 
     def failed(self, number: int, error: str) -> Row:
         """The row of a case that failed."""
@@ -175,7 +181,7 @@ class Job:
         order = list(EDITS_BY_NAME)
         edits = self._edits(sorted(given, key=lambda edit: order.index(edit[0])))
         made = over(snapshot, kubernetes_version=version, feature_gates=dict(gates), edits=edits)
-        return Start(made.snapshot, made.pod_edits)
+        return Start(made.snapshot, made.pod_edits, _warnings(edits))
 
     def _edits(self, given: Iterable[tuple[str, str]]) -> list[Edit]:
         edits = []
@@ -188,3 +194,8 @@ class Job:
 
     def _is_file(self, text: str) -> bool:
         return text in self.places or is_manifest(text) or (self.folder / text).is_file()
+
+
+def _warnings(edits: Iterable[Edit]) -> tuple[str, ...]:
+    """What is wrong with the manifests of what-ifs and not refused."""
+    return tuple(str(found) for edit in edits if isinstance(edit, FileEdit) for found in edit.warnings)

@@ -22,6 +22,8 @@ class Row(msgspec.Struct, frozen=True, rename="camel", kw_only=True, omit_defaul
         Why it failed.
     doubts : tuple of str
         What says that the cluster's own scheduler may answer otherwise.
+    warnings : tuple of str
+        What to be careful about besides: manifests and configurations that are taken otherwise than one may think.
     """
 
     case: int
@@ -29,3 +31,4 @@ class Row(msgspec.Struct, frozen=True, rename="camel", kw_only=True, omit_defaul
     values: dict[str, int | float | None] = {}
     error: str = ""
     doubts: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()

@@ -68,6 +68,7 @@ def test_weights_and_arguments(tmp_path: Path) -> None:
         "weight.NodeResourcesBalancedAllocation": [0],
     }
     job = make_job(tmp_path, axes=axes, measure=["utilisation.cpu.max"])
+    assert [row.warnings for row in rows(job)] == [(), ()]
     job_of_one = make_job(tmp_path, base={"whatIf": {"delete": "pod/new-2"}}, axes=axes, measure=["nodesUsed"])
     assert told(job, "utilisation.cpu.max") == [0.75, 0.75]
     assert [told(job_of_one, "nodesUsed"), [case for case in rows(job_of_one) if case.error]] == [[2, 2], []]
@@ -92,6 +93,14 @@ def test_a_case_that_fails_says_why_and_names_files_as_the_plan_does(tmp_path: P
     assert found[1].error.startswith('fail zone c: the cluster has no node in zone "c"')
     assert found[2].error.startswith("gone.yaml: there is no such file")
     assert str(tmp_path) not in str(found)
+
+
+def test_what_to_be_careful_about_is_told_of_each_case(tmp_path: Path) -> None:
+    config = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n"
+    (tmp_path / "config.yaml").write_text(f"{config}- pluginConfig: [{{name: Nothing}}]\n")
+    found = rows(make_job(tmp_path, axes={"config": [None, "config.yaml"]}))
+    told = 'profiles[0].pluginConfig[0]: there is no plugin "Nothing"; its args have no effect'
+    assert [(row.error, row.warnings) for row in found] == [("", ()), ("", (told,))]
 
 
 def test_a_mistake_of_ours_costs_its_case_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

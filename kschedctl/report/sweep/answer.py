@@ -37,6 +37,7 @@ def sweep_answer(read: ReadPlan, rows: Mapping[int, Row], *, finished: bool, par
             error=row.error,
             front=row.case in best,
             doubts=row.doubts or UNSET,
+            warnings=row.warnings or UNSET,
         )
         for row in every
         if not pareto or row.case in best

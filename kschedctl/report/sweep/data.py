@@ -46,6 +46,10 @@ class CaseData(Data, frozen=True, kw_only=True):
     doubts: Annotated[
         tuple[str, ...] | UnsetType, Meta(description="What puts its numbers in doubt; left out where nothing does.")
     ] = UNSET
+    warnings: Annotated[
+        tuple[str, ...] | UnsetType,
+        Meta(description="What to be careful about besides, although the numbers are exact; left out if nothing."),
+    ] = UNSET
 
 
 class Sweep(Compound, frozen=True, kw_only=True, tag="Sweep"):

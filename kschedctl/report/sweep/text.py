@@ -39,7 +39,7 @@ def document(answer: Sweep, questions: Sequence[tuple[str, str]], *, every: bool
         yield Paragraph(f"hoped for: {listed(goals, most=len(goals))}", Tone.FAINT)
     yield from _table(answer, every=every)
     yield from _failures(answer.cases, every=every)
-    yield from _doubts(answer.cases)
+    yield from _cautions(answer.cases)
     yield from next_questions(questions)
 
 
@@ -106,10 +106,10 @@ def _failures(cases: Sequence[CaseData], *, every: bool) -> Document:
     yield table(("cases", "which", "why"), rows, numeric=(0,))
 
 
-def _doubts(cases: Sequence[CaseData]) -> Document:
+def _cautions(cases: Sequence[CaseData]) -> Document:
     found: dict[str, int] = defaultdict(int)
     for case in cases:
-        for text in case.doubts or ():
+        for text in (*(case.doubts or ()), *(case.warnings or ())):
             found[text] += 1
     if found:
         yield GAP

@@ -48,7 +48,7 @@ def row(number: int, placed: int | None, used: int, cpu: float | None = 0.5, **f
 ROWS = [
     row(1, 5, 3),
     row(2, 4, 3, cpu=None),
-    row(3, 2, 1, doubts=("pods were not listed",)),
+    row(3, 2, 1, doubts=("pods were not listed",), warnings=("a field is not read",)),
     Row(case=4, axes=READ.cases[4], error="no zone a\n  the zones are c"),
     row(5, None, 2),
 ]
@@ -97,7 +97,7 @@ def test_the_text_tells_what_failed_and_what_is_in_doubt() -> None:
     printed = lines(document(answer(), (), every=False), width=120)
     assert '     1  -          ["example.com/x"]           50.0 %       5          3  *' in printed
     assert "     2  -          []                               -       4          3" in printed
-    assert printed[-1] == "warning: pods were not listed (in 1 case)"
+    assert printed[-2:] == ["warning: pods were not listed (in 1 case)", "warning: a field is not read (in 1 case)"]
     assert "      1  4      no zone a" in printed
 
 
