@@ -5,6 +5,7 @@
         - SnapshotError: in a snapshot
         - ManifestError: in the pod or workload to place
         - ConfigError: in a scheduler configuration
+        - PlanError: in the plan of a sweep
     - ClusterError: the cluster cannot be reached
     - UnsupportedError: asked for something that is not modelled
 """
@@ -138,6 +139,10 @@ class ConfigError(InputError):
         shown = self.findings[:_MOST]
         lines = (": ".join(shortened(part) for part in (each.field, each.problem) if part) for each in shown)
         return f"{where}: {count}" if where else count, *(f"  {line}" for line in (*lines, *self._others()))
+
+
+class PlanError(InputError):
+    """The plan of a sweep is wrong."""
 
 
 class ClusterError(KschedctlError):

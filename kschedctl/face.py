@@ -441,10 +441,18 @@ class SchedulingCluster:
         batch/report-6-xxxxx node-7
         shop/search-3 node-8
         """
-        simulation = Simulation(self._scheduler, choose=choose, world=world)
+        simulation = Simulation(self._with_edited_pending(), choose=choose, world=world)
         simulation.enqueue_pending()
         simulation.create(self.admit(pod).pod for pod in pods)
         return simulation
+
+    def _with_edited_pending(self) -> Scheduler:
+        """The scheduler over the cluster whose pods that wait are as the edits make them: they are asked about."""
+        if not self.pod_edits:
+            return self._scheduler
+        waiting = (self.pods.pod(index) for index in pending_pods(self.cluster))
+        changed = [new for pod in waiting if (new := self._edited(pod, pod.ref)) != pod]
+        return self._scheduler.moved(self.cluster.with_pods(added=changed)) if changed else self._scheduler
 
     def rollout(self, workload: ApiObject, *, choose: Choose = first_by_name, where: Where = "") -> Rollout:
         """Bring a new revision of a workload of the cluster in, through the workload's own strategy.

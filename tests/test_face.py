@@ -229,3 +229,11 @@ def test_clusters_differ_in_what_they_decide(shop: kschedctl.SchedulingCluster) 
     assert (gone.after, gone.what) == (None, ("outcome",))
     with pytest.raises(kschedctl.InputError, match="no pod shop/web-77"):
         shop.diff(without, ["shop/web-77"])
+
+
+def test_pods_that_wait_are_simulated_as_edits_make_them() -> None:
+    sizes = [("100m", 3), ("100", 0)]
+    for size, n_placed in sizes:
+        edits = [kschedctl.SetRequest.parse(f"cpu={size}")]
+        simulation = kschedctl.load(SHOP, edits=edits).simulate()
+        assert len([attempt for attempt in simulation if attempt.node]) == n_placed, size

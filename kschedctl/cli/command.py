@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from functools import partial
 
@@ -25,9 +26,10 @@ def command(answer: Callable[..., Reply | None]) -> Callable[..., None]:
         nothing where a command below it is to answer.
     """
     run = unfolded(answer)
+    options: type[OutputOptions] = inspect.signature(answer, eval_str=True).parameters["output"].annotation
 
     def command(**values: object) -> None:
-        output = OutputOptions.read(values)
+        output = options.read(values)
         form, colors = output.form(), output.colors()
         reply: Reply | None = run(**values)
         if reply is None:

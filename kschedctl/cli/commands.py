@@ -21,6 +21,7 @@ from kschedctl.cli.rollout.command import rollout
 from kschedctl.cli.rule.command import rule
 from kschedctl.cli.simulate.command import simulate
 from kschedctl.cli.snapshot.command import app as snapshot
+from kschedctl.cli.sweep.command import sweep
 from kschedctl.cli.verify.command import verify
 from kschedctl.cli.volumes.command import volumes
 
@@ -35,6 +36,7 @@ COMMANDS: Final[Mapping[str, Callable[..., None] | typer.Typer]] = {
     "capacity": capacity,
     "drain": drain,
     "rollout": rollout,
+    "sweep": sweep,
     "leader": leader,
     "diff": diff,
     "lint": lint,

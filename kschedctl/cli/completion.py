@@ -90,9 +90,19 @@ def rolled(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def forms(incomplete: str) -> list[str]:
     """The forms of output."""
+    return _forms(incomplete, tabular=False)
+
+
+def table_forms(incomplete: str) -> list[str]:
+    """The forms of output of an answer that is a table."""
+    return _forms(incomplete, tabular=True)
+
+
+def _forms(incomplete: str, *, tabular: bool) -> list[str]:
     from kschedctl.report.render.forms import FORMS
 
-    return _beginning(incomplete, (f"{name}=" if form.argument else name for name, form in FORMS.items()))
+    offered = {name: form for name, form in FORMS.items() if tabular or not form.tabular}
+    return _beginning(incomplete, (f"{name}=" if form.argument else name for name, form in offered.items()))
 
 
 def releases(incomplete: str) -> list[str]:

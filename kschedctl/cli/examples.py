@@ -67,6 +67,15 @@ EXAMPLES: Final[Mapping[str, tuple[Example, ...]]] = {
             "rollout -f web.yaml --cordon 'node-[12]'",
         ),
     ),
+    "sweep": (
+        Example(
+            "A thousand what-ifs as a table, to go on with where it is interrupted:",
+            "sweep plan.yaml --results r.jsonl",
+        ),
+        Example(
+            "Which weights pack best, as a picture, and the configuration of case 17:", "sweep plan.yaml --config-of 17"
+        ),
+    ),
     "leader": (
         Example("Who leads, and when would another take over?", "leader"),
         Example(

@@ -49,8 +49,8 @@ def tracked(items: Collection[T], what: str) -> Iterator[T]:
             progress.stop()
 
 
-def counting(items: Iterable[T], what: str) -> Iterator[T]:
-    """The items one by one, of which nobody knows how many will come, with a line that says how many a second.
+def counting(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
+    """The items one by one, with a line that says how many a second.
 
     Parameters
     ----------
@@ -58,6 +58,8 @@ def counting(items: Iterable[T], what: str) -> Iterator[T]:
         What comes of the work.
     what : str
         What comes, such as ``pods``.
+    total : int, optional
+        How many will come, where that is known and they come from elsewhere.
     """
     if not sys.stderr.isatty():
         yield from items
@@ -69,10 +71,15 @@ def counting(items: Iterable[T], what: str) -> Iterator[T]:
             now = time.monotonic()
             if now - shown > _STEP:
                 shown = now
-                show_progress(f"{done} {what}, {done / (now - start):.0f} per second")
+                of = f" of {total}" if total is not None else ""
+                show_progress(f"{done}{of} {what}, {_rate(done / (now - start))} per second")
             yield item
     finally:
         show_progress("")
+
+
+def _rate(number: float) -> str:
+    return f"{number:.0f}" if number >= 10 else f"{number:.1f}"
 
 
 @contextmanager

@@ -35,7 +35,7 @@ def prepare() -> None:
             stream.reconfigure(errors=_ESCAPING)  # type: ignore[union-attr]
 
 
-def write(text: str) -> None:
+def write(text: str | bytes) -> None:
     """Write to standard output.
 
     Raises
@@ -48,7 +48,10 @@ def write(text: str) -> None:
     if sys.stdout is None:
         raise InputError("cannot write: standard output is closed")
     try:
-        sys.stdout.write(text)
+        if isinstance(text, bytes):
+            sys.stdout.buffer.write(text)
+        else:
+            sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
         _discard_rest(sys.stdout)

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final
 
+import numpy as np
 from msgspec.structs import replace
 
 from kschedctl.api.core import Node
@@ -19,6 +20,7 @@ from kschedctl.api.meta import ObjectMeta
 from kschedctl.api.pod import Pod
 from kschedctl.clock import VirtualClock
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.records import PENDING
 from kschedctl.framework.binding import run_bind, run_permit, run_pre_bind, run_reserve, run_unreserve
 from kschedctl.framework.effects import ObjectChange, changed_objects
 from kschedctl.framework.events import (
@@ -143,7 +145,7 @@ class Simulation:
     def enqueue_pending(self) -> None:
         """Put the pods of the cluster that wait into the queue, the oldest first."""
         pods = self.cluster.pods
-        waiting = [pods.pod(index) for index in range(len(pods)) if not pods.records[index].node_name]
+        waiting = [pods.pod(index) for index in np.flatnonzero(pods.node_row == PENDING).tolist()]
         for pod in sorted(waiting, key=age):
             self.clock.advance(TICK)
             self._enqueue(pod)

@@ -43,7 +43,7 @@ def pods_made_by(cluster: Cluster, kind: type[ApiObject], namespace: str, name: 
     namespace, name : str
         The workload.
     """
-    return [i for i, found in _made(cluster, kind) if found == (namespace, name)]
+    return [i for i, found in _made(cluster, kind, only_in=namespace) if found == (namespace, name)]
 
 
 def workloads(cluster: Cluster, kind: type[ApiObject]) -> set[tuple[str, str]]:
@@ -80,12 +80,14 @@ def workload_of(cluster: Cluster, pod: ObjectMeta) -> tuple[str, str, str]:
     return owner.kind, pod.namespace, owner.name
 
 
-def _made(cluster: Cluster, kind: type[ApiObject]) -> Iterator[tuple[int, tuple[str, str]]]:
-    """Every pod of a workload of a kind, and the workload."""
+def _made(cluster: Cluster, kind: type[ApiObject], only_in: str = "") -> Iterator[tuple[int, tuple[str, str]]]:
+    """Every pod of a workload of a kind, and the workload; where a namespace is given, of that alone."""
     through = MAKERS[kind]
     known: dict[tuple[str, str], str] = {}
     for i, record in enumerate(cluster.pods.records):
         namespace = record.metadata.namespace
+        if only_in and namespace != only_in:
+            continue
         name = _owner(record.metadata, through or kind)
         if not name:
             continue

@@ -1,4 +1,4 @@
-"""README and the tour show what the commands print. Rewritten by: make golden"""
+"""README, the tour and docs/sweep.md show what the commands print. Rewritten by: make golden"""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from tests.cli.in_process import run
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 TOUR = ROOT / "docs" / "tour.md"
+SWEEP = ROOT / "docs" / "sweep.md"
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)\)")
@@ -40,7 +41,7 @@ def commands() -> list[tuple[Path, str, str]]:
     """The commands of each page with the output that stands below them."""
     return [
         (page, command, output.rstrip("\n"))
-        for page in (README, TOUR)
+        for page in (README, TOUR, SWEEP)
         for block in BLOCK.findall(page.read_text())
         for command, output in COMMAND.findall(block)
     ]

@@ -121,3 +121,20 @@ def archives() -> list[bytes]:
                 zipped.writestr(zipfile.ZipInfo(name), text, method)
         found.append(stream.getvalue())
     return found
+
+
+PLAN = """\
+apiVersion: kschedctl/v1
+kind: Sweep
+base: {snapshot: cluster.yaml, featureGates: {OpportunisticBatching: true}, whatIf: {cordon: [node-1]}}
+axes:
+  size: {of: set-request, value: "cpu={}", values: [null, 500m, [1, 2]]}
+  taint: &t ["node-1:gpu-", "node-1:a=b:NoSchedule"]
+  again: {of: taint, values: *t}
+  seed: {values: {from: 1, to: 9, step: 0x2}}
+  weight.NodeResourcesFit: [0, 5]
+  args.NodeResourcesFit.scoringStrategy.type: [MostAllocated]
+combine: {random: 5, seed: 3}
+measure: [placed, utilisation.cpu.max, skew.zone]
+goals: {placed: maximise, utilisation.cpu: minimise}
+"""

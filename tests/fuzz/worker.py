@@ -27,6 +27,8 @@ from kschedctl.errors import KschedctlError
 from kschedctl.snapshot.capture import capture
 from kschedctl.snapshot.load import load_snapshot
 from kschedctl.snapshot.reading import SnapshotReader, read_manifest
+from kschedctl.sweep.job import Job
+from kschedctl.sweep.reading import read_plan
 from kschedctl.text.yaml import documents_by_events, yaml_documents
 from tests.fuzz import seeds
 from tests.fuzz.mutate import mutated
@@ -76,6 +78,18 @@ def decide_case(content: bytes) -> None:
     json.loads(answer)
 
 
+def sweep(content: bytes) -> None:
+    """Take the content for a plan, and work on the first of its cases."""
+    job = Job(read_plan(FILE), Path("plan"))
+    job.folder.mkdir(exist_ok=True)
+    (job.folder / "cluster.yaml").write_text(seeds.NODE)
+    for number in range(1, min(len(job.read.cases), 2) + 1):
+        error = job.row(number).error
+        if "this is a bug" in error:
+            raise AssertionError(error)
+        json.dumps(job.configuration(number))
+
+
 def read_yaml(content: bytes) -> None:
     """Read the content by lines, and by the events of libyaml: what comes and what is wrong is the same."""
     found: list[list[object]] = []
@@ -96,6 +110,7 @@ TARGETS: Final[dict[str, tuple[Callable[[bytes], Any], list[bytes]]]] = {
     "manifests": (explain_manifest, seeds.TEXTS[:4]),
     "configurations": (configure, [seeds.CONFIG.encode(), json.dumps({"profiles": [{}]}).encode()]),
     "batch": (decide_case, [seeds.CASE.encode()]),
+    "plans": (sweep, [seeds.PLAN.encode()]),
     "yaml": (read_yaml, [seeds.BLOCK.encode(), seeds.CONFIG.encode()]),
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import typer
 
@@ -14,23 +14,26 @@ from kschedctl.report.render.form import Form, FormError
 from kschedctl.report.render.forms import parse_form, usage
 
 
+def _output(*, tabular: bool) -> Any:
+    return typer.Option(
+        "--output",
+        "-o",
+        metavar=usage(tabular=tabular),
+        help="Another form of the answer.",
+        autocompletion=completion.table_forms if tabular else completion.forms,
+        show_default=False,
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputOptions(OptionGroup):
     """The form of the answer."""
 
     title: ClassVar[str] = "Output"
+    #: Whether the answer is a table as well.
+    tabular: ClassVar[bool] = False
 
-    output: Annotated[
-        str,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar=usage(),
-            help="Another form of the answer.",
-            autocompletion=completion.forms,
-            show_default=False,
-        ),
-    ] = ""
+    output: Annotated[str, _output(tabular=False)] = ""
     color: Annotated[
         ColorWhen, typer.Option("--color", help="When to use colours. auto: on a terminal, without NO_COLOR.")
     ] = ColorWhen.AUTO
@@ -60,6 +63,15 @@ class OutputOptions(OptionGroup):
             Where there is no such form, or its template is wrong.
         """
         try:
-            return parse_form(self.output)
+            return parse_form(self.output, tabular=self.tabular)
         except FormError as error:
             raise typer.BadParameter(str(error), param_hint="--output") from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableOutputOptions(OutputOptions):
+    """The form of an answer that is a table as well."""
+
+    tabular: ClassVar[bool] = True
+
+    output: Annotated[str, _output(tabular=True)] = ""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Protocol, Self, cast
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -55,6 +55,21 @@ class Reply(ABC):
         """What the exit code goes by; known once the answer has been given in one form or the other."""
 
 
+class Tabular(Protocol):
+    """An answer that is a table as well."""
+
+    def headings(self) -> Sequence[str]:
+        """The columns."""
+
+    def table(self) -> Iterable[Sequence[str | int | float | bool | None]]:
+        """The rows, with a cell per column."""
+
+
+def as_table(reply: Reply) -> Tabular:
+    """The answer of a command that offers forms of tables."""
+    return cast("Tabular", reply.value())
+
+
 class FormError(ValueError):
     """What follows the name of a form is wrong."""
 
@@ -68,10 +83,13 @@ class Form(ABC):
         Its name; empty for the one that needs none.
     argument : str
         What follows the name behind ``=``, for the help; empty for nothing.
+    tabular : bool
+        Whether it is for answers that are tables alone.
     """
 
     name: ClassVar[str]
     argument: ClassVar[str] = ""
+    tabular: ClassVar[bool] = False
 
     @classmethod
     def parse(cls, argument: str) -> Self:
@@ -85,7 +103,7 @@ class Form(ABC):
         return cls()
 
     @abstractmethod
-    def render(self, reply: Reply, console: Callable[[], Console]) -> Iterator[str]:
+    def render(self, reply: Reply, console: Callable[[], Console]) -> Iterator[str] | Iterator[bytes]:
         """Put an answer into the form.
 
         Parameters
@@ -97,6 +115,6 @@ class Form(ABC):
 
         Yields
         ------
-        str
-            The text, piece by piece.
+        str or bytes
+            The text, piece by piece; bytes of a form that is none.
         """

@@ -36,13 +36,20 @@ def as_yaml(value: Answer | Compound, *, unicode: bool = True) -> str:
         Whether characters beyond ASCII may stand as they are; where one of them cannot be seen, all are escaped.
     """
     data = plain(value)
-    text = _dumped(data, unicode=unicode)
+    text = dumped(data, unicode=unicode)
     hidden = not text.isascii() and any(unseen(character) and character != "\n" for character in set(text))
     # YAML escapes within quotes alone, and its writer chooses these once for all characters beyond ASCII.
-    return _dumped(data, unicode=False) if hidden else text
+    return dumped(data, unicode=False) if hidden else text
 
 
-def _dumped(data: Any, *, unicode: bool) -> str:
+def dumped(data: Any, *, unicode: bool = False) -> str:
+    """Plain data as YAML.
+
+    Parameters
+    ----------
+    unicode : bool
+        As for ``as_yaml``.
+    """
     import yaml
 
     text: str = yaml.dump(data, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=unicode, width=120)

@@ -54,14 +54,13 @@ def set_replicas(cluster: Cluster, edit: SetReplicas, *, release: Release) -> Ch
         kinds = ", ".join(each.__name__ for each in _SCALABLE)
         raise InputError(f"a {kind.__name__} has no replicas", hint=f"the kinds that have are {kinds}")
     key = (edit.namespace or DEFAULT_NAMESPACE, edit.name)
-    known = workloads(cluster, kind)
-    if key not in known:
+    stored = cluster.get(kind, edit.name, key[0])
+    if stored is None and key not in (known := workloads(cluster, kind)):
         raise not_found(kind, key, known)
     shown = f"{kind.__name__} {'/'.join(key)}"
     every = pods_made_by(cluster, kind, *key)
     # Controllers do not count what is being deleted; a StatefulSet waits for the name.
     active = [i for i in every if cluster.pods.records[i].metadata.deletion_timestamp is None]
-    stored = cluster.get(kind, edit.name, key[0])
     cluster = cluster.with_objects(
         kind, [_sized(obj, edit.replicas) if (obj.namespace, obj.name) == key else obj for obj in cluster.list(kind)]
     )

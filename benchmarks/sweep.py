@@ -1,0 +1,110 @@
+"""How a sweep scales with the cores: 1,000 what-ifs on 500 nodes and 15,000 pods. python -m benchmarks.sweep
+
+A Deployment of 5 to 50 replicas, of ten sizes, with none or some nodes cordoned: each case is a simulation of its pods.
+Times are of the clock, as this is about cores; the ratio of CPU times says what the cores in use at the same time cost.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from benchmarks import synthetic
+from kschedctl.sweep.job import Job
+from kschedctl.sweep.pool import default_jobs, run_here
+from kschedctl.sweep.reading import read_plan
+from kschedctl.sweep.row import Row
+
+_DEPLOYMENT: Final = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "web", "namespace": "namespace-1"},
+    "spec": {
+        "replicas": 1,
+        "selector": {"matchLabels": {"app": "web"}},
+        "template": {
+            "metadata": {"labels": {"app": "web"}},
+            "spec": {"containers": [{"name": "web", "image": "web", "resources": {"requests": {"cpu": "1"}}}]},
+        },
+    },
+}
+_PLAN: Final[dict[str, Any]] = {
+    "apiVersion": "kschedctl/v1",
+    "kind": "Sweep",
+    "base": {"snapshot": "cluster.json", "whatIf": {"apply": "web.yaml"}},
+    "axes": {
+        "cordon": [None, *(f"node-{i}*" for i in range(1, 10))],
+        "replicas": {
+            "of": "set-replicas",
+            "value": "deploy/namespace-1/web={}",
+            "values": {"from": 5, "to": 50, "step": 5},
+        },
+        "cpu": {"of": "set-request", "value": "cpu={}m", "values": {"from": 500, "to": 5000, "step": 500}},
+    },
+    "measure": ["placed", "waiting", "nodesUsed", "utilisation.cpu", "utilisation.cpu.stdev", "skew.zone"],
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.sweep", description=__doc__)
+    parser.add_argument("--nodes", type=int, default=500)
+    parser.add_argument("--pods", type=int, default=15_000, help="pods that run already")
+    parser.add_argument("--cases", type=int, default=1_000)
+    parser.add_argument("--jobs", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--rounds", type=int, default=1, help="of several, turn by turn, the fastest counts")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write(folder, args.nodes, args.pods)
+        job = Job(read_plan(folder / "plan.yaml"), folder)
+        begin = time.perf_counter()
+        job.start(job.variation(1).base)
+        print(f"{args.nodes} nodes, {args.pods} pods: loaded in {time.perf_counter() - begin:.1f} s")
+        print(f"{default_jobs()} cores, {os.getloadavg()[0]:.1f} busy before")
+        numbers = range(1, min(args.cases, len(job.read.cases)) + 1)
+        table: list[Row] = []
+        fastest: dict[int, tuple[float, float]] = {}
+        for _ in range(args.rounds):
+            for jobs in args.jobs:
+                before, begin = cpu_seconds(), time.perf_counter()
+                rows = sorted(run_here(job, numbers, jobs), key=lambda row: row.case)
+                taken = time.perf_counter() - begin, cpu_seconds() - before
+                fastest[jobs] = min(fastest.get(jobs, taken), taken)
+                table = table or rows
+                assert rows == table, "the table is another one"
+        first = fastest[args.jobs[0]][0]
+        for jobs, (seconds, used) in fastest.items():
+            told = f"{jobs} {'process' if jobs == 1 else 'processes'}: {len(table)} cases in {seconds:.1f} s"
+            print(
+                f"{told}, {len(table) / seconds:.1f} a second, {first / seconds:.2f} times the first, {used:.1f} s CPU"
+            )
+
+
+def cpu_seconds() -> float:
+    """The CPU time of processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def write(folder: Path, n_nodes: int, n_pods: int) -> None:
+    """Write the snapshot, the manifest and the plan."""
+    namespaces = [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": f"namespace-{i}"}}
+        for i in range(synthetic.N_NAMESPACES)
+    ]
+    items = [*namespaces, *synthetic.nodes(n_nodes), *synthetic.pods(n_pods, n_nodes)]
+    (folder / "cluster.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    (folder / "web.yaml").write_text(yaml.safe_dump(_DEPLOYMENT))
+    (folder / "plan.yaml").write_text(yaml.safe_dump(_PLAN, sort_keys=False))
+
+
+if __name__ == "__main__":
+    main()

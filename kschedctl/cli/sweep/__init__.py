@@ -1,0 +1,1 @@
+"""``kschedctl sweep``: many what-ifs at once."""

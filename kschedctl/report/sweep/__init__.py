@@ -1,0 +1,1 @@
+"""What came of a sweep: the table of its cases."""

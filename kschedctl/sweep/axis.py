@@ -1,0 +1,223 @@
+"""What an axis of a plan can be of, and its values one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Final
+
+from kschedctl.api.wording import similar
+from kschedctl.errors import InputError
+from kschedctl.plugins.registry import full_registry
+from kschedctl.releases.release import RELEASES
+from kschedctl.sweep.plan import AxisPlan, Range
+from kschedctl.whatif.edit import Edit
+from kschedctl.whatif.edits import EDITS
+
+#: The what-ifs by the name of their option.
+EDITS_BY_NAME: Final[Mapping[str, type[Edit]]] = {edit.option.flag.removeprefix("--"): edit for edit in EDITS}
+WEIGHT: Final = "weight."
+ARGS: Final = "args."
+SNAPSHOT: Final = "snapshot"
+CONFIG: Final = "config"
+KUBERNETES_VERSION: Final = "kubernetes-version"
+FEATURE_GATES: Final = "feature-gates"
+SEED: Final = "seed"
+OF: Final = "of"
+#: What an axis can be of besides what-ifs, and what that is.
+OTHERS: Final[Mapping[str, str]] = {
+    f"{WEIGHT}PLUGIN": "the weight of a Score plugin, in all profiles; 0: it does not score",
+    f"{ARGS}PLUGIN.FIELD": "an argument of a plugin, in all profiles: `args.NodeResourcesFit.scoringStrategy.type`",
+    CONFIG: "a KubeSchedulerConfiguration, as a file",
+    SNAPSHOT: "another snapshot, or a list of paths that are one",
+    KUBERNETES_VERSION: f"whose rules apply: {', '.join(RELEASES)}",
+    FEATURE_GATES: "gates, as kube-scheduler takes them: `NAME=true,NAME=false`",
+    SEED: "a number that draws among equal nodes; without one it is the first by name",
+    OF: "what is asked about, in place of the plan's `of`",
+}
+_MOST_WEIGHT: Final = 2**31 - 1
+#: No axis has more values.
+MOST_VALUES: Final = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """An axis.
+
+    Attributes
+    ----------
+    name : str
+        Its name, and that of its column.
+    of : str
+        What changes along it.
+    values : tuple
+        Plain data; ``None`` changes nothing.
+    template : str
+        What a value is put into; empty for itself.
+    """
+
+    name: str
+    of: str
+    values: tuple[Any, ...]
+    template: str = ""
+
+    def texts(self, value: Any) -> tuple[str, ...]:
+        """A value as texts; none for ``None``."""
+        several = value if isinstance(value, list | tuple) else (value,)
+        return tuple(self._text(each) for each in several if each is not None)
+
+    def _text(self, value: Any) -> str:
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        return self.template.replace("{}", text) if self.template else text
+
+
+def read_axis(name: str, written: AxisPlan | tuple[Any, ...]) -> Axis:
+    """An axis as it is written.
+
+    Raises
+    ------
+    InputError
+        Where it has no values, too many, or is of nothing that there is; the path is within the axis.
+    """
+    plan = written if isinstance(written, AxisPlan) else AxisPlan(values=written)
+    inside = "values" if isinstance(written, AxisPlan) else ""
+    if plan.value and "{}" not in plan.value:
+        raise InputError("has no {} for the value", path="value", hint="such as deploy/shop/web={}")
+    values = numbers(plan.values) if isinstance(plan.values, Range) else plan.values
+    if not values:
+        raise InputError("has no values", path=inside)
+    axis = Axis(name, plan.of or name, values, plan.value)
+    check = checker(axis.of)
+    if check is None:
+        close = similar(axis.of, (*EDITS_BY_NAME, *_CHECKS))
+        every = f"a what-if: {', '.join(EDITS_BY_NAME)}; or {', '.join(OTHERS)}"
+        raise InputError(
+            f'"{axis.of}" is nothing that an axis can be of',
+            path="of" if plan.of else "",
+            hint=f"did you mean {close[0]}?" if close else every,
+        )
+    plugin = axis.of.split(".")[1] if axis.of.startswith((WEIGHT, ARGS)) else ""
+    if plugin and plugin not in (known := full_registry()):
+        close = similar(plugin, known)
+        hint = f"did you mean {close[0]}?" if close else f"the plugins are {', '.join(known)}"
+        raise InputError(f"there is no plugin {plugin}", path="of" if plan.of else "", hint=hint)
+    for i, value in enumerate(values):
+        if value is not None:
+            try:
+                check(axis, value)
+            except InputError as error:
+                (finding,) = error.findings
+                place = inside if isinstance(plan.values, Range) else f"{inside}[{i}]"
+                raise InputError(finding.problem, path=place, hint=finding.hint) from None
+    return axis
+
+
+def numbers(span: Range) -> tuple[int | float, ...]:
+    """The numbers of a range.
+
+    Raises
+    ------
+    InputError
+        Where it has no end, or too many numbers.
+
+    Examples
+    --------
+    >>> numbers(Range(first=1, to=7, step=2)), numbers(Range(first=0.1, to=0.3, step=0.1))
+    ((1, 3, 5, 7), (0.1, 0.2, 0.3))
+    """
+    # As they are written: 0.1 is a tenth.
+    first, last, step = (Decimal(str(number)) for number in (span.first, span.to, span.step))
+    if not all(number.is_finite() for number in (first, last, step)) or not step:
+        raise InputError(
+            "does not lead from one number to another", path="values.step", hint="give a step that is not 0"
+        )
+    count = int((last - first) / step) + 1 if (last - first) / step >= 0 else 0
+    if count > MOST_VALUES:
+        raise InputError(f"{count:,} values are too many", path="values", hint=f"give {MOST_VALUES:,} at the most")
+    whole = all(isinstance(number, int) for number in (span.first, span.step))
+    every = (first + i * step for i in range(count))
+    return tuple(int(number) if whole else float(number) for number in every)
+
+
+def checker(of: str) -> Callable[[Axis, Any], None] | None:
+    """What refuses the values of an axis that is of this; ``None`` where there is no such thing."""
+    if of in EDITS_BY_NAME:
+        return _edit
+    if of.startswith(WEIGHT) and of.count(".") == 1 and len(of) > len(WEIGHT):
+        return _weight
+    if of.startswith(ARGS) and all(part for part in of.split(".")) and of.count(".") >= 2:
+        return _anything
+    return _CHECKS.get(of)
+
+
+def _edit(axis: Axis, value: Any) -> None:
+    edit = EDITS_BY_NAME[axis.of]
+    for text in axis.texts(value):
+        # What is in files is read with the case, from wherever it is then.
+        if not edit.sources(text):
+            edit.parse(text)
+        elif edit.sources(text) == ("-",):
+            raise InputError("a plan does not read from standard input", hint="name a file")
+
+
+def _weight(axis: Axis, value: Any) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _MOST_WEIGHT:
+        raise InputError(f"{value!r} is no weight", hint="a whole number; 0: the plugin does not score")
+
+
+def _anything(axis: Axis, value: Any) -> None:
+    pass
+
+
+def _text(axis: Axis, value: Any) -> None:
+    if not isinstance(value, str) or not value:
+        raise InputError(f"{value!r} is no text", hint='such as "1.36", in quotes where it looks like a number')
+
+
+def _texts(axis: Axis, value: Any) -> None:
+    several = value if isinstance(value, list) else [value]
+    for each in several:
+        _text(axis, each)
+
+
+def _whole(axis: Axis, value: Any) -> None:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise InputError(f"{value!r} is no whole number")
+
+
+def _gates(axis: Axis, value: Any) -> None:
+    _text(axis, value)
+    gates(value)
+
+
+_CHECKS: Final[Mapping[str, Callable[[Axis, Any], None]]] = {
+    SNAPSHOT: _texts,
+    CONFIG: _text,
+    KUBERNETES_VERSION: _text,
+    FEATURE_GATES: _gates,
+    SEED: _whole,
+    OF: _texts,
+}
+
+
+def gates(text: str) -> dict[str, bool]:
+    """Feature gates by name.
+
+    Raises
+    ------
+    InputError
+        Where a text is not ``NAME=true`` or ``NAME=false``.
+
+    Examples
+    --------
+    >>> gates("DynamicResourceAllocation=true,OpportunisticBatching=false")
+    {'DynamicResourceAllocation': True, 'OpportunisticBatching': False}
+    """
+    found = {}
+    for pair in (pair for pair in text.split(",") if pair.strip()):
+        name, _, value = (part.strip() for part in pair.partition("="))
+        if not name or value.lower() not in ("true", "false"):
+            raise InputError(f'"{pair}" is not NAME=true or NAME=false')
+        found[name] = value.lower() == "true"
+    return found

@@ -1,0 +1,110 @@
+"""The files that a sweep reads: to tell whether they are the same, and to take them to other machines."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from kschedctl.errors import InputError
+from kschedctl.sweep.axis import CONFIG, EDITS_BY_NAME, OF, SNAPSHOT
+from kschedctl.sweep.job import Job
+from kschedctl.sweep.plan import texts
+
+
+class InputFile(msgspec.Struct, frozen=True):
+    """A file on its way to another machine.
+
+    Attributes
+    ----------
+    source : str
+        What the plan calls it, or the folder that has it.
+    name : str
+        Where it is in that; empty for itself.
+    modified : float
+        When it was written: what a snapshot shows may go by it.
+    """
+
+    source: str
+    name: str
+    modified: float
+    content: bytes
+
+
+def sources(job: Job) -> list[str]:
+    """What the plan names that is read, each once."""
+    plan = job.read.plan
+    found = [*texts(plan.base.snapshot), *([plan.base.config] if plan.base.config else [])]
+    edits = [(name, text) for name, given in plan.base.what_if.items() for text in texts(given)]
+    asked = list(texts(plan.of))
+    for axis in job.read.axes:
+        every = [text for value in axis.values for text in axis.texts(value)]
+        if axis.of in (SNAPSHOT, CONFIG):
+            found += every
+        elif axis.of == OF:
+            asked += every
+        elif axis.of in EDITS_BY_NAME:
+            edits += [(axis.of, text) for text in every]
+    found += [source for name, text in edits for source in EDITS_BY_NAME[name].sources(text)]
+    found += [text for text in asked if Path(job.path(text)).is_file()]
+    return list(dict.fromkeys(found))
+
+
+def inputs(job: Job) -> Iterator[tuple[str, Path]]:
+    """The files that are read, each with its name: what the plan calls it, and where it is in that folder."""
+    for source in sources(job):
+        for name, file in _files(Path(job.path(source))):
+            yield f"{source}/{name}" if name else source, file
+
+
+def packed(job: Job) -> list[InputFile]:
+    """The files that are read, with their contents.
+
+    Raises
+    ------
+    InputError
+        Where one of them cannot be read.
+    """
+    every = []
+    for source in sources(job):
+        for name, file in _files(Path(job.path(source))):
+            try:
+                every.append(InputFile(source, name, file.stat().st_mtime, file.read_bytes()))
+            except OSError as error:
+                raise InputError(f"cannot be read: {error.strerror or error}", where=str(file)) from None
+    return every
+
+
+def unpacked(files: list[InputFile], folder: Path) -> dict[str, str]:
+    """Write files down, and tell where what the plan names is now.
+
+    Parameters
+    ----------
+    folder : Path
+        An empty folder.
+    """
+    places: dict[str, str] = {}
+    for each in files:
+        if each.source not in places:
+            places[each.source] = str(folder / str(len(places)) / Path(each.source).name)
+        place = Path(places[each.source])
+        target = place / each.name if each.name else place
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(each.content)
+        os.utime(target, (each.modified, each.modified))
+    return places
+
+
+def _files(path: Path) -> Iterator[tuple[str, Path]]:
+    """The files of a path: itself, or all that are in it."""
+    if not path.is_dir():
+        yield "", path
+        return
+    for folder, below, names in os.walk(path):
+        below.sort()
+        for name in sorted(names):
+            file = Path(folder) / name
+            if file.is_file():
+                yield str(file.relative_to(path)), file

@@ -1,0 +1,139 @@
+"""Measuring a case: from what a question came to, and the cluster in the end, to the numbers of its columns."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from kschedctl.api.core import Node
+from kschedctl.api.meta import ObjectMeta
+from kschedctl.api.resources import RequestRules
+from kschedctl.api.well_known import ZONE, zone_of
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.releases.release import Release
+from kschedctl.sweep.columns import DOMAINS, SKEW, UTILISATION, split_utilisation
+from kschedctl.workloads.ownership import workload_of
+
+#: So many digits are told: the last ones of a quotient are nobody's concern.
+_DIGITS: Final = 6
+#: Who makes pods that a node has in any case.
+_OF_NODES: Final = frozenset({"DaemonSet", "Node"})
+Number = int | float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """What a question came to.
+
+    Attributes
+    ----------
+    cluster : Cluster
+        The cluster in the end.
+    release : Release
+        Whose rules apply.
+    own : dict of str to number or None
+        What the question itself says.
+    pods : tuple of ObjectMeta
+        The pods that were to be placed.
+    doubts : tuple of str
+        What puts it in doubt.
+    """
+
+    cluster: Cluster
+    release: Release
+    own: dict[str, Number | None]
+    pods: tuple[ObjectMeta, ...] = ()
+    doubts: tuple[str, ...] = field(default=())
+
+
+def measure(answered: Answered, columns: Iterable[str]) -> dict[str, Number | None]:
+    """The numbers of columns; ``None`` where there is nothing to measure, such as the use of what no node offers."""
+    return {column: _number(answered, column) for column in columns}
+
+
+def _number(answered: Answered, column: str) -> Number | None:
+    if column in answered.own:
+        return _rounded(answered.own[column])
+    if column == "nodes":
+        return len(answered.cluster.nodes)
+    if column == "nodesUsed":
+        return _nodes_used(answered.cluster)
+    if column.startswith(UTILISATION):
+        return _rounded(_utilisation(answered, *split_utilisation(column)))
+    key = column.removeprefix(SKEW)
+    return _skew(answered, DOMAINS.get(key, key))
+
+
+def _rounded(number: Number | None) -> Number | None:
+    return round(number, _DIGITS) if isinstance(number, float) else number
+
+
+def _nodes_used(cluster: Cluster) -> int:
+    pods = cluster.pods
+    records = pods.records
+
+    def used(row: int) -> bool:
+        owners = (records[index].metadata.controller for index in pods.on_node(row).tolist())
+        return any(owner is None or owner.kind not in _OF_NODES for owner in owners)
+
+    return sum(used(row) for row in range(len(cluster.nodes)))
+
+
+def _utilisation(answered: Answered, resource: str, statistic: str) -> float | None:
+    columns = answered.cluster.resources(RequestRules.of(answered.release))
+    index = columns.index.get(resource)
+    if index is None:
+        return None
+    offered, requested = columns.allocatable[index], columns.requested[index]
+    has = offered > 0
+    if not has.any():
+        return None
+    if not statistic:
+        return int(requested.sum()) / int(offered.sum())
+    shares = requested[has] / offered[has]
+    match statistic:
+        case "min":
+            return float(shares.min())
+        case "max":
+            return float(shares.max())
+        case "mean":
+            return float(shares.mean())
+    return float(np.std(shares))
+
+
+def _skew(answered: Answered, label: str) -> int | None:
+    """How unevenly the workload that is worst is spread; ``None`` without domains or workloads."""
+    cluster = answered.cluster
+    wanted = {workload_of(cluster, pod) for pod in answered.pods if pod.controller is not None}
+    wanted = {workload for workload in wanted if workload[0] != "DaemonSet"}
+    domains = [_domain(node, label) for node in cluster.nodes.objects]
+    every = sorted({domain for domain in domains if domain})
+    if not wanted or not every:
+        return None
+    namespaces = {namespace for _, namespace, _ in wanted}
+    counts: dict[tuple[str, str, str], Counter[str]] = {workload: Counter() for workload in wanted}
+    owners: dict[tuple[str, str, str], tuple[str, str, str]] = {}
+    pods = cluster.pods
+    for record, row in zip(pods.records, pods.node_row.tolist(), strict=True):
+        metadata = record.metadata
+        if row < 0 or metadata.namespace not in namespaces or not domains[row]:
+            continue
+        owner = metadata.controller
+        if owner is None:
+            continue
+        key = (owner.kind, metadata.namespace, owner.name)
+        workload = owners.get(key)
+        if workload is None:
+            workload = owners[key] = workload_of(cluster, metadata)
+        if workload in counts:
+            counts[workload][domains[row]] += 1
+    return max(max(own[domain] for domain in every) - min(own[domain] for domain in every) for own in counts.values())
+
+
+def _domain(node: Node, label: str) -> str:
+    labels = node.metadata.labels
+    return zone_of(labels) if label == ZONE else labels.get(label, "")

@@ -1,0 +1,206 @@
+"""Reading a plan, with all its refusals."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from functools import reduce
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from kschedctl.api.wording import similar
+from kschedctl.errors import InputError, PlanError
+from kschedctl.findings.finding import Finding
+from kschedctl.sweep.axis import EDITS_BY_NAME, OF, SNAPSHOT, Axis, read_axis
+from kschedctl.sweep.cases import Cases
+from kschedctl.sweep.columns import check_column, default_columns
+from kschedctl.sweep.plan import Ask, Plan, PlanStruct, texts
+from kschedctl.text.positions import yaml_position
+from kschedctl.text.repeated_keys import repeated_in_yaml
+from kschedctl.text.yaml import yaml_value
+
+#: Where a value stands, behind what is wrong with it.
+_AT: Final = re.compile(r"(?s)(.*?)(?: - at `(?:key in )?\$(.*)`)?")
+_UNKNOWN: Final = re.compile(r"Object contains unknown field `(.*)`")
+#: Of so many findings it is told where they stand.
+_MOST_PLACED: Final = 50
+#: The rule of a finding that is about a key, not its value.
+_UNKNOWN_FIELD: Final = "UnknownField"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPlan:
+    """A plan that can be carried out.
+
+    Attributes
+    ----------
+    plan : Plan
+        As it is written.
+    axes : tuple of Axis
+        Its axes.
+    cases : Cases
+        Its cases.
+    columns : tuple of str
+        What is measured in each; the goals' columns last where ``measure`` does not name them.
+    """
+
+    plan: Plan
+    axes: tuple[Axis, ...]
+    cases: Cases
+    columns: tuple[str, ...]
+
+
+def read_plan(path: str | Path) -> ReadPlan:
+    """Read a plan.
+
+    Raises
+    ------
+    PlanError
+        Where something in it is wrong, with its line and column.
+    """
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise PlanError(f"cannot be read: {error.strerror or error}", where=str(path)) from None
+    return plan_of(content, str(path))
+
+
+def plan_of(content: bytes, name: str) -> ReadPlan:
+    """The plan of a text; parameters and errors are those of ``read_plan``.
+
+    Parameters
+    ----------
+    content : bytes
+        YAML or JSON.
+    name : str
+        What it was read from, for errors.
+    """
+    try:
+        value, repeated = yaml_value(content, name)
+    except InputError as error:
+        raise PlanError.together(error.findings) from None
+    if repeated:
+        for _, (steps, position) in repeated_in_yaml(content, last=1):
+            raise PlanError(f'key "{steps[-1]}" is given twice', where=name, position=position)
+    try:
+        plan = msgspec.convert(value, Plan)
+    except msgspec.ValidationError as error:
+        raise _placed(content, name, [_of_type(str(error), value)]) from None
+    findings: list[Finding] = []
+    axes = []
+    for axis_name, written in plan.axes.items():
+        try:
+            axes.append(read_axis(axis_name, written))
+        except InputError as error:
+            (finding,) = error.findings
+            at = f"axes[{axis_name}]"
+            inside = finding.field if finding.field.startswith("[") or not finding.field else f".{finding.field}"
+            findings.append(Finding(finding.problem, at + inside, finding.hint))
+    findings += _checked(plan, axes)
+    if findings:
+        raise _placed(content, name, findings)
+    try:
+        cases = Cases(axes, plan.combine)
+    except InputError as error:
+        raise _placed(content, name, error.findings) from None
+    columns = tuple(dict.fromkeys((*(plan.measure or default_columns(plan.ask)), *plan.goals)))
+    return ReadPlan(plan, tuple(axes), cases, columns)
+
+
+def _checked(plan: Plan, axes: list[Axis]) -> Iterator[Finding]:
+    if not plan.axes:
+        yield Finding("there are no axes", "axes", "a list of values by name, such as fail-zone: [null, eu-1a]")
+    kinds = {axis.of for axis in axes}
+    if not texts(plan.base.snapshot) and SNAPSHOT not in kinds:
+        hint = "kschedctl snapshot -o prod.tar.gz writes one; several are an axis: snapshot: [a.tar.gz, b.tar.gz]"
+        yield Finding("no snapshot is named", "base", hint)
+    needs = plan.ask in (Ask.CAPACITY, Ask.DRAIN)
+    if needs and not texts(plan.of) and OF not in kinds:
+        what = "nodes" if plan.ask is Ask.DRAIN else "a pod, a manifest or a workload"
+        yield Finding(f"{plan.ask} is asked of nothing", "ask", f"of: {what}")
+    if plan.ask is Ask.SIMULATE and (texts(plan.of) or OF in kinds):
+        yield Finding("simulate is asked of all pods that wait", "of", "leave it out; base.whatIf.apply brings more")
+    for name, given in plan.base.what_if.items():
+        edit = EDITS_BY_NAME.get(name)
+        at = f"base.whatIf[{name}]"
+        if edit is None:
+            close = similar(name, EDITS_BY_NAME)
+            hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(EDITS_BY_NAME)}"
+            yield Finding(f'"{name}" is no what-if', at, hint)
+            continue
+        try:
+            read_axis(name, texts(given))
+        except InputError as error:
+            (finding,) = error.findings
+            yield Finding(finding.problem, at, finding.hint)
+    for at, column in [
+        *((f"measure[{i}]", column) for i, column in enumerate(plan.measure)),
+        *((f"goals[{column}]", column) for column in plan.goals),
+    ]:
+        try:
+            check_column(column, plan.ask)
+        except InputError as error:
+            (finding,) = error.findings
+            yield Finding(finding.problem, at, finding.hint)
+
+
+def _of_type(message: str, value: Any) -> Finding:
+    """What msgspec says, as a finding."""
+    found = _AT.fullmatch(message)
+    problem, path = (found[1], found[2] or "") if found is not None else (message, "")
+    path = _named(path.removeprefix("."), value)
+    unknown = _UNKNOWN.fullmatch(problem)
+    if unknown is None:
+        return Finding(problem[:1].lower() + problem[1:], path, "docs/sweep.md has every field of a plan")
+    known = _known_fields(path)
+    close = similar(unknown[1], known)
+    hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(known)}"
+    return Finding(
+        f'"{unknown[1]}" is no field here', f"{path}.{unknown[1]}".removeprefix("."), hint, rule=_UNKNOWN_FIELD
+    )
+
+
+def _named(path: str, value: Any) -> str:
+    """A path with the name of the key that is meant, which msgspec leaves out: ``axes[...].of``."""
+    before, left_out, after = path.partition("[...]")
+    if not left_out:
+        return path
+    *steps, last = before.split(".")
+    for key in reduce(lambda found, step: found[step], (*steps, last), value):
+        alone = deepcopy(value)
+        parent = reduce(lambda found, step: found[step], steps, alone)
+        parent[last] = {key: parent[last][key]}
+        try:
+            msgspec.convert(alone, Plan)
+        except msgspec.ValidationError:
+            return f"{before}[{key}]{after}"
+    return before
+
+
+def _known_fields(path: str) -> list[str]:
+    """The fields of what stands at a path."""
+    if not path:
+        return [field.encode_name for field in msgspec.structs.fields(Plan)]
+    last = "axes" if path.startswith("axes[") and path.endswith("]") else path.rpartition(".")[2]
+    kinds = {kind.__name__.lower().removesuffix("plan"): kind for kind in PlanStruct.__subclasses__()}
+    names = {"base": "base", "axes": "axis", "values": "range", "combine": "random"}
+    kind = kinds.get(names.get(last, ""))
+    return [field.encode_name for field in msgspec.structs.fields(kind)] if kind is not None else []
+
+
+def _placed(content: bytes, name: str, findings: Iterable[Finding]) -> PlanError:
+    """The error of findings, each with its line and column, as editors follow them."""
+    placed = []
+    for i, each in enumerate(findings):
+        # The text is read again for each; those beyond are counted, not shown.
+        is_key = each.rule == _UNKNOWN_FIELD
+        position = yaml_position(content, each.field, key=is_key) if i < _MOST_PLACED else None
+        # Of the text as a whole the place says it all.
+        own = position if each.field else None
+        at = f"{name}:{position.line}:{position.column}" if position is not None else name
+        placed.append(replace(each, place=at, position=own))
+    return PlanError.together(placed)

@@ -1,0 +1,135 @@
+"""The file of results: a line of JSON per case, as they come, so that a sweep that was ended can go on."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import IO, Final, Literal
+
+import msgspec
+
+from kschedctl.errors import InputError
+from kschedctl.sweep.inputs import inputs
+from kschedctl.sweep.job import Job
+from kschedctl.sweep.plan import API_VERSION
+from kschedctl.sweep.row import Row
+
+_BLOCK: Final = 1 << 20
+
+
+class Header(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """The first line: which plan the results are of."""
+
+    api_version: Literal["kschedctl/v1"] = API_VERSION
+    kind: Literal["SweepResults"] = "SweepResults"
+    plan: str
+    cases: int
+
+
+def digest(job: Job) -> str:
+    """What tells sweeps apart: the plan, all that it reads, and the version that answers."""
+    found = hashlib.sha256(msgspec.json.encode([version("kschedctl"), job.read.plan]))
+    for name, file in inputs(job):
+        found.update(f"\0{name}\0".encode())
+        try:
+            with open(file, "rb") as stream:
+                while block := stream.read(_BLOCK):
+                    found.update(block)
+        except OSError as error:
+            raise InputError(f"cannot be read: {error.strerror or error}", where=str(file)) from None
+    return f"sha256:{found.hexdigest()}"
+
+
+@dataclass(slots=True)
+class Results:
+    """The results so far.
+
+    Attributes
+    ----------
+    rows : dict of int to Row
+        By case.
+    """
+
+    rows: dict[int, Row] = field(default_factory=dict)
+    _stream: IO[bytes] | None = None
+
+    def add(self, row: Row) -> None:
+        """Take the row of a case in, and write it down where there is a file."""
+        self.rows[row.case] = row
+        if self._stream is not None:
+            self._stream.write(msgspec.json.encode(row) + b"\n")
+            self._stream.flush()
+
+    def left(self, n_cases: int) -> list[int]:
+        """The cases that are still to be worked on; those that failed are tried again."""
+        return [number for number in range(1, n_cases + 1) if number not in self.rows or self.rows[number].error]
+
+
+@contextmanager
+def opened(path: str, job: Job, *, resume: bool) -> Iterator[Results]:
+    """The results of a sweep, with those that a file has already.
+
+    Parameters
+    ----------
+    path : str
+        The file; empty for none.
+    resume : bool
+        Whether it goes on with a file that is there; else there must be none.
+
+    Raises
+    ------
+    InputError
+        Where the file is there, or is of another plan, or cannot be read or written.
+    """
+    if not path:
+        yield Results()
+        return
+    header = Header(plan=digest(job), cases=len(job.read.cases))
+    try:
+        rows, end = _read(path, header) if resume and Path(path).exists() else ({}, 0)
+        with open(path, "r+b" if end else "xb") as stream:
+            if end:
+                # The last line may have been cut off with the process that wrote it.
+                stream.truncate(end)
+                stream.seek(0, os.SEEK_END)
+            else:
+                stream.write(msgspec.json.encode(header) + b"\n")
+                stream.flush()
+            yield Results(rows, stream)
+    except FileExistsError:
+        hint = "--resume goes on with it, where it is of this plan; else give another name"
+        raise InputError("is there already", where=path, hint=hint) from None
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror or error}", where=path) from None
+
+
+def _read(path: str, header: Header) -> tuple[dict[int, Row], int]:
+    """The rows of a file, and where its last whole line ends."""
+    rows: dict[int, Row] = {}
+    end = 0
+    with open(path, "rb") as stream:
+        for number, line in enumerate(stream):
+            if not line.endswith(b"\n"):
+                break
+            try:
+                if number:
+                    row = msgspec.json.decode(line, type=Row)
+                    rows[row.case] = row
+                else:
+                    found = msgspec.json.decode(line, type=Header)
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                raise InputError(f"line {number + 1}: {error}", where=path, hint="it is no file of results") from None
+            if not number and found != header:
+                hint = (
+                    "something in the plan, in a file that it names or in kschedctl is another one: give another name"
+                )
+                raise InputError("these are the results of another sweep", where=path, hint=hint)
+            end += len(line)
+    if not end and Path(path).stat().st_size:
+        raise InputError("is no file of results", where=path)
+    return rows, end
