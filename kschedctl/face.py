@@ -13,7 +13,7 @@ from kschedctl.admission.chain import Admitted, admit
 from kschedctl.api.defaults import DEFAULT_NAMESPACE
 from kschedctl.api.device import ResourceClaim
 from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod, PodSpec
+from kschedctl.api.pod import Pod
 from kschedctl.api.selectors import SelectorError
 from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.api.wording import counted
@@ -239,15 +239,7 @@ class SchedulingCluster:
         >>> [(group.workload[2], len(group.pods)) for group in groups], found.anyway
         ([('search', 1), ('report-7', 1), ('web', 1), ('train', 1)], ('ml/train-1', 'shop/web-7'))
         """
-        every = [self.pods.pod(index) for index in pending_pods(self.cluster)]
-        scheduler = self._scheduler
-        if self.pod_edits:
-            specs: dict[int, PodSpec] = {}
-            for pod in every:
-                if id(pod.spec) not in specs:
-                    specs[id(pod.spec)] = self._edited(pod, "").spec
-            edited = [structs.replace(pod, spec=specs[id(pod.spec)]) for pod in every]
-            scheduler = scheduler.moved(self.cluster.with_pods(added=edited))
+        scheduler = self._with_edited_pending()
         asked = None if pods is None else {pod.key for pod in pods}
         waiting = (scheduler.cluster.pods.pod(index) for index in pending_pods(scheduler.cluster))
         groups = tuple(waiting_groups(scheduler, [pod for pod in waiting if asked is None or pod.key in asked]))
