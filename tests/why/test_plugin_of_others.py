@@ -52,14 +52,10 @@ class Licensed(FilterPlugin):
 
 
 def test_what_helps_is_told_and_what_does_not_is_not() -> None:
-    plugins = {"plugins": {"filter": {"enabled": [{"name": "Licensed"}]}}, "schedulerName": "default-scheduler"}
+    profile = {"schedulerName": "default-scheduler", "plugins": {"filter": {"enabled": [{"name": "Licensed"}]}}}
+    config = {"apiVersion": API_VERSION, "kind": KIND, "profiles": [profile]}
     cluster = make_cluster([make_node("a")])
-    decision = decide(
-        make_pod(),
-        cluster,
-        config={"apiVersion": API_VERSION, "kind": KIND, "profiles": [plugins]},
-        plugins={"Licensed": Licensed},
-    )
+    decision = decide(make_pod(), cluster, config=config, plugins={"Licensed": Licensed})
     (found,) = suggest(decision).suggestions
     assert (found.summary, found.nodes) == ("license node a", ("a",))
     assert found.remedies[0].command == f"kubectl label node a {KEY}=yes"
