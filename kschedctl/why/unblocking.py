@@ -20,9 +20,11 @@ from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.capacity import capacity
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.whatif.patching import make_changes
+from kschedctl.why.commands import commands_of
 from kschedctl.why.elsewhere import nodes_like
 from kschedctl.why.proof import broken_budgets
 from kschedctl.why.search import suggest
+from kschedctl.why.template import through_templates
 from kschedctl.why.waiting import WaitingGroup
 
 #: So many changes are proven and shown, and of so many groups, the largest, what would help them is looked for.
@@ -49,8 +51,10 @@ class Unblocking:
         What is changed.
     changes : tuple of Change
         The same as data.
+    through : tuple of Patch
+        The patches of the workload's template that stand for those of its pods; none where it has no such.
     commands : tuple of str
-        The kubectl commands of it that say it better than a patch.
+        How to make the changes, a line each.
     evicts, violates : tuple of str
         The pods that are deleted for it, and the disruption budgets that this breaks, ``namespace/name``.
     placed : tuple of str
@@ -60,6 +64,7 @@ class Unblocking:
     summary: str
     scope: Scope
     changes: tuple[Change, ...]
+    through: tuple[Patch, ...]
     commands: tuple[str, ...]
     evicts: tuple[str, ...]
     violates: tuple[str, ...]
@@ -124,7 +129,7 @@ def unblock(scheduler: Scheduler, groups: Sequence[WaitingGroup], most: int = MO
         changes = (*made, *best.changes)
         placed = _after(scheduler, (*changes, *best.remedy.follows), waiting) - anyway
         if len(placed) > len(together):
-            found.append(_unblocking(scheduler, best, placed - together))
+            found.append(_unblocking(scheduler, best, groups, placed - together))
             left -= Counter(group_of[key] for key in placed - together)
             made, together = changes, placed
     return Unblocked(tuple(sorted(anyway)), tuple(found), tuple(sorted(together)))
@@ -256,15 +261,23 @@ def _changes_for_all(group: WaitingGroup, remedy: Remedy) -> tuple[Change, ...]:
     )
 
 
-def _unblocking(scheduler: Scheduler, candidate: _Candidate, placed: frozenset[str]) -> Unblocking:
-    remedy = candidate.remedy
+def _unblocking(
+    scheduler: Scheduler, candidate: _Candidate, groups: Sequence[WaitingGroup], placed: frozenset[str]
+) -> Unblocking:
+    remedy, cluster = candidate.remedy, scheduler.cluster
+    through: tuple[Patch, ...] = ()
+    if remedy.scope is Scope.POD:
+        through = through_templates(cluster, groups[min(candidate.groups)].pods[0], (remedy,))
+    # The remedy is that of one pod; all of them are patched alike.
+    all_alike = dataclasses.replace(remedy, changes=candidate.changes)
     return Unblocking(
         summary=remedy.summary,
         scope=remedy.scope,
         changes=candidate.changes,
-        commands=(remedy.command,) if remedy.command else (),
+        through=through,
+        commands=commands_of(cluster, [all_alike], through),
         evicts=remedy.evicts,
-        violates=broken_budgets(scheduler.cluster, remedy.evicts),
+        violates=broken_budgets(cluster, remedy.evicts),
         placed=tuple(sorted(placed)),
     )
 

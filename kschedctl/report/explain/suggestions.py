@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from shlex import quote
 from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta
 
 from kschedctl.api.wording import listed
-from kschedctl.framework.remedy import Change, Create, Delete, Patch, Scope
+from kschedctl.framework.remedy import Scope
 from kschedctl.report.document import GAP, INDENT, Document, Paragraph, Tone, Verbatim, table
 from kschedctl.report.envelope import Data
+from kschedctl.why.commands import commands_of
 from kschedctl.why.proof import Suggestion
 from kschedctl.why.template import through_templates
 
@@ -45,7 +44,10 @@ class SuggestionData(Data, frozen=True):
         tuple[dict[str, Any], ...],
         Meta(description="The changes of the pod as patches of its workload's template; empty where it has none."),
     ]
-    commands: Annotated[tuple[str, ...], Meta(description="kubectl commands that make the changes.")]
+    commands: Annotated[
+        tuple[str, ...],
+        Meta(description="kubectl commands that make the changes; a line with # says what a manifest has to have."),
+    ]
     then: ThenData
 
 
@@ -60,38 +62,9 @@ def suggestion_data(suggestion: Suggestion) -> SuggestionData:
         violates=suggestion.violates,
         changes=tuple(map(msgspec.to_builtins, suggestion.changes)),
         workload_changes=tuple(map(msgspec.to_builtins, through)),
-        commands=tuple(dict.fromkeys(_commands(suggestion, through))),
+        commands=commands_of(before.cluster, suggestion.remedies, through),
         then=ThenData(suggestion.nodes),
     )
-
-
-def _commands(suggestion: Suggestion, through: tuple[Patch, ...]) -> Iterator[str]:
-    for remedy in suggestion.remedies:
-        if remedy.command:
-            yield remedy.command
-            continue
-        for change in remedy.changes:
-            if not (remedy.scope is Scope.POD and through):
-                yield from _command(change)
-    yield from (command for change in through for command in _command(change))
-
-
-def commands_of(changes: Iterable[Change]) -> tuple[str, ...]:
-    """The kubectl commands that make some changes."""
-    return tuple(command for change in changes for command in _command(change))
-
-
-def _command(change: Change) -> Iterator[str]:
-    match change:
-        case Patch():
-            namespace = f" -n {change.namespace}" if change.namespace else ""
-            operations = msgspec.json.encode(change.patch).decode()
-            yield f"kubectl patch {change.kind.lower()} {change.name}{namespace} --type=json -p {quote(operations)}"
-        case Delete(key):
-            namespace = f" -n {key.namespace}" if key.namespace else ""
-            yield f"kubectl delete {key.kind.lower()} {key.name}{namespace}"
-        case Create(manifest):
-            yield f"kubectl create -f - <<< {quote(msgspec.json.encode(manifest).decode())}"
 
 
 def suggestions_section(suggestions: tuple[SuggestionData, ...], *, every: bool) -> Document:

@@ -13,7 +13,6 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.cycle_state import NotModelled
 from kschedctl.report.envelope import Provenance, envelope
 from kschedctl.report.explain.many import cause
-from kschedctl.report.explain.suggestions import commands_of
 from kschedctl.report.pending.data import GroupData, Pending, UnblockingData
 from kschedctl.report.preempt.words import duration
 from kschedctl.why.unblocking import Unblocked, Unblocking
@@ -77,7 +76,8 @@ def _change(found: Unblocking) -> UnblockingData:
         evicts=found.evicts,
         violates=found.violates,
         changes=tuple(map(msgspec.to_builtins, found.changes)),
-        commands=found.commands or commands_of(found.changes),
+        workload_changes=tuple(map(msgspec.to_builtins, found.through)),
+        commands=found.commands,
         would_place=found.placed,
     )
 

@@ -47,7 +47,14 @@ class UnblockingData(Data, frozen=True):
             "or has the object to create, or the one to delete."
         ),
     ]
-    commands: Annotated[tuple[str, ...], Meta(description="kubectl commands that make the changes.")]
+    workload_changes: Annotated[
+        tuple[dict[str, Any], ...],
+        Meta(description="The changes of pods as patches of their workload's template; empty where it has none."),
+    ]
+    commands: Annotated[
+        tuple[str, ...],
+        Meta(description="kubectl commands that make the changes; a line with # says what a manifest has to have."),
+    ]
     would_place: Annotated[tuple[str, ...], Meta(description="The pods that get a node by it, on top of those before.")]
 
 

@@ -1,0 +1,65 @@
+"""How changes are made: commands of kubectl, and lines for a manifest where a stored pod cannot be patched."""
+
+from __future__ import annotations
+
+import pytest
+
+from kschedctl.framework.remedy import Change, Remedy, Scope, Size, added, created, deleted, patched, removed
+from kschedctl.why.commands import commands_of
+from tests.builders import make_claim, make_cluster, make_node, make_pod
+
+STORED, NEW = make_pod("stored"), make_pod("new")
+NODE = make_node("a")
+CLUSTER = make_cluster([NODE], [STORED])
+
+
+def remedy(change: Change, scope: Scope = Scope.POD, command: str = "") -> Remedy:
+    return Remedy(summary="", scope=scope, changes=(change,), size=Size.DROPPED, family="", command=command)
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        pytest.param(
+            remedy(patched(STORED, added({"key": "gpu"}, "spec", "tolerations", "-"))),
+            "kubectl patch pod stored -n default --type=json -p "
+            '\'[{"op":"add","path":"/spec/tolerations/-","value":{"key":"gpu"}}]\'',
+            id="a toleration may be added to a pod that waits",
+        ),
+        pytest.param(
+            remedy(patched(STORED, removed("spec", "nodeSelector", "example.com/pool"))),
+            "# in the manifest of pod default/stored: without spec.nodeSelector.example.com/pool",
+            id="its selector is as it is",
+        ),
+        pytest.param(
+            remedy(patched(NEW, added({"key": "gpu"}, "spec", "tolerations", "-"))),
+            '# in the manifest of pod default/new: spec.tolerations += {"key":"gpu"}',
+            id="a pod that is not there",
+        ),
+        pytest.param(
+            remedy(patched(NODE, removed("spec", "taints", 0)), Scope.NODE, "kubectl taint nodes a gpu-"),
+            "kubectl taint nodes a gpu-",
+            id="a command that says it better",
+        ),
+        pytest.param(
+            remedy(deleted(make_claim("data")), Scope.CLUSTER),
+            "kubectl delete persistentvolumeclaim data -n default",
+            id="what goes",
+        ),
+        pytest.param(
+            remedy(created(make_pod("more").__class__(metadata=make_pod("more").metadata)), Scope.CLUSTER),
+            "kubectl create -f - <<< '"
+            '{"apiVersion":"v1","kind":"Pod","metadata":{"name":"more","namespace":"default",'
+            '"uid":"uid-default-more"}}\'',
+            id="what comes",
+        ),
+    ],
+)
+def test_a_line_for_each(asked: Remedy, expected: str) -> None:
+    assert commands_of(CLUSTER, [asked]) == (expected,)
+
+
+def test_a_workload_is_patched_instead_of_its_pods() -> None:
+    through = (patched(NODE, removed("spec", "taints", 0)),)
+    found = commands_of(CLUSTER, [remedy(patched(NEW, removed("spec", "nodeSelector")))], through)
+    assert found == ('kubectl patch node a --type=json -p \'[{"op":"remove","path":"/spec/taints/0"}]\'',)
