@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -500,7 +501,7 @@ class SchedulingCluster:
     def with_made(self, made: Iterable[MadePod]) -> SchedulingCluster:
         """The cluster with what comes with some pods: their controllers and claims. It has not the pods themselves."""
         objects = [obj for one in made for obj in one.objects]
-        return self._over(self.cluster.with_added(objects)) if objects else self
+        return self.over(self.cluster.with_added(objects)) if objects else self
 
     def with_replica(self, pod: Pod, name: str) -> tuple[SchedulingCluster, Pod]:
         """Another one of a workload's pods that differ in their names alone, and the cluster with its claims.
@@ -535,9 +536,17 @@ class SchedulingCluster:
         pod = decision.pod
         cluster = with_allocated_claims(self.cluster, pod, decision.state, self.nodes.row[node])
         bound = structs.replace(pod, spec=structs.replace(pod.spec, node_name=node))
-        return self._over(cluster.with_pods(added=[bound]))
+        return self.over(cluster.with_pods(added=[bound]))
 
-    def _over(self, cluster: Cluster) -> SchedulingCluster:
+    def moved(self, cluster: Cluster) -> SchedulingCluster:
+        """The same scheduler over a cluster that was derived from this one's: what it has found out goes along."""
+        new = copy(self)
+        new.snapshot = replace(self.snapshot, cluster=cluster)
+        new._scheduler = self._scheduler.moved(cluster)
+        return new
+
+    def over(self, cluster: Cluster) -> SchedulingCluster:
+        """The same rules over any other cluster."""
         return SchedulingCluster(
             replace(self.snapshot, cluster=cluster),
             self.release_choice,

@@ -24,6 +24,7 @@ from kschedctl.cli.snapshot.command import app as snapshot
 from kschedctl.cli.sweep.command import sweep
 from kschedctl.cli.verify.command import verify
 from kschedctl.cli.volumes.command import volumes
+from kschedctl.cli.watch.command import watch
 
 #: Functions, and apps with commands of their own.
 COMMANDS: Final[Mapping[str, Callable[..., None] | typer.Typer]] = {
@@ -37,6 +38,7 @@ COMMANDS: Final[Mapping[str, Callable[..., None] | typer.Typer]] = {
     "drain": drain,
     "rollout": rollout,
     "sweep": sweep,
+    "watch": watch,
     "leader": leader,
     "diff": diff,
     "lint": lint,

@@ -76,6 +76,13 @@ EXAMPLES: Final[Mapping[str, tuple[Example, ...]]] = {
             "Which weights pack best, as a picture, and the configuration of case 17:", "sweep plan.yaml --config-of 17"
         ),
     ),
+    "watch": (
+        Example("Which pods wait in the cluster, and why, from now on?", "watch -A"),
+        Example(
+            "The same as Events on the pods, from one of two copies:",
+            "watch -A --events --leader-elect --lease kube-system/kschedctl-watch --metrics :8080 -o jsonl",
+        ),
+    ),
     "leader": (
         Example("Who leads, and when would another take over?", "leader"),
         Example(

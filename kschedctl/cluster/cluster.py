@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from typing import TypeVar, cast
@@ -143,6 +144,43 @@ class Cluster:
         """What ``derived`` has made of a kind so far, with the rules of each."""
         found = ((rules, made) for (of, rules), (made, _) in self._derived.items() if of is kind)
         return tuple((rules, made) for rules, made in found if isinstance(made, kind))
+
+    def has(self, pod: Pod) -> bool:
+        """Whether a pod is there that is the same as far as scheduling reads it; what it names its node by included.
+
+        Raises
+        ------
+        QuantityError, SelectorError
+            With the field's path, where a quantity or a selector of the pod is not one.
+        """
+        record = self._interner.record(pod)
+        index = self.pods.index.get(record.name)
+        return index is not None and self.pods.records[index] == record
+
+    def compacted(self) -> Cluster:
+        """The same cluster built anew, without what is left of pods and nodes that are gone; its pods by name.
+
+        What clusters that are derived from one another share only grows: classes of pods, values of labels, whatever
+        was worked out for them. Nothing of it is shared with this one.
+        """
+        nodes = Nodes(self.nodes.objects)
+        records = sorted(self.pods.records, key=lambda record: "/".join(record.name))
+        class_ids = {class_id: i for i, class_id in enumerate(dict.fromkeys(record.class_id for record in records))}
+        pods = Pods(
+            [replace(record, class_id=class_ids[record.class_id]) for record in records],
+            [self.pods.classes[class_id] for class_id in class_ids],
+            nodes,
+        )
+        return Cluster(
+            nodes,
+            pods,
+            self._objects,
+            server_version=self.server_version,
+            taken_at=self.taken_at,
+            warnings=self.warnings,
+            unread=self.unread,
+            not_listed=self.not_listed,
+        )
 
     def with_pods(self, *, removed: Iterable[int] = (), added: Iterable[Pod] = ()) -> Cluster:
         """The cluster with some pods gone and others there.

@@ -90,7 +90,8 @@ class ResourceColumns:
         elif changed:
             new.allocatable = self.allocatable.copy()
             new.allocatable[:, [nodes.row[node.name] for node in changed]] = self._columns(offers)
-        moves = pods.mark.moves_since(self._mark)
+        # What was summed by row is of other nodes, although without pods nothing has moved.
+        moves = pods.mark.moves_since(self._mark) if nodes.row is self._nodes.row else None
         if moves is None:
             new._sum(pods)
         elif len(moves):

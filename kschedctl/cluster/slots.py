@@ -214,7 +214,8 @@ def _renamed(
     out = []
     for rows, absent in ((node_row, LOST), (nominated_row, PENDING)):
         new_rows = np.array([*(after.row.get(node, absent) for node in before.names), absent], dtype=np.int64)
-        out.append(np.where(rows >= 0, new_rows[rows], rows))
+        # Without nodes before there is but one entry, whatever is asked for.
+        out.append(np.where(rows >= 0, new_rows[np.maximum(rows, PENDING)], rows))
     for index in np.flatnonzero(node_row == LOST).tolist():
         out[0][index] = records[index].node_row(after.row)
     for index in np.flatnonzero((node_row == PENDING) & (nominated_row < 0)).tolist():

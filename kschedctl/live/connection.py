@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from threading import Lock, get_ident
 from typing import Any, Final
@@ -13,6 +13,7 @@ from kschedctl.errors import ClusterError
 from kschedctl.live.body import read_body
 from kschedctl.live.context import LiveContext
 from kschedctl.live.limits import Deadline, Limits
+from kschedctl.live.lines import read_lines
 from kschedctl.live.refusals import refusal
 from kschedctl.live.settings import client_settings
 from kschedctl.live.sockets import OpenSockets
@@ -113,6 +114,46 @@ class Connection:
                 self._wait(max(pause, _retry_after(headers)), path, until)
         raise refusal(status, body, self.host, path, self.name)
 
+    @contextmanager
+    def lines(self, path: str, idle_seconds: float, **query: str) -> Iterator[Iterator[bytes]]:
+        """Read an answer that goes on, line by line; the server says when it ends.
+
+        Parameters
+        ----------
+        path : str
+            Below the server's address.
+        idle_seconds : float
+            How long nothing may come before the server counts as gone.
+        **query : str
+            What to ask for; empty values are left out.
+
+        Raises
+        ------
+        ForbiddenError, NotServedError, GoneError
+            For the answers 403, 404 and 410.
+        ClusterError
+            Where the server cannot be reached, answers with another error, falls silent or breaks off.
+        """
+        from urllib3 import Timeout
+        from urllib3.exceptions import HTTPError
+
+        name = f"{self.host}{path}"
+        text = urlencode({key: value for key, value in query.items() if value})
+        try:
+            timeout = Timeout(connect=_CONNECT_SECONDS, read=idle_seconds)
+            response = self._open(f"{name}?{text}", _JSON, lambda: timeout)
+            try:
+                if response.status != 200:
+                    until = Deadline.after(idle_seconds)
+                    body = read_body(response, self.limits, until, name)
+                    raise refusal(response.status, body, self.host, path, self.name)
+                yield read_lines(response, self.limits.ended, name)
+            finally:
+                # What is left of it is not waited for.
+                response.close()
+        except HTTPError as error:
+            raise ClusterError(f"{name} breaks off: {cause_of(error)}") from None
+
     def overdue(self) -> ClusterError | None:
         """The error of a request that goes on although its time is over; not all that it waits for can be bounded."""
         for until, path in tuple(self._due.values()):
@@ -127,26 +168,16 @@ class Connection:
         self._pool.clear()
 
     def _ask(self, url: str, path: str, accept: str, until: Deadline) -> tuple[int, Any, bytes]:
-        from urllib3 import HTTPHeaderDict, Timeout
+        from urllib3 import Timeout
 
-        headers = HTTPHeaderDict({"Accept": accept, "User-Agent": "kschedctl"})
-        # Asking for the settings renews a token that has expired, which must happen once.
-        with self._login:
-            for name, value in self._settings.headers():
-                headers.add(name, value)
-        left = until.left
-        if left == 0:
-            # Logging in, or waiting for a thread, has taken it all.
-            raise until.too_late(f"{self.host}{path} has not been asked")
-        response = self._pool.request(
-            "GET",
-            url,
-            headers=headers,
-            timeout=Timeout(connect=_CONNECT_SECONDS if left is None else min(_CONNECT_SECONDS, left), read=left),
-            retries=False,
-            redirect=False,
-            preload_content=False,
-        )
+        def timeout() -> Timeout:
+            left = until.left
+            if left == 0:
+                # Logging in, or waiting for a thread, has taken it all.
+                raise until.too_late(f"{self.host}{path} has not been asked")
+            return Timeout(connect=_CONNECT_SECONDS if left is None else min(_CONNECT_SECONDS, left), read=left)
+
+        response = self._open(url, accept, timeout)
         try:
             body = read_body(response, self.limits, until, f"{self.host}{path}")
         except BaseException:
@@ -155,6 +186,25 @@ class Connection:
             raise
         response.release_conn()
         return response.status, response.headers, body
+
+    def _open(self, url: str, accept: str, timeout: Callable[[], Any]) -> Any:
+        """Ask, and read nothing of the body yet; how long it may take is asked once we have logged in."""
+        from urllib3 import HTTPHeaderDict
+
+        headers = HTTPHeaderDict({"Accept": accept, "User-Agent": "kschedctl"})
+        # Asking for the settings renews a token that has expired, which must happen once.
+        with self._login:
+            for name, value in self._settings.headers():
+                headers.add(name, value)
+        return self._pool.request(
+            "GET",
+            url,
+            headers=headers,
+            timeout=timeout(),
+            retries=False,
+            redirect=False,
+            preload_content=False,
+        )
 
     def _wait(self, seconds: float, path: str, until: Deadline) -> None:
         """Wait before asking again.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -31,10 +31,26 @@ _MOST_EMPTY_PAGES: Final = 20
 Objects = list[tuple[ApiObject, Location]]
 
 
+class Listing(NamedTuple):
+    """All objects of a kind.
+
+    Attributes
+    ----------
+    objects : list of (object, place)
+        In the server's order. Their places are named after the context and the kind.
+    resource_version : str
+        The state of the server that they are of.
+    """
+
+    objects: Objects
+    resource_version: str
+
+
 class _ListMeta(msgspec.Struct, frozen=True, rename="camel"):
     # "continue" is a keyword.
     next_page: str = msgspec.field(default="", name="continue")
     remaining_item_count: Int64 | None = None
+    resource_version: str = ""
 
 
 class _Page(msgspec.Struct, frozen=True):
@@ -53,7 +69,7 @@ def list_objects(
     page_size: int,
     listed: Callable[[int, int], None],
     written: WrittenObjects | None = None,
-) -> Objects:
+) -> Listing:
     """List all objects of a kind.
 
     Parameters
@@ -68,11 +84,6 @@ def list_objects(
         Is called after every page with the number of objects so far and of those to come.
     written : WrittenObjects, optional
         Is given what objects are read from.
-
-    Returns
-    -------
-    list of (object, place)
-        In the server's order. Their places are named after the context and the kind.
 
     Raises
     ------
@@ -97,7 +108,7 @@ def _read_pages(
     page_size: int,
     listed: Callable[[int, int], None],
     written: WrittenObjects | None,
-) -> Objects:
+) -> Listing:
     out: Objects = []
     names: set[tuple[str, str]] = set()
     limit = str(page_size) if page_size else ""
@@ -120,14 +131,19 @@ def _read_pages(
         n_empty = 0 if page.items else n_empty + 1
         following = page.metadata.next_page
         if not following:
-            return out
+            return Listing(out, page.metadata.resource_version)
         if following == next_page or n_empty > _MOST_EMPTY_PAGES or (page.items and len(names) == n_before):
             raise ClusterError(f"{connection.host}{served.path} comes to no end: its pages bring nothing new")
         next_page = following
 
 
+def field_selector(kind: str) -> str:
+    """Which objects of a kind are asked for; empty for all."""
+    return _FIELD_SELECTORS.get(kind, "")
+
+
 def _page(connection: Connection, served: Served, limit: str, next_page: str) -> _Page:
-    selector = _FIELD_SELECTORS.get(served.kind, "")
+    selector = field_selector(served.kind)
     answer = connection.get(served.path, limit=limit, fieldSelector=selector, **{"continue": next_page})
     try:
         return _PAGES.decode(answer)

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from typing import Final, TypeVar
 
-import msgspec
-
 from kschedctl.api.kinds import KINDS
 from kschedctl.api.meta import ApiObject
 from kschedctl.errors import ClusterError, SnapshotError
@@ -16,10 +14,11 @@ from kschedctl.findings.location import Location
 from kschedctl.live.connection import CONNECTIONS, Connection
 from kschedctl.live.context import LiveContext
 from kschedctl.live.discovery import Served, served_kinds
-from kschedctl.live.lists import Objects, list_objects
+from kschedctl.live.lists import Listing, list_objects
 from kschedctl.live.progress import Progress
 from kschedctl.live.refusals import ForbiddenError, NotServedError
 from kschedctl.live.refused import refusal_warning
+from kschedctl.live.server_version import server_version
 from kschedctl.live.threads import Threads, result
 from kschedctl.snapshot.conform import build_decoders
 from kschedctl.snapshot.load import Snapshot, build_snapshot
@@ -29,7 +28,6 @@ from kschedctl.snapshot.written import WrittenObjects
 T = TypeVar("T")
 _NODE: Final = "Node"
 _TICK_SECONDS: Final = 0.5
-_LONGEST_VERSION: Final = 100
 
 
 def load_live(
@@ -64,13 +62,6 @@ def load_live(
         if str(error.findings[0].place).startswith(f"{source}, "):
             raise ClusterError(str(error)) from None
         raise
-
-
-class _Version(msgspec.Struct, rename="camel"):
-    git_version: str = ""
-
-
-_VERSIONS: Final = msgspec.json.Decoder(_Version)
 
 
 class LiveReader:
@@ -118,7 +109,7 @@ class LiveReader:
         self._progress.begin()
         threads = Threads(CONNECTIONS)
         try:
-            summary.git_version = self._result(threads.submit(self._server_version))
+            summary.git_version = self._result(threads.submit(lambda: server_version(self._connection)))
             kinds = self._result(threads.submit(lambda: served_kinds(self._connection)))
             self._progress.begin(len(kinds))
             lists = [(served, threads.submit(self._listing(served))) for served in kinds]
@@ -139,20 +130,9 @@ class LiveReader:
 
         return result(future, meanwhile, _TICK_SECONDS)
 
-    def _server_version(self) -> str:
+    def _objects(self, served: Served, listing: Future[Listing]) -> Iterator[tuple[ApiObject, Location]]:
         try:
-            version = _VERSIONS.decode(self._connection.get("/version")).git_version
-        except (ForbiddenError, NotServedError):
-            # Some proxies do not let it pass; the kubelets' versions tell as well.
-            return ""
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise ClusterError(f"{self._connection.host} does not answer as an API server does: {error}") from None
-        # It is shown as it is; what is no version is none.
-        return version if version.isprintable() and len(version) <= _LONGEST_VERSION else ""
-
-    def _objects(self, served: Served, listing: Future[Objects]) -> Iterator[tuple[ApiObject, Location]]:
-        try:
-            objects = self._result(listing)
+            objects = self._result(listing).objects
         except ForbiddenError as error:
             if served.kind == _NODE:
                 raise ClusterError(f"without the nodes nothing can be said: {error}") from None
@@ -164,7 +144,7 @@ class LiveReader:
         self.summary.looked_for.add(served.kind)
         yield from objects
 
-    def _listing(self, served: Served) -> Callable[[], Objects]:
+    def _listing(self, served: Served) -> Callable[[], Listing]:
         def listed(so_far: int, to_come: int) -> None:
             self._progress.listed(served.plural, so_far, to_come)
 

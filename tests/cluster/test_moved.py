@@ -79,6 +79,20 @@ def test_a_new_resource_is_counted() -> None:
     ]
 
 
+def test_nodes_that_go_and_come_while_there_are_no_pods() -> None:
+    cluster = make_cluster([make_node("a"), make_node("b")])
+    cluster.resources(RULES)
+    for names in ("a", "", "bc"):
+        cluster = cluster.with_nodes([make_node(name) for name in names])
+        assert_same(cluster, make_cluster([make_node(name) for name in names]))
+
+
+def test_pods_on_a_node_that_comes_after_all_others_have_gone() -> None:
+    pods = [make_pod("p", node="a"), make_pod("q")]
+    cluster = make_cluster([make_node("b")], pods).with_nodes([]).with_nodes([make_node("a")])
+    assert_same(cluster, make_cluster([make_node("a")], pods))
+
+
 def test_many_pods_that_go_at_once() -> None:
     cluster = make_cluster([make_node("a")], [make_pod(f"p{i}", node="a") for i in range(40)])
     left = cluster.with_pods(removed=range(0, 40, 2))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+from contextlib import suppress
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
@@ -43,6 +44,14 @@ class Cable:
         """Pass everything on again, and what was held up first."""
         self._whole.set()
 
+    def drop(self) -> None:
+        """End all connections that there are; new ones are passed on."""
+        dropped, self._sockets = self._sockets, []
+        for each in dropped:
+            with suppress(OSError):
+                # Who passes it on wakes up, and ends both sides.
+                each.shutdown(socket.SHUT_RDWR)
+
     def close(self) -> None:
         """End all connections."""
         self.mend()
@@ -69,4 +78,7 @@ class Cable:
             pass
         finally:
             for each in (source, sink):
+                with suppress(OSError):
+                    # Closing alone wakes up nobody who waits, and the other side hears nothing of it.
+                    each.shutdown(socket.SHUT_RDWR)
                 each.close()

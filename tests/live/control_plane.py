@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
+from urllib.request import Request, urlopen
 
 ASSETS: Final = "KUBEBUILDER_ASSETS"
 NEEDED: Final = ("etcd", "kube-apiserver", "kube-scheduler", "kube-controller-manager", "kubectl")
@@ -53,7 +54,9 @@ class ControlPlane:
         self.kubeconfig = folder / "kubeconfig"
         self.kubeconfig_nobody = folder / "kubeconfig-nobody"
         self._binaries = Path(os.environ[ASSETS])
+        self._etcd = ""
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._commands: dict[str, tuple[str, tuple[str, ...]]] = {}
 
     def start(self, *flags: str) -> None:
         """Start etcd and the API server, this with some flags besides, and wait until it answers."""
@@ -63,7 +66,7 @@ class ControlPlane:
         subprocess.run([openssl, "genrsa", "-out", str(key), "2048"], check=True, capture_output=True)
         (self.folder / "tokens.csv").write_text('admin,admin,admin,"system:masters"\nnobody,nobody,nobody\n')
         client, peer, secure = free_ports(3)
-        etcd = f"http://{LOOPBACK}:{client}"
+        etcd = self._etcd = f"http://{LOOPBACK}:{client}"
         self._run(
             "etcd",
             f"--data-dir={self.folder / 'etcd'}",
@@ -170,6 +173,23 @@ class ControlPlane:
                 process.kill()
                 process.wait()
 
+    def start_again(self, name: str = "kube-apiserver") -> None:
+        """Start a process as it was started before, and wait until the API server answers."""
+        binary, arguments = self._commands[name]
+        self._run(binary, *arguments, name=name)
+        self._wait_until_ready()
+
+    def compact(self) -> None:
+        """Have etcd forget everything but how things are now."""
+
+        def ask(path: str, body: Mapping[str, str]) -> Any:
+            with urlopen(Request(f"{self._etcd}/v3/kv/{path}", json.dumps(body).encode()), timeout=10) as answer:
+                return json.load(answer)
+
+        # Any key will do: what is wanted is the revision. "Lw==" is a slash.
+        revision = ask("range", {"key": "Lw=="})["header"]["revision"]
+        ask("compaction", {"revision": revision})
+
     def pause(self, name: str) -> None:
         """Let a process do nothing until it is resumed."""
         self._processes[name].send_signal(signal.SIGSTOP)
@@ -188,11 +208,19 @@ class ControlPlane:
         given : JSON value, optional
             What it reads from standard input.
         """
-        command = [str(self._binaries / "kubectl"), f"--kubeconfig={self.kubeconfig}", *arguments]
-        text = None if given is None else json.dumps(given)
-        done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+        done = self._kubectl(arguments, None if given is None else json.dumps(given))
         assert done.returncode == 0, done.stderr
         return done.stdout
+
+    def kubectl_fails(self, *arguments: str) -> str:
+        """Run kubectl, and return what it says although it fails."""
+        done = self._kubectl(arguments, None)
+        assert done.returncode != 0, done.stdout
+        return done.stdout
+
+    def _kubectl(self, arguments: Sequence[str], text: str | None) -> subprocess.CompletedProcess[str]:
+        command = [str(self._binaries / "kubectl"), f"--kubeconfig={self.kubeconfig}", *arguments]
+        return subprocess.run(command, input=text, capture_output=True, text=True, check=False)
 
     def create(self, objects: Iterable[dict[str, Any]]) -> None:
         """Create objects."""
@@ -214,6 +242,7 @@ class ControlPlane:
 
     def _run(self, binary: str, *arguments: str, name: str = "") -> None:
         name = name or binary
+        self._commands[name] = binary, arguments
         with open(self.folder / f"{name}.log", "wb") as log:
             self._processes[name] = subprocess.Popen(
                 [str(self._binaries / binary), *arguments], stdout=log, stderr=log, cwd=self.folder

@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from kschedctl.live.context import LiveContext
 
-#: From the path and the query to a status and a body.
+#: From the path and the query to a status and a body: data, bytes, or pieces of it one after the other.
 Answer = Callable[[str, dict[str, str]], tuple[int, Any]]
 
 CORE = [("v1", [("nodes", "Node"), ("pods", "Pod"), ("persistentvolumes", "PersistentVolume")])]
@@ -53,6 +53,14 @@ def serving(answer: Answer, folder: Path) -> Iterator[tuple[LiveContext, list[st
             status, body = answer(url.path, dict(parse_qsl(url.query)))
             if not status:
                 status, body = usual(url.path)
+            if isinstance(body, Iterator):
+                # It goes on until it ends, or the server breaks off.
+                self.send_response(status)
+                self.end_headers()
+                for piece in body:
+                    self.wfile.write(piece)
+                    self.wfile.flush()
+                return
             data = body if isinstance(body, bytes) else json.dumps(body).encode()
             self.send_response(status)
             self.send_header("Content-Length", str(len(data)))
@@ -87,7 +95,7 @@ def usual(path: str) -> tuple[int, Any]:
         return 200, {"gitVersion": "v1.36.3"}
     if path == "/api":
         return 200, discovery(GROUPS)
-    return 200, discovery([]) if path == "/apis" else {"items": []}
+    return 200, discovery([]) if path == "/apis" else {"metadata": {"resourceVersion": "10"}, "items": []}
 
 
 def kubeconfig(server: str, *contexts: str) -> dict[str, Any]:
@@ -104,5 +112,7 @@ def kubeconfig(server: str, *contexts: str) -> dict[str, Any]:
 
 def page(*names: str, following: str = "", left: int = 0) -> dict[str, Any]:
     """A page of a list of objects with these names."""
-    metadata = {"continue": following, "remainingItemCount": left} if following else {}
+    metadata: dict[str, Any] = {"resourceVersion": "10"}
+    if following:
+        metadata |= {"continue": following, "remainingItemCount": left}
     return {"metadata": metadata, "items": [{"metadata": {"name": name}} for name in names]}

@@ -62,9 +62,12 @@ class TimeOptions(OptionGroup):
 
     def options(self) -> Iterator[str]:
         """The same for another command."""
-        for name in _TIMES:
-            if getattr(self, name):
-                yield from (_flag(name), getattr(self, name))
+        for given in self.given():
+            yield from given
+
+    def given(self) -> Iterator[tuple[str, str]]:
+        """The options that are given, each with its time."""
+        return ((_flag(name), text) for name in _TIMES if (text := getattr(self, name)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

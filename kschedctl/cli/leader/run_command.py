@@ -9,6 +9,7 @@ import typer
 from kschedctl.cli.leader.election_options import TimeOptions
 from kschedctl.cli.leader.times import seconds
 from kschedctl.cli.options.group import unfolded
+from kschedctl.cli.options.shared import ContextOption, IdentityOption, KubeconfigOption
 
 
 @unfolded
@@ -18,31 +19,13 @@ def run(
     lease: Annotated[
         str, typer.Option("--lease", metavar="NAMESPACE/NAME", help="The Lease; it is made where there is none.")
     ],
-    identity: Annotated[
-        str,
-        typer.Option(
-            "--identity",
-            metavar="NAME",
-            help="Who we are, unique among the candidates. Default: the host's name and a random id.",
-            show_default=False,
-        ),
-    ] = "",
+    identity: IdentityOption = "",
     grace_period: Annotated[
         str,
         typer.Option("--grace-period", metavar="TIME", help="How long the command has between SIGTERM and SIGKILL."),
     ] = "2s",
-    context: Annotated[
-        str,
-        typer.Option(
-            "--context", metavar="NAME", help="The kubectl context. Default: the current one.", show_default=False
-        ),
-    ] = "",
-    kubeconfig: Annotated[
-        str,
-        typer.Option(
-            "--kubeconfig", metavar="FILE", help="Where the contexts are. Default: as for kubectl.", show_default=False
-        ),
-    ] = "",
+    context: ContextOption = "",
+    kubeconfig: KubeconfigOption = "",
     times: TimeOptions,
 ) -> None:
     """Run a command only while leading, for whatever must be active once.

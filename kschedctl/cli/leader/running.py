@@ -19,6 +19,11 @@ from kschedctl.live.context import LiveContext
 from kschedctl.live.object_client import ObjectClient
 
 
+def own_identity() -> str:
+    """The name of a candidate that is given none; two on one host are two."""
+    return f"{socket.gethostname()}_{uuid4()}"
+
+
 def run_while_leading(
     command: Sequence[str],
     lease: str,
@@ -63,8 +68,7 @@ def run_while_leading(
     settings = times.laid_over(ElectionSettings())
     runner = Runner(command, settings, grace, lambda text: say(f"kschedctl: {text}"))
     client = ObjectClient(LiveContext(context=context, kubeconfig=kubeconfig, request_seconds=settings.request_timeout))
-    # Two on one host are two.
-    own = identity or f"{socket.gethostname()}_{uuid4()}"
+    own = identity or own_identity()
     lock = LeaseLock(client, namespace, name, own, runner.clock)
     say(f"kschedctl: waiting for Lease {lease} as {own}")
     sys.stderr.flush()

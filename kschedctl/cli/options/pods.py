@@ -9,7 +9,13 @@ import typer
 
 from kschedctl.cli import completion
 from kschedctl.cli.options.group import OptionGroup
-from kschedctl.cli.options.shared import STRICT, ValidateOption, namespace_option
+from kschedctl.cli.options.shared import (
+    STRICT,
+    AllNamespacesOption,
+    NamespaceOption,
+    SelectorOption,
+    ValidateOption,
+)
 from kschedctl.snapshot.validation import Validation
 
 
@@ -28,20 +34,9 @@ class ScopeOptions(OptionGroup):
             help="Manifests with pods or workloads: files, folders or -.",
         ),
     ] = None
-    namespace: Annotated[str, namespace_option("The namespace. Default: as for kubectl.")] = ""
-    all_namespaces: Annotated[
-        bool, typer.Option("--all-namespaces", "-A", help="Look in all namespaces, whatever -n says.")
-    ] = False
-    selector: Annotated[
-        str,
-        typer.Option(
-            "--selector",
-            "-l",
-            metavar="SELECTOR",
-            help="All with these labels, such as app=web.",
-            show_default=False,
-        ),
-    ] = ""
+    namespace: NamespaceOption = ""
+    all_namespaces: AllNamespacesOption = False
+    selector: SelectorOption = ""
     validate: ValidateOption = STRICT
 
     @property

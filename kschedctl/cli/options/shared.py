@@ -152,6 +152,43 @@ SeedOption = Annotated[
 ]
 
 
+ContextOption = Annotated[
+    str,
+    typer.Option(
+        "--context", metavar="NAME", help="The kubectl context. Default: the current one.", show_default=False
+    ),
+]
+KubeconfigOption = Annotated[
+    str,
+    typer.Option(
+        "--kubeconfig", metavar="FILE", help="Where the contexts are. Default: as for kubectl.", show_default=False
+    ),
+]
+NamespaceOption = Annotated[str, namespace_option("The namespace. Default: as for kubectl.")]
+AllNamespacesOption = Annotated[
+    bool, typer.Option("--all-namespaces", "-A", help="Look in all namespaces, whatever -n says.")
+]
+SelectorOption = Annotated[
+    str,
+    typer.Option(
+        "--selector",
+        "-l",
+        metavar="SELECTOR",
+        help="All with these labels, such as app=web.",
+        show_default=False,
+    ),
+]
+IdentityOption = Annotated[
+    str,
+    typer.Option(
+        "--identity",
+        metavar="NAME",
+        help="Who we are, unique among the candidates. Default: the host's name and a random id.",
+        show_default=False,
+    ),
+]
+
+
 def feature_gates(given: Sequence[str] | None) -> dict[str, bool]:
     """Feature gates by name.
 

@@ -1,0 +1,1 @@
+"""``kschedctl watch``: pods that wait, explained while the cluster lives."""

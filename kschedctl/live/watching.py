@@ -1,0 +1,132 @@
+"""What happens to the objects of a kind, as an API server tells it (a watch)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+import msgspec
+
+from kschedctl.api.meta import ApiObject
+from kschedctl.errors import ClusterError, InputError
+from kschedctl.findings.location import Location
+from kschedctl.live.connection import Connection
+from kschedctl.live.discovery import Served
+from kschedctl.live.lists import field_selector
+from kschedctl.live.refusals import GoneError
+from kschedctl.snapshot.conform import decode
+
+_GONE: Final = 410
+
+
+class EventType(StrEnum):
+    """What a server tells."""
+
+    ADDED = "ADDED"
+    MODIFIED = "MODIFIED"
+    DELETED = "DELETED"
+    #: Nothing has happened up to a version.
+    BOOKMARK = "BOOKMARK"
+    ERROR = "ERROR"
+
+
+class WatchEvent(NamedTuple):
+    """What happened to an object.
+
+    Attributes
+    ----------
+    deleted : bool
+        Whether it is gone, or not among those that are asked for any more.
+    obj : ApiObject or None
+        The object as it is now, or was at last; nothing for a bookmark.
+    resource_version : str
+        The state of the server up to which everything is told.
+    """
+
+    deleted: bool
+    obj: ApiObject | None
+    resource_version: str
+
+
+class _Line(msgspec.Struct):
+    type: EventType
+    object: msgspec.Raw
+
+
+class _Meta(msgspec.Struct, rename="camel"):
+    resource_version: str = ""
+
+
+class _Versioned(msgspec.Struct):
+    metadata: _Meta = msgspec.field(default_factory=_Meta)
+
+
+class _Status(msgspec.Struct):
+    code: int = 0
+    message: str = ""
+
+
+#: Made before threads use them.
+_LINES: Final = msgspec.json.Decoder(_Line)
+_VERSIONED: Final = msgspec.json.Decoder(_Versioned)
+_STATUSES: Final = msgspec.json.Decoder(_Status)
+
+
+@contextmanager
+def watching(
+    connection: Connection, served: Served, resource_version: str, *, seconds: int, idle_seconds: float
+) -> Iterator[Iterator[WatchEvent]]:
+    """Be told what happens to the objects of a kind after a version.
+
+    Parameters
+    ----------
+    connection : Connection
+        The server.
+    served : Served
+        The kind.
+    resource_version : str
+        The version of a list, or of the last event.
+    seconds : int
+        After how long the server shall end it.
+    idle_seconds : float
+        How long nothing may come, not even a bookmark, before the server counts as gone.
+
+    Raises
+    ------
+    GoneError
+        Where the server does not know any more what happened after that version.
+    ForbiddenError, NotServedError
+        Where the user may not watch the kind, or the server does not have it.
+    ClusterError
+        Where the server goes away, falls silent or tells what is no event.
+    """
+    query = {
+        "watch": "1",
+        "resourceVersion": resource_version,
+        "allowWatchBookmarks": "true",
+        "timeoutSeconds": str(seconds),
+        "fieldSelector": field_selector(served.kind),
+    }
+    with connection.lines(served.path, idle_seconds, **query) as lines:
+        place = Location(f"context {connection.name}, {served.plural}")
+        yield (_event(line, served, f"{connection.host}{served.path}", place) for line in lines)
+
+
+def _event(line: bytes, served: Served, name: str, place: Location) -> WatchEvent:
+    try:
+        told = _LINES.decode(line)
+        if told.type is EventType.ERROR:
+            status = _STATUSES.decode(told.object)
+            said = "".join(char if char.isprintable() else " " for char in status.message)
+            raise (GoneError if status.code == _GONE else ClusterError)(f"{name} ends the watch: {said}")
+        version = _VERSIONED.decode(told.object).metadata.resource_version
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ClusterError(f"{name} does not tell what happens as an API server does: {error}") from None
+    if told.type is EventType.BOOKMARK:
+        return WatchEvent(False, None, version)
+    try:
+        return WatchEvent(told.type is EventType.DELETED, decode(told.object, served.type_), version)
+    except InputError as error:
+        raise ClusterError(str(error.at(place))) from None

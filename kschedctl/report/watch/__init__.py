@@ -1,0 +1,1 @@
+"""``kschedctl watch``: the answers for pods that wait, as they change."""

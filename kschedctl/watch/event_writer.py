@@ -1,0 +1,247 @@
+"""Answers as Events on their pods: the one thing that is written to a cluster, each answer once.
+
+The name of an Event is made of the pod's uid and the answer, so that a copy that begins to lead, or is started anew,
+does not write a second time what is there already: the API server refuses it. Only an answer that comes again after
+another one gets a name of its own. Of a pod whose answers change faster than they are written the last one counts.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from hashlib import sha256
+from threading import Condition, Thread
+from typing import Any, Final
+
+from kschedctl.errors import KschedctlError
+from kschedctl.live.object_client import ObjectClient
+from kschedctl.live.refusals import ConflictingError, ForbiddenError, NotServedError
+from kschedctl.scheduler.decision import Outcome
+from kschedctl.watch.answers import Waits
+
+CONTROLLER: Final = "kschedctl"
+#: What the API takes (``ValidateEventCreate``).
+_MOST_NOTE: Final = 1024
+_MOST_INSTANCE: Final = 128
+_MOST_NAME: Final = 200
+#: An answer is written at once where so many were not in the last seconds, and then so many per second.
+_BURST, _PER_SECOND = 100, 10.0
+#: A pod gets an Event every so many seconds at most.
+_PAUSE: Final = 5.0
+_REQUEST_SECONDS: Final = 5.0
+#: Less than that is no time to write anything.
+_LEAST_SECONDS: Final = 0.5
+_TRIES: Final = 5
+_REASONS: Final = {
+    Outcome.UNSCHEDULABLE: "Unschedulable",
+    Outcome.GATED: "SchedulingGated",
+    Outcome.ERROR: "SchedulerError",
+    Outcome.SCHEDULED: "Schedulable",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """An answer that is to be written."""
+
+    namespace: str
+    name: str
+    uid: str
+    outcome: Outcome
+    note: str
+    digest: str
+    again: bool
+    tries: int = 0
+
+
+class EventWriter:
+    """Writes Events, in a thread of its own.
+
+    Parameters
+    ----------
+    client : ObjectClient
+        The API server.
+    instance : str
+        Who we are.
+    left : callable
+        For how many seconds we may write.
+    tell : callable
+        Is given what goes wrong.
+
+    Attributes
+    ----------
+    outcomes : Counter
+        How many were written, were there already, failed or were dropped as we led no more.
+    """
+
+    def __init__(
+        self, client: ObjectClient, instance: str, left: Callable[[], float], tell: Callable[[str], None]
+    ) -> None:
+        self._client = client
+        self._instance = instance[:_MOST_INSTANCE]
+        self._left = left
+        self._tell = tell
+        self.outcomes: Counter[str] = Counter()
+        self._waiting: OrderedDict[str, _Written] = OrderedDict()
+        self._changed = Condition()
+        self._stopped = False
+        self._told = ""
+        self._bug: BaseException | None = None
+        self._tokens, self._counted_at = float(_BURST), time.monotonic()
+        #: When pods got their last Event, as far as that is less than a pause ago.
+        self._last: OrderedDict[str, float] = OrderedDict()
+        self._thread = Thread(target=self._run, name="events", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def put(self, waits: Waits, detail: str) -> None:
+        """Write an answer as soon as can be.
+
+        Parameters
+        ----------
+        detail : str
+            What stands behind the scheduler's message.
+        """
+        pod, answer = waits.pod, waits.answer
+        text = "It fits by now: kube-scheduler tries it again soon." if answer.outcome is Outcome.SCHEDULED else ""
+        message = answer.message or text
+        note = f"{message}{' ' if message.endswith('.') else '; '}{detail}" if detail else message
+        digest = sha256(repr((pod.metadata.uid, answer)).encode()).hexdigest()[:16]
+        written = _Written(
+            pod.namespace, pod.name, pod.metadata.uid, answer.outcome, _shortened(note), digest, waits.again
+        )
+        with self._changed:
+            if self._bug is not None:
+                raise self._bug
+            self._waiting[written.uid] = written
+            self._changed.notify()
+
+    def forget(self, uid: str) -> None:
+        """Write nothing more of a pod."""
+        with self._changed:
+            self._waiting.pop(uid, None)
+
+    def stop(self) -> None:
+        """Begin no more, and wait for what is being written."""
+        with self._changed:
+            self._stopped = True
+            self._changed.notify()
+        if self._thread.is_alive():
+            self._thread.join(_REQUEST_SECONDS + 1)
+
+    def _run(self) -> None:
+        try:
+            self._write_all()
+        except BaseException as bug:
+            # Raised where the next answer is to be written.
+            self._bug = bug
+
+    def _write_all(self) -> None:
+        while (written := self._next()) is not None:
+            left = self._left()
+            if left < _LEAST_SECONDS:
+                # Whoever leads next says it.
+                self.outcomes["dropped"] += 1
+                continue
+            try:
+                outcome = self._write(written, min(left, _REQUEST_SECONDS))
+            except (ForbiddenError, NotServedError) as error:
+                # The namespace goes, or the user may not.
+                outcome = self._failed(error)
+            except KschedctlError as error:
+                outcome = self._failed(error)
+                self._put_back(written)
+            self.outcomes[outcome] += 1
+
+    def _write(self, written: _Written, seconds: float) -> str:
+        until = time.monotonic() + seconds
+        try:
+            self._post(written, _event_name(written), seconds)
+        except ConflictingError:
+            if not written.again:
+                return "known"
+            self._post(written, f"{_event_name(written)}.{time.time_ns():x}", until - time.monotonic())
+        return "written"
+
+    def _post(self, written: _Written, name: str, seconds: float) -> None:
+        if seconds <= 0:
+            raise KschedctlError("there is no time left to write an Event")
+        body = json.dumps(event(written, name, self._instance)).encode()
+        path = f"/apis/events.k8s.io/v1/namespaces/{written.namespace}/events"
+        self._client.request("POST", path, body, seconds)
+
+    def _failed(self, error: KschedctlError) -> str:
+        if str(error) != self._told:
+            self._told = str(error)
+            self._tell(f"an Event cannot be written: {error}")
+        return "failed"
+
+    def _put_back(self, written: _Written) -> None:
+        if written.tries + 1 < _TRIES:
+            again = replace(written, tries=written.tries + 1)
+            with self._changed:
+                # A newer answer is there already, perhaps.
+                self._waiting.setdefault(written.uid, again)
+
+    def _next(self) -> _Written | None:
+        """The next one whose time has come; ``None`` where nothing is to be written any more."""
+        with self._changed:
+            while not self._stopped:
+                now = time.monotonic()
+                while self._last and next(iter(self._last.values())) + _PAUSE <= now:
+                    self._last.popitem(last=False)
+                self._tokens = min(_BURST, self._tokens + (now - self._counted_at) * _PER_SECOND)
+                self._counted_at = now
+                ready = next((uid for uid in self._waiting if uid not in self._last), None)
+                if ready is not None and self._tokens >= 1:
+                    self._tokens -= 1
+                    self._last[ready] = now
+                    return self._waiting.pop(ready)
+                if not self._waiting:
+                    self._changed.wait()
+                elif ready is not None:
+                    self._changed.wait((1 - self._tokens) / _PER_SECOND)
+                else:
+                    self._changed.wait(next(iter(self._last.values())) + _PAUSE - now)
+            return None
+
+
+def event(written: _Written, name: str, instance: str) -> dict[str, Any]:
+    """An Event as it is created (``events.k8s.io/v1``)."""
+    regarding = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "namespace": written.namespace,
+        "name": written.name,
+        "uid": written.uid,
+    }
+    return {
+        "apiVersion": "events.k8s.io/v1",
+        "kind": "Event",
+        "metadata": {"name": name, "namespace": written.namespace},
+        "eventTime": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%fZ}",
+        "reportingController": CONTROLLER,
+        "reportingInstance": instance,
+        "action": "Explaining",
+        "reason": _REASONS[written.outcome],
+        "regarding": regarding,
+        "note": written.note,
+        "type": "Normal" if written.outcome is Outcome.SCHEDULED else "Warning",
+    }
+
+
+def _event_name(written: _Written) -> str:
+    return f"{written.name[:_MOST_NAME].rstrip('.-')}.{written.digest}"
+
+
+def _shortened(note: str) -> str:
+    """A note as long as an Event may have; it is counted in bytes."""
+    if len(note.encode()) <= _MOST_NOTE:
+        return note
+    return f"{note.encode()[: _MOST_NOTE - 3].decode(errors='ignore')}..."

@@ -1,0 +1,88 @@
+"""How a watch is doing, for Prometheus: read when somebody asks, through the official client library."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric, SummaryMetricFamily
+from prometheus_client.registry import Collector
+
+from kschedctl.watch.status import Status
+
+_PREFIX = "kschedctl_watch"
+
+
+class StatusCollector(Collector):
+    """The metrics of a watch.
+
+    Parameters
+    ----------
+    status : Status
+        What they are read from.
+    """
+
+    def __init__(self, status: Status) -> None:
+        self._status = status
+
+    def collect(self) -> Iterable[Metric]:
+        """All metrics as they are now."""
+        status, feed = self._status, self._status.feed
+        waiting = GaugeMetricFamily(
+            f"{_PREFIX}_pods_waiting",
+            "Pods that wait, by the plugin that most nodes stop at; 'none' where they fit by now. Told by the leader.",
+            labels=["cause"],
+        )
+        leading = status.leading
+        for cause, number in status.causes.copy().items() if leading else ():
+            waiting.add_metric([cause], number)
+        yield waiting
+        answers = CounterMetricFamily(
+            f"{_PREFIX}_answers", "Answers told, by what comes of the pod.", labels=["result"]
+        )
+        for result, number in status.answers.copy().items():
+            answers.add_metric([result], number)
+        yield answers
+        yield CounterMetricFamily(f"{_PREFIX}_decisions", "Decisions made for answers.", value=status.decisions)
+        yield SummaryMetricFamily(
+            f"{_PREFIX}_round_seconds",
+            "How long it took to decide for all pods that wait after changes.",
+            count_value=status.rounds,
+            sum_value=status.round_seconds,
+        )
+        yield SummaryMetricFamily(
+            f"{_PREFIX}_answered_after_seconds",
+            "How long after the first of some changes came their answers were told.",
+            count_value=status.rounds,
+            sum_value=status.answered_after,
+        )
+        yield GaugeMetricFamily(
+            f"{_PREFIX}_cache_age_seconds", "How long ago the server was last heard of, for each kind.", value=feed.age
+        )
+        size = GaugeMetricFamily(f"{_PREFIX}_cache_objects", "Objects in the cache.", labels=["kind"])
+        size.add_metric(["Node"], status.nodes)
+        size.add_metric(["Pod"], status.pods)
+        yield size
+        yield CounterMetricFamily(
+            f"{_PREFIX}_cache_compactions", "How often the cache was built anew.", value=status.compactions
+        )
+        lists = CounterMetricFamily(f"{_PREFIX}_lists", "How often a kind was listed.", labels=["kind"])
+        failures = CounterMetricFamily(f"{_PREFIX}_failures", "How often a list or watch has failed.", labels=["kind"])
+        for kind, reach in feed.reach.items():
+            lists.add_metric([kind], reach.listed)
+            failures.add_metric([kind], reach.failures)
+        yield from (lists, failures)
+        yield GaugeMetricFamily(f"{_PREFIX}_leading", "Whether this copy may say something.", value=int(leading))
+        events = CounterMetricFamily(f"{_PREFIX}_events", "Events on pods, by what became of them.", labels=["outcome"])
+        for outcome, number in status.written().items():
+            events.add_metric([outcome], number)
+        yield events
+
+
+def exposition(status: Status) -> bytes:
+    """The metrics of a watch and of its process in Prometheus' text format."""
+    registry = CollectorRegistry()
+    registry.register(StatusCollector(status))
+    for collector in (ProcessCollector, PlatformCollector, GCCollector):
+        collector(registry=registry)
+    return generate_latest(registry)

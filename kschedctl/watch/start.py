@@ -1,0 +1,100 @@
+"""From a context to a cluster that goes on being watched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from kschedctl.api.kinds import KINDS
+from kschedctl.api.meta import ApiObject
+from kschedctl.api.pod import Pod
+from kschedctl.cluster.builder import ClusterBuilder
+from kschedctl.errors import ClusterError
+from kschedctl.findings.location import Location
+from kschedctl.live.connection import Connection
+from kschedctl.live.context import LiveContext
+from kschedctl.live.discovery import served_kinds
+from kschedctl.live.limits import READING_FACTOR
+from kschedctl.live.reflector import ReflectorSettings
+from kschedctl.live.refusals import ForbiddenError
+from kschedctl.live.refused import refusal_warning
+from kschedctl.live.server_version import server_version
+from kschedctl.snapshot.conform import build_decoders
+from kschedctl.snapshot.load import Snapshot
+from kschedctl.snapshot.summary import ReadSummary
+from kschedctl.watch.cache import unversioned
+from kschedctl.watch.feed import NOT_WATCHED, Changes, Feed
+
+#: Without these nothing can be said.
+_NEEDED: Final = ("Node", "Pod")
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A cluster as it was listed at first, and what tells how it goes on.
+
+    Attributes
+    ----------
+    name : str
+        The name of the context.
+    host : str
+        The server's address.
+    """
+
+    name: str
+    host: str
+    snapshot: Snapshot
+    feed: Feed
+
+
+def start(live: LiveContext, settings: ReflectorSettings | None = None) -> Watched:
+    """List a cluster, and go on watching it.
+
+    Raises
+    ------
+    InputError
+        Where the context cannot be used.
+    ClusterError
+        Where the cluster cannot be reached, nodes or pods may not be listed, or an object is not as its kind must be.
+    """
+    build_decoders(KINDS.values())
+    connection = Connection(live)
+    connection.limits.begin()
+    version = server_version(connection)
+    kinds = [served for served in served_kinds(connection) if served.type_ not in NOT_WATCHED]
+    feed = Feed(connection, kinds, settings or ReflectorSettings(page_size=live.page_size))
+    feed.start()
+    try:
+        seconds = live.request_seconds * READING_FACTOR or None
+        if not feed.first(seconds):
+            raise ClusterError(f"{connection.host} has not listed everything within {seconds:g} s")
+        summary = ReadSummary(git_version=version, looked_for={served.kind for served in kinds})
+        for served in kinds:
+            error = feed.refused.get(served.kind)
+            if served.kind in _NEEDED and error is not None:
+                raise ClusterError(f"without the {served.plural} nothing can be said: {error}")
+            if isinstance(error, ForbiddenError):
+                summary.not_listed[served.kind] = refusal_warning(served.kind, served.plural)
+                summary.looked_for.discard(served.kind)
+        return Watched(connection.name, connection.host, _snapshot(feed.take(0), summary, connection.name), feed)
+    except BaseException:
+        feed.stop()
+        raise
+
+
+def _snapshot(changes: Changes, summary: ReadSummary, name: str) -> Snapshot:
+    builder = ClusterBuilder()
+    for kind, objects in changes.lists.items():
+        place = Location(f"context {name}, {kind.__name__}")
+        for obj in objects.values():
+            builder.add(_kept(obj), place)
+        summary.n_of_kind[kind.__name__] = len(objects)
+    builder.warnings.extend(summary.not_listed.values())
+    builder.not_listed.update(summary.not_listed)
+    cluster = builder.build(server_version=summary.git_version, taken_at=datetime.now(UTC))
+    return Snapshot(cluster=cluster, paths=(f"context {name}",), scheduler_config=None, left_out={}, summary=summary)
+
+
+def _kept(obj: ApiObject) -> ApiObject:
+    return obj if isinstance(obj, Pod) else unversioned(obj)

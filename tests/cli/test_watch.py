@@ -1,0 +1,60 @@
+"""Which pods ``watch`` means: ``-n``, ``-A`` and ``-l`` as other commands have them."""
+
+from __future__ import annotations
+
+import builtins
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kschedctl.api.meta import ObjectMeta
+from kschedctl.cli.leader.election_options import TimeOptions
+from kschedctl.cli.watch.run import WatchOptions, _chosen
+from tests.cli.in_process import run
+from tests.live.plain_server import kubeconfig
+
+PODS = [("default", {}), ("shop", {}), ("shop", {"app": "web"}), ("ml", {"app": "web"})]
+SELECTIONS = [
+    ({}, ["shop/", "shop/web"], "namespace shop"),
+    ({"namespace": "ml"}, ["ml/web"], "namespace ml"),
+    ({"everywhere": True}, ["default/", "shop/", "shop/web", "ml/web"], "any namespace"),
+    ({"selector": "app=web"}, ["shop/web"], "namespace shop, with app=web"),
+    ({"everywhere": True, "selector": "!app"}, ["default/", "shop/"], "any namespace, with !app"),
+]
+
+
+@pytest.mark.parametrize(("given", "expected", "words"), SELECTIONS, ids=lambda value: str(value))
+def test_selection_means_the_same_pods_as_elsewhere(
+    given: dict[str, Any], expected: list[str], words: str, tmp_path: Path
+) -> None:
+    """Without -n those of the context's namespace are meant, as for kubectl."""
+    config = kubeconfig("http://127.0.0.1:1")
+    config["contexts"][0]["context"]["namespace"] = "shop"
+    path = tmp_path / "kubeconfig"
+    path.write_text(json.dumps(config))
+    nothing: dict[str, Any] = dict.fromkeys(("namespace", "selector", "context", "config", "kubernetes_version"), "")
+    nothing |= dict.fromkeys(("metrics", "lease", "identity"), "")
+    nothing |= dict.fromkeys(("everywhere", "json_lines", "events", "leader_elect"), False)
+    nothing |= {"kubeconfig": str(path), "request_seconds": None, "feature_gates": {}, "times": TimeOptions()}
+    said, chosen = _chosen(WatchOptions(**{**nothing, **given}))
+    meant = [(ns, labels) for ns, labels in PODS if chosen(ObjectMeta(name="p", namespace=ns, labels=labels))]
+    assert [f"{ns}/{labels.get('app', '')}" for ns, labels in meant] == expected
+    assert said == words
+
+
+def test_metrics_without_the_client_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    imported = builtins.__import__
+
+    def without(name: str, *more: Any) -> Any:
+        if name.startswith(("prometheus_client", "kschedctl.watch.metrics")):
+            raise ModuleNotFoundError(name="prometheus_client")
+        return imported(name, *more)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    printed = run("watch", "--metrics", ":0")
+    assert printed.code == 2
+    assert printed.err == (
+        "error: --metrics: metrics need the Prometheus client\n  install it: pip install 'kschedctl[watch]'\n"
+    )

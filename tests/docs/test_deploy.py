@@ -1,0 +1,90 @@
+"""The manifests of ``deploy/``: they are fine by our own rules, and allow what is asked of the server and no more."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from kschedctl.api.kinds import KINDS
+from kschedctl.watch.feed import NOT_WATCHED
+from tests.cli.in_process import run
+
+ROOT = Path(__file__).parents[2]
+MANIFESTS = ROOT / "deploy" / "watch.yaml"
+DOCKERFILE = ROOT / "deploy" / "Dockerfile"
+#: Plurals that are not made by adding an s.
+CLASSES = ("priorityclass", "storageclass", "runtimeclass", "deviceclass", "volumeattributesclass")
+PLURALS = {"csistoragecapacity": "csistoragecapacities", **{name: f"{name}es" for name in CLASSES}}
+
+
+def manifests() -> dict[tuple[str, str], Any]:
+    return {(m["kind"], m["metadata"]["name"]): m for m in yaml.safe_load_all(MANIFESTS.read_text())}
+
+
+def granted(kind: str) -> set[tuple[str, str, str]]:
+    """What a role allows: group, resource and verb."""
+    return {
+        (group, resource, verb)
+        for rule in manifests()[kind, "kschedctl-watch"]["rules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+
+
+def test_every_kind_that_is_watched_may_be_and_nothing_else() -> None:
+    watched = {
+        (group, PLURALS.get(kind.lower(), f"{kind.lower()}s"))
+        for (group, kind), type_ in KINDS.items()
+        if type_ not in NOT_WATCHED
+    }
+    reading = {(group, resource, verb) for group, resource in watched for verb in ("list", "watch")}
+    assert granted("ClusterRole") == reading | {("events.k8s.io", "events", "create")}
+    assert granted("Role") == {("coordination.k8s.io", "leases", verb) for verb in ("get", "update", "create")}
+    (named,) = [rule for rule in manifests()["Role", "kschedctl-watch"]["rules"] if "create" not in rule["verbs"]]
+    assert named["resourceNames"] == ["kschedctl-watch"]
+
+
+def test_lint_finds_nothing() -> None:
+    printed = run("lint", str(MANIFESTS), "-o", "json")
+    assert printed.code == 0, printed.out
+    assert json.loads(printed.out)["findings"] == []
+
+
+def test_pods_have_no_rights_that_they_do_not_need() -> None:
+    deployment = manifests()["Deployment", "kschedctl-watch"]["spec"]
+    assert deployment["replicas"] == 2
+    spec = deployment["template"]["spec"]
+    (container,) = spec["containers"]
+    assert spec["securityContext"]["runAsNonRoot"]
+    security = container["securityContext"]
+    assert (security["readOnlyRootFilesystem"], security["allowPrivilegeEscalation"]) == (True, False)
+    assert security["capabilities"] == {"drop": ["ALL"]}
+    assert f"USER {spec['securityContext']['runAsUser']}:" in DOCKERFILE.read_text()
+
+
+def test_arguments_of_the_container_are_options_of_the_command() -> None:
+    (container,) = manifests()["Deployment", "kschedctl-watch"]["spec"]["template"]["spec"]["containers"]
+    command, *options = container["args"]
+    offered = run(command, "--help").out
+    for option in options:
+        flag = option.partition("=")[0]
+        assert re.search(rf"{flag}\b", offered), flag
+    namespace, _, name = dict(one.split("=") for one in options if "=" in one)["--lease"].partition("/")
+    role = manifests()["Role", "kschedctl-watch"]
+    assert (role["metadata"]["namespace"], role["rules"][0]["resourceNames"]) == (namespace, [name])
+
+
+def test_image_is_made_of_what_is_there() -> None:
+    text = DOCKERFILE.read_text()
+    copied = [word for line in re.findall(r"^COPY (?!--from)(.*)$", text, re.MULTILINE) for word in line.split()[:-1]]
+    assert copied
+    assert all((ROOT / word).exists() for word in copied)
+    ignored = (ROOT / "deploy" / "Dockerfile.dockerignore").read_text().splitlines()
+    assert set(copied) == {line[1:] for line in ignored if line.startswith("!")}
+    assert "kschedctl[watch]" not in text
+    assert "'.[watch]'" in text

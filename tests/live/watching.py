@@ -1,0 +1,132 @@
+"""A process of ``kschedctl watch`` on a real control plane, and what it says."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from threading import Thread
+from typing import Any, Final
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from kschedctl.live.context import LiveContext
+from kschedctl.loading import load
+from kschedctl.watch.answers import Answer, Answers, Waits
+
+ENTRY: Final = "import sys; sys.argv[0] = 'kschedctl'; from kschedctl.cli.main import run; run()"
+_PORT: Final = re.compile(r"answered on port ([0-9]+)")
+
+
+class Watching:
+    """``kschedctl watch -A -o jsonl`` with some options besides, in a process of its own."""
+
+    def __init__(self, kubeconfig: Path, folder: Path, *options: str, name: str = "watch") -> None:
+        self._errors = folder / f"{name}.txt"
+        words = ["watch", "-A", "-o", "jsonl", "--kubeconfig", str(kubeconfig), *options]
+        with open(self._errors, "wb") as errors:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", ENTRY, *words], stdout=subprocess.PIPE, stderr=errors, cwd=folder
+            )
+        #: When a line came, and what it says.
+        self.lines: list[tuple[float, dict[str, Any]]] = []
+        self._reader = Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        with self._process.stdout as lines:
+            for line in lines:
+                self.lines.append((time.time(), json.loads(line)))
+
+    @property
+    def errors(self) -> str:
+        """What it has said on standard error."""
+        return self._errors.read_text()
+
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
+
+    @property
+    def resident_mib(self) -> float:
+        """How much memory it has, in MiB."""
+        pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+    def of(self, pod: str, since: int = 0) -> list[dict[str, Any]]:
+        """What was said of a pod, from a line on."""
+        return [
+            said for _, said in self.lines[since:] if "name" in said and f"{said['namespace']}/{said['name']}" == pod
+        ]
+
+    def said(self, pod: str, since: int = 0) -> list[str]:
+        """The same in short: what comes of it, or what became of it."""
+        return [str(said.get("result", said["kind"])) for said in self.of(pod, since)]
+
+    def last(self) -> dict[str, Answer]:
+        """The last answer of every pod that is not placed or gone."""
+        found: dict[str, Answer] = {}
+        for _, said in self.lines[1:]:
+            key = f"{said['namespace']}/{said['name']}"
+            if said["kind"] == "PodWaits":
+                found[key] = Answer(said["result"], said["message"], said["preemption"] is not None)
+            else:
+                found.pop(key, None)
+        return found
+
+    def get(self, path: str) -> tuple[int, str]:
+        """What is answered over HTTP."""
+        port = wait_for(lambda: _PORT.search(self.errors), "a port")[1]
+        try:
+            with urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as answer:
+                return answer.status, answer.read().decode()
+        except HTTPError as error:
+            with error:
+                return error.code, error.read().decode()
+
+    def metrics(self) -> dict[str, float]:
+        """The metrics, by name and labels."""
+        return {
+            sample.name + "".join(f" {value}" for value in sample.labels.values()): sample.value
+            for family in text_string_to_metric_families(self.get("/metrics")[1])
+            for sample in family.samples
+        }
+
+    def kill(self) -> None:
+        """Let it end as if the machine had failed."""
+        self._process.kill()
+        self._process.wait()
+        self._reader.join(5)
+
+    def end(self, number: int = signal.SIGTERM) -> int:
+        """End it in good order, and say with which code it did."""
+        self._process.send_signal(number)
+        code = self._process.wait(20)
+        self._reader.join(5)
+        return code
+
+
+def wait_for(what: Callable[[], Any], name: str, seconds: float = 30.0) -> Any:
+    """Wait until something is so, and return it."""
+    until = time.monotonic() + seconds
+    while not (found := what()):
+        assert time.monotonic() < until, f"waited in vain for {name}"
+        time.sleep(0.02)
+    return found
+
+
+def explained(kubeconfig: Path) -> dict[str, Answer]:
+    """What is said of a cluster that is read anew of all pods that wait and do not fit."""
+    cluster = load(live=LiveContext(kubeconfig=str(kubeconfig)))
+    told = Answers(lambda metadata: True).round(cluster).told
+    return {one.pod.key: one.answer for one in told if isinstance(one, Waits)}

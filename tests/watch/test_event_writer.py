@@ -1,0 +1,215 @@
+"""Events: each answer once, none while another may lead, and not more than an API server likes."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Lock, Thread
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from kschedctl.live.context import LiveContext
+from kschedctl.live.object_client import ObjectClient
+from kschedctl.scheduler.decision import Outcome
+from kschedctl.watch import event_writer
+from kschedctl.watch.answers import Answer, Waits
+from kschedctl.watch.event_writer import EventWriter
+from tests.builders import make_pod
+from tests.live.plain_server import kubeconfig
+
+
+class EventServer:
+    """Takes Events as an API server does: one of a name, unless told to answer otherwise."""
+
+    def __init__(self) -> None:
+        self.events: dict[str, dict[str, Any]] = {}
+        self.asked: list[tuple[str, str]] = []
+        #: Statuses to answer with before anything is taken.
+        self.refusals: list[int] = []
+        self.lock = Lock()
+
+    def take(self, method: str, path: str, event: dict[str, Any]) -> int:
+        with self.lock:
+            self.asked.append((method, path))
+            if self.refusals:
+                return self.refusals.pop(0)
+            name = event["metadata"]["name"]
+            if name in self.events:
+                return 409
+            self.events[name] = event
+            return 201
+
+    @property
+    def notes(self) -> list[str]:
+        return [event["note"] for event in self.events.values()]
+
+
+@contextmanager
+def serving(events: EventServer, folder: Path) -> Iterator[ObjectClient]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            status = events.take(self.command, self.path, json.loads(body))
+            self.send_response(status)
+            self.send_header("Content-Length", "2")
+            self.end_headers()
+            self.wfile.write(b"{}")
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = Thread(target=server.serve_forever, args=(0.02,))
+        thread.start()
+        config = folder / "kubeconfig"
+        config.write_text(json.dumps(kubeconfig(f"http://127.0.0.1:{server.server_address[1]}")))
+        yield ObjectClient(LiveContext(kubeconfig=str(config)))
+        server.shutdown()
+        thread.join()
+
+
+Start = Callable[..., EventWriter]
+
+
+@pytest.fixture
+def events() -> EventServer:
+    return EventServer()
+
+
+@pytest.fixture
+def start(events: EventServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
+    """Starts writers that write to one server."""
+    monkeypatch.setattr(event_writer, "_PAUSE", 0.05)
+    writers: list[EventWriter] = []
+    with serving(events, tmp_path) as client:
+
+        def start(left: Callable[[], float] = lambda: 60.0, told: list[str] | None = None) -> EventWriter:
+            writer = EventWriter(client, "copy-1", left, (told if told is not None else []).append)
+            writers.append(writer)
+            writer.start()
+            return writer
+
+        yield start
+        for writer in writers:
+            writer.stop()
+
+
+def waits(message: str = "no room", *, again: bool = False, name: str = "web", uid: str = "u") -> Waits:
+    pod = make_pod(name, namespace="shop")
+    pod = replace(pod, metadata=replace(pod.metadata, uid=uid))
+    return Waits(pod, Answer(Outcome.UNSCHEDULABLE, message), None, None, again)  # type: ignore[arg-type]
+
+
+def wait_for(what: Callable[[], bool]) -> None:
+    until = time.monotonic() + 10
+    while not what():
+        assert time.monotonic() < until
+        time.sleep(0.005)
+
+
+def test_answer_becomes_an_event_on_its_pod(events: EventServer, start: Start) -> None:
+    start().put(waits("0/3 nodes are available."), "closest: a lacks 1 cpu")
+    wait_for(lambda: bool(events.events))
+    (event,) = events.events.values()
+    assert events.asked == [("POST", "/apis/events.k8s.io/v1/namespaces/shop/events")]
+    assert event["regarding"] == {"apiVersion": "v1", "kind": "Pod", "namespace": "shop", "name": "web", "uid": "u"}
+    assert (event["reason"], event["type"], event["reportingController"]) == ("Unschedulable", "Warning", "kschedctl")
+    assert event["reportingInstance"] == "copy-1"
+    assert event["note"] == "0/3 nodes are available. closest: a lacks 1 cpu"
+
+
+def test_answer_that_is_written_already_is_not_written_again(events: EventServer, start: Start) -> None:
+    """By a copy that led before, or by this one before it was started anew."""
+    for _ in range(2):
+        writer = start()
+        writer.put(waits(), "")
+        wait_for(lambda writer=writer: writer.outcomes.total() == 1)  # type: ignore[misc]
+    assert writer.outcomes == {"known": 1}
+    assert len(events.events) == 1
+
+
+def test_answer_that_comes_again_after_another_is_an_event_of_its_own(events: EventServer, start: Start) -> None:
+    writer = start()
+    for i, message in enumerate(["one", "two", "one"]):
+        writer.put(waits(message, again=i > 0), "")
+        wait_for(lambda i=i: writer.outcomes["written"] == i + 1)  # type: ignore[misc]
+    assert events.notes == ["one", "two", "one"]
+
+
+def test_of_a_pod_whose_answers_change_faster_the_last_one_is_written(events: EventServer, start: Start) -> None:
+    writer = start(left=lambda: 60.0)
+    writer.put(waits("first"), "")
+    wait_for(lambda: len(events.events) == 1)
+    for i in range(20):
+        writer.put(waits(f"then {i}", again=True), "")
+    wait_for(lambda: "then 19" in events.notes)
+    assert len(events.notes) < 20
+
+
+def test_nothing_is_written_while_another_may_lead(events: EventServer, start: Start) -> None:
+    writer = start(left=lambda: 0.2)
+    writer.put(waits(), "")
+    wait_for(lambda: writer.outcomes["dropped"] == 1)
+    assert not events.asked
+
+
+def test_nothing_is_written_of_a_pod_that_is_gone(events: EventServer, start: Start) -> None:
+    writer = start()
+    writer.put(waits(uid="gone"), "")
+    wait_for(lambda: writer.outcomes.total() == 1)
+    writer.put(waits("another", uid="gone", again=True), "")
+    writer.forget("gone")
+    writer.put(waits(uid="other"), "")
+    wait_for(lambda: writer.outcomes.total() == 2)
+    assert "another" not in events.notes
+
+
+def test_what_fails_is_tried_again(events: EventServer, start: Start) -> None:
+    events.refusals += [503, 500]
+    told: list[str] = []
+    writer = start(told=told)
+    writer.put(waits(), "")
+    wait_for(lambda: writer.outcomes["written"] == 1)
+    assert writer.outcomes["failed"] == 2
+    assert len(told) == 2
+
+
+@pytest.mark.parametrize("status", [403, 404])
+def test_what_is_refused_is_told_once_and_not_tried_again(status: int, events: EventServer, start: Start) -> None:
+    events.refusals += [status] * 3
+    told: list[str] = []
+    writer = start(told=told)
+    for i in range(3):
+        writer.put(waits(uid=f"u{i}"), "")
+    wait_for(lambda: writer.outcomes["failed"] == 3)
+    assert len(events.asked) == 3
+    assert len(told) == 1
+    assert told[0].startswith("an Event cannot be written: ")
+
+
+def test_events_are_as_the_api_takes_them(events: EventServer, start: Start) -> None:
+    start().put(waits("ü" * 2000, name=f"{'x' * 199}-{'y' * 40}"), "")
+    wait_for(lambda: bool(events.events))
+    (name,) = events.events
+    assert len(name) <= 253
+    assert "-." not in name
+    assert len(events.notes[0].encode()) <= 1024
+    assert events.notes[0].endswith("...")
+
+
+def test_no_more_are_written_than_the_server_likes(
+    events: EventServer, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(event_writer, "_BURST", 3)
+    began = time.monotonic()
+    writer = start()
+    for i in range(10):
+        writer.put(waits(uid=f"u{i}"), "")
+    wait_for(lambda: len(events.events) == 10)
+    assert time.monotonic() - began >= 0.69, "three at once, seven more at ten per second"
