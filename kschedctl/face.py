@@ -211,6 +211,8 @@ class SchedulingCluster:
         >>> import kschedctl
         >>> for suggestion in kschedctl.load("fixtures/shop/cluster").suggest("shop/search-3", 2):
         ...     print(suggestion.summary, *suggestion.nodes)
+        request 2.02 cpu or less instead of 2.5 node-8
+        tolerate nvidia.com/gpu=present:NoSchedule gpu-6
         """
         return suggest(self.explain(pod), most).suggestions
 
