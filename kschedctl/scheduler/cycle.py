@@ -65,7 +65,7 @@ def find_nodes_that_fit_pod(framework: Framework, pod: Pod) -> Rows:
     state = framework.new_state(pod)
     try:
         outcome = framework.run_pre_filter(state, pod)
-        searched = _rows_in_question(framework, outcome)
+        searched = rows_in_question(framework, outcome)
         statuses = _filter(framework, state, pod, outcome, searched)
         if _filter_error(framework, statuses):
             return _NO_ROWS
@@ -88,7 +88,7 @@ def _cycle(framework: Framework, state: CycleState, pod: Pod) -> Decision:
         return Decision(
             pod=pod, framework=framework, state=state, error=str(failure), pre_enqueue=gate, searched=_NO_ROWS
         )
-    searched = _rows_in_question(framework, outcome)
+    searched = rows_in_question(framework, outcome)
     statuses = _filter(framework, state, pod, outcome, searched)
     scores = None
     best: tuple[str, ...] = ()
@@ -155,7 +155,7 @@ def _passes_alone(extenders: ExtenderFilters, row: int) -> bool:
         return False
 
 
-def _rows_in_question(framework: Framework, outcome: PreFilterOutcome) -> Int64Array:
+def rows_in_question(framework: Framework, outcome: PreFilterOutcome) -> Int64Array:
     """The rows of the nodes that PreFilter leaves."""
     nodes = framework.cluster.nodes
     if outcome.status.code is not Code.SUCCESS:

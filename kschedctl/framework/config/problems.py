@@ -48,6 +48,11 @@ class Problems:
         """A value that is none of those that there are."""
         self.note(field_errors.unsupported(path, value, supported))
 
+    @property
+    def found(self) -> tuple[Finding, ...]:
+        """All of them."""
+        return tuple(self._found)
+
     def raise_if_any(self, where: str) -> None:
         """End with one error that has all problems.
 

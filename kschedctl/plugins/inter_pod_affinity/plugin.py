@@ -95,6 +95,16 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             return None
         return () if self._args.ignore_preferred_terms_of_existing_pods else encoded(pod.metadata.labels)
 
+    def hard_counts(self, pod: Pod) -> FilterState:
+        """What decides where a pod may go: the matches of required terms by domain, its own and those of others.
+
+        Raises
+        ------
+        SelectorError
+            Where a selector of the pod is wrong.
+        """
+        return prepare(self.handle.cluster, self._existing, self._terms(pod), pod)
+
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
         """Count matches by domain; skip where neither the pod nor any other has a required term that matters."""
         try:

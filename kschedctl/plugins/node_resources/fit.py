@@ -147,7 +147,7 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
         """Pods that go or shrink, nodes that come or grow, classes that stand for a resource."""
-        return Hints(self.handle, self._wanted).events
+        return Hints(self.handle, self.wanted).events
 
     def sign_pod(self, pod: Pod) -> Hashable | None:
         """What it requests; none where devices may stand for it."""
@@ -155,10 +155,11 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
         """Add up what the pod requests."""
-        state.write(_FilterState(self._wanted(pod)))
+        state.write(_FilterState(self.wanted(pod)))
         return PreFilterResult()
 
-    def _wanted(self, pod: Pod) -> dict[str, int]:
+    def wanted(self, pod: Pod) -> dict[str, int]:
+        """What a pod must find on its node, in the order of reasons: milli-CPU, bytes and counts, itself as a pod."""
         requests = scheduler_units(pod_requests(pod, spec_only(self.handle.request_rules, pod_level=True)))
         others = sorted(name for name in requests if name not in (*_NATIVE, PODS) and not self._ignored(name))
         order = (*(name for name in _NATIVE if name in requests), *others)

@@ -91,6 +91,16 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         """Nothing, where neither the pod nor the profile has a constraint."""
         return None if pod.spec.topology_spread_constraints or self._defaults else ()
 
+    def hard_domains(self, pod: Pod) -> tuple[DomainCounts, ...]:
+        """What decides where a pod may go: the matching pods by domain, one entry per hard constraint.
+
+        Raises
+        ------
+        PluginError
+            Where a selector of the pod is wrong.
+        """
+        return count_domains(self.handle.cluster, self._constraints(pod, DO_NOT_SCHEDULE), pod)
+
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
         """Count matching pods by domain; skip pods without hard constraints."""
         try:
