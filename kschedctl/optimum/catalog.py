@@ -1,0 +1,203 @@
+"""A catalog: kinds of nodes that can be bought, with their prices.
+
+.. code-block:: yaml
+
+    kinds:
+    - name: general-4
+      price: 0.192            # of one node, in whatever unit; text or a number, six decimals at the most
+      most: 10                # how many there are to be had; as many as one likes where it is not given
+      allocatable: {cpu: 3920m, memory: 14Gi, pods: 58}
+      labels: {topology.kubernetes.io/zone: eu-1a}
+      taints: [{key: dedicated, value: batch, effect: NoSchedule}]
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace as with_fields
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any, Final, cast
+
+import msgspec
+
+from kschedctl.api.core import Node, NodeSpec, NodeStatus, Taint
+from kschedctl.api.meta import ApiStruct, ObjectMeta
+from kschedctl.api.names import label_value_problems, qualified_name_problems, subdomain_problems
+from kschedctl.api.quantity import QUANTITY_HINT, parse_quantity, quantity_problem
+from kschedctl.api.resources import CPU, MEMORY, PODS
+from kschedctl.api.well_known import HOSTNAME
+from kschedctl.errors import InputError
+from kschedctl.findings.finding import Finding
+from kschedctl.framework.config.decode import Decoder
+from kschedctl.framework.config.problems import Problems
+from kschedctl.snapshot.positions import position_of
+from kschedctl.text.yaml import yaml_documents
+
+#: Prices are counted in millionths.
+UNIT: Final = 1_000_000
+_EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_PRICE_HINT: Final = "a number that is not negative with six decimals at the most, such as 0.192"
+_KINDS_HINT: Final = "kinds: a list of kinds of nodes, each with name, price and allocatable"
+
+
+class NodeKind(ApiStruct, frozen=True):
+    """A kind of node.
+
+    Attributes
+    ----------
+    name : str
+        Its name, with which those of its nodes begin.
+    price : str
+        What one costs.
+    most : int or None
+        How many there are to be had.
+    allocatable : dict of str to str
+        What one offers.
+    labels : dict of str to str
+        Its labels; that of the hostname is added.
+    taints : tuple of Taint
+        Its taints.
+    """
+
+    name: str = ""
+    price: str = ""
+    most: int | None = None
+    allocatable: dict[str, str] = {}
+    labels: dict[str, str] = {}
+    taints: tuple[Taint, ...] = ()
+
+    @property
+    def cost(self) -> int:
+        """The price in millionths."""
+        return int(Decimal(self.price) * UNIT)
+
+    def node(self, number: int) -> Node:
+        """One of its nodes, counted from 1."""
+        name = f"{self.name}-new-{number}"
+        offers = cast("dict[str, Any]", dict(self.allocatable))
+        return Node(
+            metadata=ObjectMeta(name=name, labels={**self.labels, HOSTNAME: name}),
+            spec=NodeSpec(taints=self.taints),
+            status=NodeStatus(capacity=offers, allocatable=offers),
+        )
+
+
+class Catalog(ApiStruct, frozen=True):
+    """All kinds."""
+
+    kinds: tuple[NodeKind, ...] = ()
+
+
+def read_catalog(path: str) -> Catalog:
+    """Read a catalog.
+
+    Raises
+    ------
+    InputError
+        With everything that is wrong with it, each with its line and column.
+    """
+    try:
+        text = Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", where=path) from None
+    _, document = next(yaml_documents(text, path), (1, b"null"))
+    data = json.loads(document)
+    if not isinstance(data, Mapping):
+        raise InputError("is not an object", where=path, hint=_KINDS_HINT)
+    problems = Problems()
+    catalog = Decoder(problems, frozenset()).struct(_with_texts(data), Catalog, "")
+    found = [*problems.found, *_findings(catalog)]
+    InputError.raise_any([_placed(finding, path) for finding in found])
+    return catalog
+
+
+def _placed(finding: Finding, path: str) -> Finding:
+    """With its line and column behind the file, as editors have it."""
+    found = with_fields(finding, place=path)
+    position = position_of(found)
+    return (
+        found
+        if position is None
+        else with_fields(found, place=f"{path}:{position.line}:{position.column}", position=position)
+    )
+
+
+def _with_texts(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The catalog with prices and quantities as text, which YAML lets people write as numbers."""
+    kinds = data.get("kinds")
+    if not isinstance(kinds, list):
+        return data
+    return {**data, "kinds": [_kind_with_texts(kind) if isinstance(kind, Mapping) else kind for kind in kinds]}
+
+
+def _kind_with_texts(kind: Mapping[str, Any]) -> Mapping[str, Any]:
+    offers = kind.get("allocatable")
+    return {
+        **kind,
+        **({"price": _text(kind["price"])} if "price" in kind else {}),
+        **(
+            {"allocatable": {key: _text(amount) for key, amount in offers.items()}}
+            if isinstance(offers, Mapping)
+            else {}
+        ),
+    }
+
+
+def _text(value: Any) -> Any:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return msgspec.json.encode(value).decode() if is_number else value
+
+
+def _findings(catalog: Catalog) -> Iterator[Finding]:
+    if not catalog.kinds:
+        yield Finding("there is no kind of node", "kinds", _KINDS_HINT)
+    names: set[str] = set()
+    for i, kind in enumerate(catalog.kinds):
+        path = f"kinds[{i}]"
+        if not kind.name:
+            yield Finding("Required value", f"{path}.name", "a name with which those of its nodes begin")
+        for problem in subdomain_problems(kind.name) if kind.name else ():
+            yield Finding(problem, f"{path}.name")
+        if kind.name in names:
+            yield Finding(f'"{kind.name}" is there twice', f"{path}.name")
+        names.add(kind.name)
+        if not _is_price(kind.price):
+            problem = f'"{kind.price}" is no price' if kind.price else "Required value"
+            yield Finding(problem, f"{path}.price", _PRICE_HINT)
+        if kind.most is not None and kind.most < 0:
+            yield Finding("less than none cannot be had", f"{path}.most")
+        yield from _offer_findings(kind, path)
+        yield from _label_findings(kind, path)
+
+
+def _offer_findings(kind: NodeKind, path: str) -> Iterator[Finding]:
+    for resource, amount in kind.allocatable.items():
+        problem = quantity_problem(amount)
+        if problem:
+            yield Finding(f'"{amount}": {problem}', f"{path}.allocatable[{resource}]", QUANTITY_HINT)
+        elif parse_quantity(amount) < 0:
+            yield Finding("less than nothing cannot be offered", f"{path}.allocatable[{resource}]")
+    for resource in (CPU, MEMORY, PODS):
+        if resource not in kind.allocatable:
+            yield Finding(f"it offers no {resource}", f"{path}.allocatable", "cpu, memory and pods are needed")
+
+
+def _label_findings(kind: NodeKind, path: str) -> Iterator[Finding]:
+    for key, value in kind.labels.items():
+        for problem in (*qualified_name_problems(key), *label_value_problems(value)):
+            yield Finding(problem, f"{path}.labels[{key}]")
+    for i, taint in enumerate(kind.taints):
+        if not taint.key:
+            yield Finding("Required value", f"{path}.taints[{i}].key")
+        if taint.effect not in _EFFECTS:
+            yield Finding(f'"{taint.effect}" is no effect', f"{path}.taints[{i}].effect", " or ".join(_EFFECTS))
+
+
+def _is_price(text: str) -> bool:
+    try:
+        price = Decimal(text)
+    except InvalidOperation:
+        return False
+    return price.is_finite() and price >= 0 and price * UNIT == int(price * UNIT)

@@ -1,0 +1,122 @@
+"""The slow reference: every placement that the real filters let pass, in any order, with anybody evicted who may be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+from msgspec.structs import replace
+
+from kschedctl.api.pod import Pod
+from kschedctl.api.selectors import matches, parse_label_selector
+from kschedctl.api.workload import PodDisruptionBudget
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.optimum.trial import put
+from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.simulate.pods import pod_at
+from kschedctl.whatif.pods import move_pods
+from kschedctl.workloads.replacement import fresh_pod
+
+#: Pods and their nodes.
+Where = frozenset[tuple[str, str]]
+
+
+def best_value(scheduler: Scheduler, *, budgets: bool) -> tuple[int, ...]:
+    """What the best of all placements comes to: pods on nodes by priority, budgets, evictions, nodes in use.
+
+    Parameters
+    ----------
+    budgets : bool
+        Whether budgets cover anybody, so that they are a goal.
+    """
+    return max(values(scheduler, budgets=budgets))
+
+
+def values(scheduler: Scheduler, *, budgets: bool) -> Iterator[tuple[int, ...]]:
+    """What every placement comes to, so that the better of two is the greater."""
+    cluster = scheduler.cluster
+    pods = cluster.pods
+    indices = range(len(pods))
+    waiting = [pods.pod(i) for i in indices if pods.node_row[i] == -1]
+    preempting = [pod for pod in waiting if pod.spec.preemption_policy != "Never"]
+    highest = max((priority(pod) for pod in preempting), default=-(2**31))
+    running = [pod_at(cluster, i) for i in indices if pods.node_row[i] >= 0]
+    may_go = [pod for pod in running if priority(pod) < highest and pod.metadata.deletion_timestamp is None]
+    evictable = sorted({priority(pod) for pod in may_go}, reverse=True)
+    priorities = sorted({priority(pod) for pod in (*waiting, *may_go)}, reverse=True)
+    for n in range(len(may_go) + 1):
+        for gone in combinations(may_go, n):
+            again = [fresh_pod(replace(p, spec=replace(p.spec, node_name=""))) for p in gone if p.metadata.controller]
+            left = move_pods(cluster, removed=[pods.index[p.namespace, p.name] for p in gone]).cluster
+            left = move_pods(left, added=again).cluster
+            wanted = {pod.key: pod for pod in (*waiting, *again)}
+            for where in reachable(scheduler.moved(left), wanted):
+                placed = [(wanted[key], node) for key, node in where]
+                if all(may_be_evicted(victim, placed) for victim in gone):
+                    yield (
+                        *(count(priorities, [pod for pod, _ in placed], gone)),
+                        *((-violations(cluster, gone),) if budgets else ()),
+                        *(-sum(priority(pod) == each for pod in gone) for each in evictable),
+                        -len({node for _, node in placed} - in_use(running)),
+                    )
+
+
+def reachable(scheduler: Scheduler, wanted: dict[str, Pod]) -> Iterator[Where]:
+    """All that can come of placing pods one after another, some of them not at all."""
+    seen: set[Where] = set()
+    todo: list[tuple[Where, Scheduler]] = [(frozenset(), scheduler)]
+    while todo:
+        where, current = todo.pop()
+        if where in seen:
+            continue
+        seen.add(where)
+        yield where
+        done = {key for key, _ in where}
+        for key in wanted.keys() - done:
+            cluster = current.cluster
+            pod = cluster.pods.pod(cluster.pods.index[wanted[key].namespace, wanted[key].name])
+            for node in cluster.nodes.names:
+                if where | {(key, node)} in seen:
+                    continue
+                said = put(current, pod, node)
+                if isinstance(said, Scheduler):
+                    todo.append((where | {(key, node)}, said))
+
+
+def priority(pod: Pod) -> int:
+    """A pod's priority."""
+    return pod.spec.priority or 0
+
+
+def count(priorities: list[int], placed: list[Pod], gone: tuple[Pod, ...]) -> Iterator[int]:
+    """Pods on nodes by priority, as against the start."""
+    for each in priorities:
+        yield sum(priority(pod) == each for pod in placed) - sum(priority(pod) == each for pod in gone)
+
+
+def may_be_evicted(victim: Pod, placed: list[tuple[Pod, str]]) -> bool:
+    """Whether a pod of higher priority that evicts others goes to the victim's node."""
+    return any(
+        node == victim.spec.node_name and priority(pod) > priority(victim) and pod.spec.preemption_policy != "Never"
+        for pod, node in placed
+    )
+
+
+def violations(cluster: Cluster, gone: tuple[Pod, ...]) -> int:
+    """By how many evictions budgets are broken."""
+    out = 0
+    for budget in cluster.list(PodDisruptionBudget):
+        assert budget.spec.selector is not None
+        selector = parse_label_selector(budget.spec.selector)
+        covered = [p for p in gone if p.namespace == budget.namespace and matches(selector, p.metadata.labels)]
+        out += max(len(covered) - max(budget.status.disruptions_allowed, 0), 0)
+    return out
+
+
+def in_use(running: list[Pod]) -> set[str]:
+    """The nodes with pods that do not belong to the node."""
+    return {
+        pod.spec.node_name
+        for pod in running
+        if pod.metadata.controller is None or pod.metadata.controller.kind not in ("DaemonSet", "Node")
+    }

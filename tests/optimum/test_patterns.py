@@ -1,0 +1,59 @@
+"""Patterns: their bound is one, and what they find is a placement."""
+
+from __future__ import annotations
+
+import time
+
+from hypothesis import given, settings
+
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.optimum.best import best
+from kschedctl.optimum.goals import Goal, Last, Opened, goals_of
+from kschedctl.optimum.patterns import Patterns
+from kschedctl.optimum.question import nobody, pose
+from kschedctl.optimum.sites import Ground, each_node, nodes_alike
+from kschedctl.scheduler.scheduler import Scheduler
+from tests.builders import make_cluster, make_node, make_pod
+from tests.optimum.test_exhaustive import clusters
+
+
+@settings(deadline=None)
+@given(clusters("ports", "anti-affinity", "spread", waiting=4))
+def test_no_placement_is_beyond_the_bound(cluster: Cluster) -> None:
+    question = pose(Scheduler(cluster), nobody)
+    goals = goals_of(question, Last.SCORES)
+    found = best(question, seconds=30)
+    assert found.proven
+    ground = Ground(question)
+    reached: list[tuple[Goal, int]] = []
+    for standing in found.standings:
+        patterns = Patterns(ground, each_node(ground))
+        patterns.take(found.placement)
+        bound = patterns.bound(standing.goal, reached, time.monotonic() + 10)
+        assert bound is not None
+        assert bound >= standing.value - 1e-6
+        reached.append((standing.goal, standing.value))
+    assert [goal.name for goal, _ in reached] == [goal.name for goal in goals]
+
+
+def test_nodes_are_filled_without_parts_of_pods() -> None:
+    # Three pods of 3 CPU would be 2.25 nodes of 4 in parts; each takes a node of its own.
+    cluster = make_cluster(
+        [make_node(f"n{i}") for i in range(4)], [make_pod(f"w{i}", requests={"cpu": "3"}) for i in range(3)]
+    )
+    question = pose(Scheduler(cluster), nobody)
+    ground = Ground(question)
+    (site,) = nodes_alike(ground)
+    assert site.n_nodes == 4
+    patterns = Patterns(ground, [site])
+    placed, opened = goals_of(question, Last.NODES)
+    assert isinstance(opened, Opened)
+    bound = patterns.bound(placed, [], time.monotonic() + 10)
+    assert bound is not None
+    assert round(bound, 3) == 3
+    fewest = patterns.bound(opened, [(placed, 3)], time.monotonic() + 10)
+    assert fewest is not None
+    assert round(fewest, 3) == 3
+    found = patterns.integer(opened, [(placed, 3)], 10)
+    assert found is not None
+    assert sorted(found.placed.values()) == [1, 1, 1]

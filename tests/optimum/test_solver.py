@@ -1,0 +1,17 @@
+"""The solver is an extra: without it there is one line that says what to do."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from kschedctl.errors import InputError
+from kschedctl.optimum.solver import load_solver
+
+
+def test_without_the_extra_the_line_that_installs_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
+    with pytest.raises(InputError) as error:
+        load_solver()
+    assert error.value.lines()[1] == "  run: pip install 'kschedctl[optimum]'"
