@@ -1,0 +1,130 @@
+"""How long the best placement of many pods takes, and how near it is to its bound: python -m benchmarks.optimum
+
+Twenty workloads onto nodes of four sizes in three zones that are partly in use: some are spread over zones or keep
+their own replicas off a node, some are urgent, some fit on the large nodes alone. Together they want ``--fill`` percent
+of what is free. Beside it stands the multi-step answer over the same cluster.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import time
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+from kschedctl.api.core import Namespace, Node
+from kschedctl.api.defaults import default_pod
+from kschedctl.api.pod import Pod
+from kschedctl.cluster.builder import ClusterBuilder
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.optimum.best import best
+from kschedctl.optimum.goals import Last, goals_of
+from kschedctl.optimum.multi_step import placement_of
+from kschedctl.optimum.question import nobody, pose
+from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.simulate.simulation import Simulation
+from kschedctl.simulate.timeline import Happening
+
+N_WORKLOADS: Final = 20
+ZONE: Final = "topology.kubernetes.io/zone"
+HOSTNAME: Final = "kubernetes.io/hostname"
+#: Sizes of nodes: CPU in milli, memory in Mi.
+SIZES: Final = ((3920, 14_000), (7910, 30_000), (7910, 60_000), (15_890, 60_000))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.optimum", description=__doc__)
+    parser.add_argument("--nodes", type=int, default=200)
+    parser.add_argument("--pods", type=int, default=500)
+    parser.add_argument("--fill", type=int, default=100, help="what the pods want of what is free, in percent")
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--goal", choices=[last.value for last in Last], default=Last.SCORES.value)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--evicting", action="store_true", help="whether running pods may be evicted")
+    args = parser.parse_args()
+    scheduler = Scheduler(cluster(args.nodes, args.pods, args.fill / 100, args.seed))
+    last = Last(args.goal)
+    begin = time.monotonic()
+    simulation = Simulation(scheduler)
+    simulation.enqueue_pending()
+    for _ in simulation:
+        pass
+    print(f"multi-step: {time.monotonic() - begin:.1f} s")
+    begin = time.monotonic()
+    question = pose(scheduler, None if args.evicting else nobody)
+    known = placement_of(question, simulation)
+    print(f"{len(question.kinds)} kinds, {len(question.occupants)} occupants: {time.monotonic() - begin:.1f} s")
+    for goal in goals_of(question, last):
+        print(f"  multi-step {goal.name}: {goal.value(question, known)}")
+    begin = time.monotonic()
+    # Who is placed by evicting others is in no placement where nobody may be.
+    evicted = any(entry.event is Happening.PREEMPTED for entry in simulation.timeline)
+    may_know = args.evicting or not evicted
+    found = best(question, seconds=args.seconds, last=last, known=[known] if may_know else [])
+    for standing in found.standings:
+        gap = "not known" if standing.gap is None else f"{standing.gap:.2f} %"
+        print(f"  optimum {standing.goal.name}: {standing.value}, bound {standing.bound}, gap {gap}")
+    how = "proven" if found.proven else "not proven"
+    print(f"{how}, {found.n_refused} refused: {time.monotonic() - begin:.1f} s")
+
+
+def cluster(n_nodes: int, n_pods: int, fill: float, seed: int = 1) -> Cluster:
+    """A cluster with pods that wait."""
+    draw = random.Random(seed)
+    builder = ClusterBuilder()
+    builder.add(msgspec.convert({"metadata": {"name": "default"}}, Namespace))
+    free = [0, 0]
+    for i in range(n_nodes):
+        cpu, memory = SIZES[i % len(SIZES)]
+        name = f"node-{i:04}"
+        offers = {"cpu": f"{cpu}m", "memory": f"{memory}Mi", "pods": "58"}
+        labels = {HOSTNAME: name, ZONE: f"zone-{'abc'[i // len(SIZES) % 3]}", "size": str(i % len(SIZES))}
+        builder.add(
+            msgspec.convert({"metadata": {"name": name, "labels": labels}, "status": {"allocatable": offers}}, Node)
+        )
+        # One of four states of use, as autoscaled pools have them.
+        used = draw.choice((0.1, 0.35, 0.5, 0.7))
+        requests = {"cpu": f"{int(cpu * used)}m", "memory": f"{int(memory * used)}Mi"}
+        free[0] += cpu - int(cpu * used)
+        free[1] += memory - int(memory * used)
+        builder.add(_pod(f"running-{i}", {"app": "running"}, requests, {"nodeName": name, "priority": 0}))
+    for pod in workloads(n_pods, free, fill, draw):
+        builder.add(pod)
+    return builder.build()
+
+
+def workloads(n_pods: int, free: list[int], fill: float, draw: random.Random) -> Iterator[Pod]:
+    """The pods of twenty workloads."""
+    shares = [(draw.uniform(0.4, 2.0), draw.uniform(0.4, 2.0)) for _ in range(N_WORKLOADS)]
+    each = n_pods // N_WORKLOADS
+    per_cpu = free[0] * fill / sum(cpu for cpu, _ in shares) / each
+    per_memory = free[1] * fill / sum(memory for _, memory in shares) / each
+    for number, (cpu, memory) in enumerate(shares):
+        requests = {"cpu": f"{int(cpu * per_cpu)}m", "memory": f"{int(memory * per_memory)}Mi"}
+        spec: dict[str, Any] = {"priority": 100 if number % 5 == 0 else 0}
+        selector = {"matchLabels": {"app": f"app-{number}"}}
+        if number % 4 == 1:
+            spec["topologySpreadConstraints"] = [
+                {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": selector}
+            ]
+        if number % 4 == 2:
+            term = {"labelSelector": selector, "topologyKey": HOSTNAME}
+            spec["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+        if number % 7 == 3:
+            spec["nodeSelector"] = {"size": str(number % len(SIZES))}
+        for i in range(each):
+            yield _pod(f"app-{number}-{i}", {"app": f"app-{number}"}, requests, spec)
+
+
+def _pod(name: str, labels: dict[str, str], requests: dict[str, str], spec: dict[str, Any]) -> Pod:
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": labels["app"], "uid": "u", "controller": True}
+    metadata = {"name": name, "namespace": "default", "uid": name, "labels": labels, "ownerReferences": [owner]}
+    containers = [{"name": "c", "image": "registry.example/app:1", "resources": {"requests": requests}}]
+    return default_pod(msgspec.convert({"metadata": metadata, "spec": {**spec, "containers": containers}}, Pod))
+
+
+if __name__ == "__main__":
+    main()
