@@ -15,6 +15,7 @@ from kschedctl.cli.drain.command import drain
 from kschedctl.cli.explain.command import explain
 from kschedctl.cli.leader.command import app as leader
 from kschedctl.cli.lint.command import lint
+from kschedctl.cli.optimum.command import optimum
 from kschedctl.cli.pending.command import pending
 from kschedctl.cli.preempt.command import preempt
 from kschedctl.cli.rollout.command import rollout
@@ -34,6 +35,7 @@ COMMANDS: Final[Mapping[str, Callable[..., None] | typer.Typer]] = {
     "volumes": volumes,
     "devices": devices,
     "simulate": simulate,
+    "optimum": optimum,
     "capacity": capacity,
     "drain": drain,
     "rollout": rollout,

@@ -49,6 +49,12 @@ EXAMPLES: Final[Mapping[str, tuple[Example, ...]]] = {
             "simulate web.yaml db.yaml --fail-zone eu-1a --save after",
         ),
     ),
+    "optimum": (
+        Example("How far is the scheduler from the best placement of the pods that wait?", "optimum -o wide"),
+        Example(
+            "The same with a workload more, on as few nodes as can be:", "optimum web.yaml --goal nodes --time-limit 10"
+        ),
+    ),
     "capacity": (
         Example("How many replicas more could this Deployment have, and what stops the next?", "capacity deploy/web"),
         Example("The same for two sizes, with three nodes more:", "capacity small.yaml large.yaml --apply node.yaml*3"),

@@ -11,12 +11,15 @@ from kschedctl.api.kind_names import placed
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.wording import listed
+from kschedctl.cli.options.cluster import ChosenCluster
+from kschedctl.cli.options.manifests import ManifestOptions
 from kschedctl.cli.streams import note, stdin, warn, warn_of
 from kschedctl.errors import ManifestError
 from kschedctl.face import SchedulingCluster
 from kschedctl.findings.finding import Finding, Subject, Where
 from kschedctl.findings.location import Location
 from kschedctl.report.explain.data import WorkloadData
+from kschedctl.scheduler.missing import require_listed
 from kschedctl.snapshot.new_objects import NewObject, refuse
 from kschedctl.snapshot.pod_choice import STDIN
 from kschedctl.snapshot.reading import read_manifest
@@ -225,6 +228,29 @@ def read_manifests(
     if skipped:
         note(f"skipped, as scheduling does not read them: {skipped}")
     return Manifests(tuple(given), tuple(others.values()), tuple(others_asked), written, tuple(new))
+
+
+def load_with_manifests(which: ManifestOptions, chosen: ChosenCluster) -> SchedulingCluster:
+    """The cluster with the pods and workloads of manifests created in it, where an API server takes them.
+
+    Raises
+    ------
+    InputError
+        Where something is wrong with either, or the cluster has no nodes, or its pods are not known.
+    """
+    manifests = read_manifests(
+        which.manifests or (),
+        which.filename or (),
+        chosen.inputs,
+        which.namespace,
+        validation=which.validation,
+        max_unpacked=chosen.source.max_bytes,
+    )
+    given = [(each.obj, each.place) for each in manifests.given if each.place is not None]
+    cluster = chosen.needing_nodes(chosen.load((*manifests.others, *given), manifests.written))
+    require_listed(cluster.cluster, "Pod")
+    manifests.taken(cluster)
+    return cluster
 
 
 def _nothing_to_ask(

@@ -31,6 +31,7 @@ SHOP = ROOT / "fixtures" / "shop" / "cluster"
 VOLUMES = ROOT / "fixtures" / "volumes"
 DEVICES = ROOT / "fixtures" / "devices"
 PENDING = ROOT / "fixtures" / "pending"
+OPTIMUM = ROOT / "fixtures" / "optimum"
 _AGE_SECONDS = 3 * 60 + 5
 _ELECTIONS = "elections.yaml"
 #: A time so many seconds before now.
@@ -80,6 +81,7 @@ def make_room(folder: Path) -> None:
     shutil.copytree(VOLUMES, folder / "volumes")
     shutil.copytree(DEVICES, folder / "devices")
     shutil.copytree(PENDING, folder / "pending")
+    shutil.copytree(OPTIMUM, folder / "optimum")
 
 
 def set_age(folder: Path) -> None:

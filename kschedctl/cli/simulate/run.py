@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import cached_property
 
-from kschedctl.cli.manifests import read_manifests
+from kschedctl.cli.manifests import load_with_manifests
 from kschedctl.cli.options.cluster import ChosenCluster
 from kschedctl.cli.options.manifests import ManifestOptions
 from kschedctl.cli.progress import counting
@@ -21,7 +21,6 @@ from kschedctl.report.render.form import Outcome, Reply
 from kschedctl.report.simulate.answer import simulation_answer
 from kschedctl.report.simulate.data import Simulated
 from kschedctl.report.simulate.text import document
-from kschedctl.scheduler.missing import require_listed
 from kschedctl.simulate.attempt import Attempt
 from kschedctl.simulate.choice import by_seed, first_by_name
 from kschedctl.simulate.simulation import Simulation
@@ -75,20 +74,7 @@ class SimulateReply(Reply):
 
     @cached_property
     def _loaded(self) -> SchedulingCluster:
-        which, chosen = self._which, self._chosen
-        manifests = read_manifests(
-            which.manifests or (),
-            which.filename or (),
-            chosen.inputs,
-            which.namespace,
-            validation=which.validation,
-            max_unpacked=chosen.source.max_bytes,
-        )
-        given = [(each.obj, each.place) for each in manifests.given if each.place is not None]
-        cluster = chosen.needing_nodes(chosen.load((*manifests.others, *given), manifests.written))
-        require_listed(cluster.cluster, "Pod")
-        manifests.taken(cluster)
-        return cluster
+        return load_with_manifests(self._which, self._chosen)
 
     @cached_property
     def _run(self) -> tuple[list[Attempt], Simulation, bool]:

@@ -1,0 +1,1 @@
+"""``kschedctl optimum``: the best placement of all waiting pods at once."""

@@ -1,0 +1,1 @@
+"""The answer of ``optimum``: as data, and as a document."""

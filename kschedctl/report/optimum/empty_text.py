@@ -1,0 +1,58 @@
+"""Which nodes could be emptied, as text."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kschedctl.api.wording import counted, listed
+from kschedctl.report.document import GAP, Document, Paragraph, Tone, table
+from kschedctl.report.frame import AnswerView, cautions, header, next_questions
+from kschedctl.report.optimum.data import Emptied
+from kschedctl.report.preempt.words import duration
+
+_FEW: Final = 3
+_ROWS: Final = 12
+
+
+def emptied_document(answer: Emptied, view: AnswerView) -> Document:
+    """Lay out an answer.
+
+    Parameters
+    ----------
+    view : AnswerView
+        What of it is shown.
+    """
+    yield Paragraph(answer.summary, Tone.GOOD if answer.nodes else Tone.PLAIN)
+    yield from header(answer, view.now)
+    if answer.nodes:
+        yield GAP
+        yield Paragraph("To be drained in this order, all of them cordoned before", Tone.STRONG)
+        rows = [
+            (
+                node.node,
+                str(len(node.evicted)),
+                listed(node.evicted, most=len(node.evicted) if view.every else _FEW) if node.evicted else "-",
+                ", ".join(f"{budget} {duration(round(seconds))}" for budget, seconds in node.waited.items()) or "-",
+            )
+            for node in answer.nodes
+        ]
+        yield table(("node", "pods", "who is evicted", "held up by"), rows, numeric=(1,), identifiers=(0,))
+        if answer.cordoned:
+            closed = listed(answer.cordoned, most=len(answer.cordoned) if view.every else _FEW)
+            yield Paragraph(f"and so that they stay empty, cordon as well: {closed}", indent=2)
+        yield GAP
+        yield Paragraph("Where they are then", Tone.STRONG)
+        places = list(answer.placements.items())
+        shown = places if view.every else places[:_ROWS]
+        yield table(("pod", "node"), shown, identifiers=(1,))
+        if len(shown) < len(places):
+            yield Paragraph(f"and {len(places) - len(shown)} more: -o wide", Tone.FAINT, 2)
+    for names, what in (
+        (answer.given_up, "A placement would empty them, but no drain by itself did"),
+        (answer.fixed, f"{counted(len(answer.fixed), 'node')} with pods that nobody makes again"),
+    ):
+        if names:
+            yield GAP
+            yield Paragraph(f"{what}: {listed(names, most=len(names) if view.every else _FEW)}", Tone.MIXED)
+    yield from cautions(answer)
+    yield from next_questions(view.questions)
