@@ -255,6 +255,9 @@ class _Search:
     def _goal_by_goal(self, patterns: Patterns, deadline: float) -> None:
         reached: list[tuple[Goal, int]] = []
         for number, goal in enumerate(self.goals):
+            if any(isinstance(each, Opened) for each, _ in reached):
+                # What opened nodes cost is of patterns, not of counts: with it kept, there is no program for another.
+                return
             assert self.found is not None
             now = time.monotonic()
             until = now + (deadline - now) * (_SHARE if number < len(self.goals) - 1 else 1.0)

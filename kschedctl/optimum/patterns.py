@@ -7,6 +7,7 @@ program is solved over then. New patterns are found by a small program per site,
 
 from __future__ import annotations
 
+import random
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,6 +30,9 @@ _MOST_ROUNDS: Final = 200
 _TINY: Final = 1e-6
 #: How near its bound the linear program is when no more patterns are looked for.
 _NEAR: Final = 0.0005
+#: How often prices are varied in the end, and by how much.
+_VARIATIONS: Final = 12
+_VARIED_BY: Final = 0.3
 #: How near the integer program is to its own bound when it is good enough.
 _NEAR_ENOUGH: Final = 0.0002
 #: Weights of what is sought are whole numbers to the small programs.
@@ -220,8 +224,24 @@ class _Master:
                         fresh += 1
             best = value + slack if best is None else min(best, value + slack)
             if not fresh or slack <= _NEAR * max(abs(value), 1.0):
+                self._vary(weights, prices, deadline)
                 break
         return best if self.goal.maximize or best is None else -best
+
+    def _vary(
+        self, weights: Mapping[tuple[int, int], float], prices: Mapping[tuple[int, int], float], deadline: float
+    ) -> None:
+        """Take in what would be best at somewhat other prices: whole numbers need more to choose from."""
+        draw = random.Random(1)
+        for _ in range(_VARIATIONS):
+            other = [draw.uniform(1 - _VARIED_BY, 1 + _VARIED_BY) for _ in self.question.kinds]
+            for s in range(len(self.sites)):
+                if time.monotonic() > deadline:
+                    return
+                worth = {k: weights.get((k, s), 0.0) - prices.get((k, s), 0.0) * f for k, f in enumerate(other)}
+                pattern, _ = self._pricing[s].best(worth)
+                if pattern:
+                    self.patterns.of_site[s].setdefault(pattern)
 
     def integer(self, seconds: float) -> tuple[dict[tuple[int, int], int], list[list[int]]] | None:
         """Solve over the known patterns in whole numbers: pods of kinds on sites, and how often patterns are given."""
