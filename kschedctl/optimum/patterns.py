@@ -224,7 +224,8 @@ class _Master:
                         fresh += 1
             best = value + slack if best is None else min(best, value + slack)
             if not fresh or slack <= _NEAR * max(abs(value), 1.0):
-                self._vary(weights, prices, deadline)
+                if isinstance(self.goal, Opened):
+                    self._vary(weights, prices, deadline)
                 break
         return best if self.goal.maximize or best is None else -best
 
