@@ -57,23 +57,26 @@ def spread_remedies(context: RemedyContext, topology_key: str, skew: int = 0) ->
 
 
 def term_remedies(context: RemedyContext, topology_key: str) -> Iterator[Remedy]:
-    """Drop one of the pod's required terms of affinity to pods, or of anti-affinity, of a topology."""
+    """Drop one of the pod's required terms: of anti-affinity one of a topology, of affinity any.
+
+    A pod counts for affinity only where it matches every term, so that each of them has a say everywhere.
+    """
     affinity = context.pod.spec.affinity
     if affinity is not None:
-        yield from _without_term(context, "podAffinity", affinity.pod_affinity, topology_key)
+        yield from _without_term(context, "podAffinity", affinity.pod_affinity)
         yield from _without_term(context, "podAntiAffinity", affinity.pod_anti_affinity, topology_key)
 
 
 def _without_term(
-    context: RemedyContext, field: str, affinity: PodAffinity | None, topology_key: str
+    context: RemedyContext, field: str, affinity: PodAffinity | None, topology_key: str = ""
 ) -> Iterator[Remedy]:
     if affinity is None:
         return
     for i, term in enumerate(affinity.required_during_scheduling_ignored_during_execution):
-        if term.topology_key == topology_key:
+        if topology_key in ("", term.topology_key):
             whose = "affinity" if field == "podAffinity" else "anti-affinity"
             yield context.pod_patch(
-                f"drop the required pod {whose} by {topology_key}",
+                f"drop the required pod {whose} by {term.topology_key}",
                 removed("spec", "affinity", field, _REQUIRED, i),
                 size=Size.DROPPED,
                 family=(field, i),

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -129,6 +129,7 @@ WORDS = {
 
 @pytest.mark.parametrize("theme", THEMES)
 @given(seed=st.integers(0, 10**6))
+@example(seed=101494)
 def test_every_kind_that_helps_is_among_the_suggestions(theme: str, seed: int) -> None:
     case = msgspec.convert(generate.case(theme, seed, seed % 150), Case)
     try:
