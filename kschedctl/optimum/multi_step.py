@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import islice
-from typing import Final
 
 from kschedctl.optimum.goals import Placement
 from kschedctl.optimum.question import Question
@@ -12,18 +10,15 @@ from kschedctl.simulate.pods import pod_at
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.timeline import Happening
 
-#: So many scheduling cycles for each pod that waits or runs are far more than an end takes, if there is one.
-_CYCLES_PER_POD: Final = 20
-_CYCLES: Final = 1_000
-
 
 def run_to_end(simulation: Simulation) -> bool:
     """Let a simulation come to its end; whether there is one.
 
-    Pods that evict each other in turns, as their controllers make them again, go on for ever.
+    Where a pod evicts others again and again, as they come back before its turn, it is given up.
     """
-    most = _CYCLES + _CYCLES_PER_POD * len(simulation.cluster.pods)
-    return sum(1 for _ in islice(simulation, most)) < most
+    for _ in simulation:
+        pass
+    return not simulation.restless
 
 
 def placement_of(question: Question, simulation: Simulation) -> Placement:

@@ -6,6 +6,7 @@ victims go. What happens is told to the queue as events, in the order in which t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -55,6 +56,8 @@ from kschedctl.workloads.template import uid_of
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 #: After so many seconds a pod is tried again that nothing has woken.
 _LEFTOVERS_AFTER: Final = 330.0
+#: A pod that has evicted others so often does not come to an end by doing it once more.
+_MOST_PREEMPTIONS: Final = 25
 #: How long a cycle takes, and the arrival of a pod, in seconds.
 TICK: Final = 0.001
 #: What the timeline says, before the other, of a pod that is made instead of one that goes.
@@ -87,6 +90,9 @@ class Simulation:
         The time at first.
     met : dict of str to ObjectMeta
         All pods that were in the queue, ``namespace/name``, those that are gone included.
+    restless : set of str
+        The pods that were given up, ``namespace/name``: whom they evict comes back before they have their turn, again
+        and again. In a cluster that goes on for ever.
     """
 
     def __init__(
@@ -104,6 +110,8 @@ class Simulation:
         self.timeline: list[TimelineEntry] = []
         self.began = self.now()
         self.met: dict[str, ObjectMeta] = {}
+        self.restless: set[str] = set()
+        self._preemptions: Counter[str] = Counter()
         self._world = world or World()
         self._choose = choose
         #: How often the cluster changed in a way that could let a pod in, and as of which change each was tried.
@@ -363,6 +371,9 @@ class Simulation:
         victims = self._victims(decision, node)
         lower = self._lower_nominated(decision, node, victims)
         if victims:
+            self._preemptions[info.key] += 1
+            if self._preemptions[info.key] > _MOST_PREEMPTIONS:
+                return self._give_up(info, decision)
             self.scheduler.preempting.add(uid_of(info.pod))
         self.queue.add_unschedulable(info)
         if node or post_filter is None or post_filter.clears_nomination:
@@ -378,6 +389,16 @@ class Simulation:
             nominated=node,
             victims=tuple(sorted(victim.key for victim in victims)),
         )
+
+    def _give_up(self, info: QueuedPodInfo, decision: Decision) -> Attempt:
+        """Let a pod evict nobody any more, and try it no longer."""
+        self.restless.add(info.key)
+        self.queue.add_unschedulable(info)
+        self.queue.delete(info.key)
+        self._nominate(info.pod, "")
+        message = f"{decision.message.rstrip('.')}; given up here: those it evicts come back before its turn"
+        self._note(info.pod, Happening.FAILED, "", message)
+        return self._attempt(info, decision, message=message)
 
     def _victims(self, decision: Decision, node: str) -> list[Pod]:
         """The pods to evict on the node that is taken, the most important first."""

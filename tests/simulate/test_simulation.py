@@ -24,6 +24,8 @@ from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.timeline import Happening
 from kschedctl.simulate.world import SCHEDULER_ALONE, World
 from tests.builders import (
+    HOSTNAME,
+    ZONE,
     make_claim,
     make_cluster,
     make_node,
@@ -254,3 +256,43 @@ def test_a_volume_is_provisioned_where_its_first_pod_goes() -> None:
 def test_a_pod_that_fits_nowhere_is_not_tried_for_ever(version: str) -> None:
     simulation = simulate(small(), make_pod("a", requests={"cpu": "5"}), release=RELEASES[version])
     assert told(simulation) == ["a!"]
+
+
+def test_a_pod_that_evicts_others_again_and_again_is_given_up() -> None:
+    """A replacement takes the place back while the pod backs off; in a cluster that goes on for ever."""
+    term = {"topologyKey": HOSTNAME, "labelSelector": {"matchLabels": {"app": "b"}}}
+    apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    spread = {
+        "topologyKey": ZONE,
+        "maxSkew": 2,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "a"}},
+    }
+    victim = make_pod(
+        "victim",
+        labels={"app": "b"},
+        node="a",
+        priority=10,
+        owner=("apps/v1", "ReplicaSet", "some"),
+        topologySpreadConstraints=[spread],
+    )
+    evicting = make_pod(
+        "evicting", labels={"app": "a"}, priority=20, affinity=apart, topologySpreadConstraints=[spread]
+    )
+    beside = make_pod(
+        "beside",
+        labels={"app": "b"},
+        requests={"cpu": "4"},
+        priority=20,
+        affinity=apart,
+        preemptionPolicy="Never",
+    )
+    nodes = [make_node("tainted", taints=["t:NoSchedule"]), make_node("a", zone="z1")]
+    simulation = Simulation(Scheduler(make_cluster(nodes, [victim, evicting, beside])))
+    simulation.enqueue_pending()
+    attempts = list(simulation)
+    assert simulation.restless == {"default/evicting"}
+    assert len(attempts) < 200
+    last = [one for one in attempts if one.pod == "default/evicting"][-1]
+    assert last.message.endswith("; given up here: those it evicts come back before its turn")
+    assert not last.victims
