@@ -14,6 +14,14 @@ PREFER_NO_SCHEDULE: Final = "PreferNoSchedule"
 EFFECTS: Final = (NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE)
 #: What the keys begin with of taints that Kubernetes itself puts on nodes.
 OWN_TAINTS: Final = "node.kubernetes.io/"
+#: The same, and of what adds and removes nodes: who takes such a taint away will see it come back, or the node go.
+UNSAFE_TAINTS: Final = (
+    OWN_TAINTS,
+    "node.cloudprovider.kubernetes.io/",
+    "ToBeDeletedByClusterAutoscaler",
+    "DeletionCandidateOfClusterAutoscaler",
+    "karpenter.sh/",
+)
 #: The taint that cordoning stands for; the node controller puts it on every cordoned node.
 UNSCHEDULABLE_TAINT: Final = Taint(key="node.kubernetes.io/unschedulable", effect=NO_SCHEDULE)
 

@@ -145,7 +145,7 @@ class NotAllocated(Operands, frozen=True):
         holders = (holder for request in self.requests for holder in request.holders)
         keys = (f"{holder.claim.partition('/')[0]}/{pod}" for holder in holders for pod in holder.pods)
         for key in dict.fromkeys(keys):
-            yield context.pod_removed(key)
+            yield from context.pod_removed(key)
 
     def sentences(self, worded: Callable[[RequestSupply], str]) -> Iterator[str]:
         """The same one by one, with what is said of each request as a caller words it."""

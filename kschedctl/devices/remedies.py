@@ -25,7 +25,7 @@ def device_remedies(context: RemedyContext) -> Iterator[Remedy]:
         yield context.pod_patch(
             f"do without the claim {claim.name} for devices",
             *_dropped(context, i, claim.name),
-            size=Size.DROPPED,
+            size=Size.DONE_WITHOUT,
             family=("claim for devices", i),
         )
         if not claim.resource_claim_name:

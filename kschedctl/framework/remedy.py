@@ -102,8 +102,9 @@ class Size(IntEnum):
     NODE_CHANGED = 4
     REPLACED = 5
     NODE_ADDED = 6
-    POD_REMOVED = 7
-    PRIORITY_RAISED = 8
+    DONE_WITHOUT = 7
+    POD_REMOVED = 8
+    PRIORITY_RAISED = 9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +129,10 @@ class Remedy:
         Whether a second of the family says nothing new once one is proven: a lower request than the largest that fits.
     evicts : tuple of str
         The pods that it removes, ``namespace/name``.
+    resource : str
+        The resource of which less is requested; empty for other remedies.
+    model : str
+        The node that new ones are like; empty for other remedies.
     command : str
         The kubectl command that does it, where there is one that says it better than a patch.
     follows : tuple of Change
@@ -142,6 +147,8 @@ class Remedy:
     within: float = 0.0
     once: bool = False
     evicts: tuple[str, ...] = ()
+    resource: str = ""
+    model: str = ""
     command: str = ""
     follows: tuple[Change, ...] = ()
 
@@ -180,6 +187,7 @@ class RemedyContext:
         family: Hashable,
         within: float = 0.0,
         once: bool = False,
+        resource: str = "",
     ) -> Remedy:
         """A remedy that patches the pod."""
         change = patched(self.pod, *patch)
@@ -191,9 +199,18 @@ class RemedyContext:
             family=family,
             within=within,
             once=once,
+            resource=resource,
         )
 
-    def node_patch(self, summary: str, *patch: Operation, family: Hashable, command: str) -> Remedy:
+    def node_patch(
+        self,
+        summary: str,
+        *patch: Operation,
+        family: Hashable,
+        command: str,
+        within: float = 0.0,
+        once: bool = False,
+    ) -> Remedy:
         """A remedy that patches the node; the command is what comes after ``kubectl``."""
         return Remedy(
             summary=summary,
@@ -201,12 +218,18 @@ class RemedyContext:
             changes=(patched(self.node, *patch),),
             size=Size.NODE_CHANGED,
             family=family,
+            within=within,
+            once=once,
             command=f"kubectl {command}",
         )
 
-    def pod_removed(self, key: str, *, within: float = 0.0) -> Remedy:
-        """A remedy that deletes another pod, given as ``namespace/name``."""
-        return Remedy(
+    def pod_removed(self, key: str, *, within: float = 0.0) -> Iterator[Remedy]:
+        """A remedy that deletes another pod, given as ``namespace/name``; none for one that comes back at once."""
+        namespace, _, name = key.partition("/")
+        index = self.cluster.pods.index.get((namespace, name))
+        if index is None or not leaves_for_good(self.cluster, index):
+            return
+        yield Remedy(
             summary=f"delete pod {key}",
             scope=Scope.CLUSTER,
             changes=tuple(pod_deleted(self.cluster, key)),
@@ -216,6 +239,12 @@ class RemedyContext:
             evicts=(key,),
             command=delete_command((key,)),
         )
+
+
+def leaves_for_good(cluster: Cluster, index: int) -> bool:
+    """Whether a pod that is deleted leaves its node: a DaemonSet's comes back at once, as a static one does."""
+    owner = cluster.pods.owner(index)
+    return owner is None or owner.kind not in ("DaemonSet", "Node")
 
 
 def delete_command(keys: Sequence[str]) -> str:

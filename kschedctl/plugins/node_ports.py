@@ -71,7 +71,7 @@ class PortInUse(Operands, frozen=True):
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
         """Do without the port, or without the pod that uses it."""
         yield from _without_ports(context)
-        yield context.pod_removed(self.pod)
+        yield from context.pod_removed(self.pod)
 
 
 class PortOfNominatedPod(Operands, frozen=True):

@@ -2,35 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from kschedctl.api.core import Taint
+from kschedctl.api.core import Node, Taint
 from kschedctl.api.pod import Pod, Toleration
-from kschedctl.api.tolerations import OWN_TAINTS, UNSCHEDULABLE_TAINT
+from kschedctl.api.tolerations import NO_EXECUTE, NO_SCHEDULE, UNSAFE_TAINTS, UNSCHEDULABLE_TAINT
 from kschedctl.framework.remedy import Operation, Remedy, RemedyContext, Size, added, removed, replaced
 
 
 def taint_remedies(context: RemedyContext, taint: Taint) -> Iterator[Remedy]:
     """Tolerate a taint, or take it off the node; where cordoning put it there, the node is uncordoned."""
-    yield context.pod_patch(
-        f"tolerate {taint}",
-        _tolerating(context.pod, taint),
-        # What Kubernetes itself taints a node with says that pods had better not go there.
-        size=Size.REPLACED if taint.key.startswith(OWN_TAINTS) else Size.LOOSENED,
-        family=("tolerate", taint.key, taint.value, taint.effect),
-    )
     node = context.node
-    cordon = [replaced(False, "spec", "unschedulable")] if node.spec.unschedulable else []
-    taints = [i for i, each in enumerate(node.spec.taints) if each == taint]
-    # From the last to the first, so that the numbers of those that are left stay right.
-    untaint = [removed("spec", "taints", i) for i in reversed(taints)]
+    unsafe = taint.key.startswith(UNSAFE_TAINTS)
+    # What Kubernetes itself, or what removes nodes, taints a node with says that pods had better not go there.
+    size = Size.REPLACED if unsafe else Size.LOOSENED
+    family = ("tolerate", taint.key, taint.value, taint.effect)
+    yield context.pod_patch(f"tolerate {taint}", _tolerating(context.pod, taint), size=size, family=family)
+    same_key = [each for each in node.spec.taints if each.key == taint.key and each.effect in (NO_SCHEDULE, NO_EXECUTE)]
+    if len(same_key) > 1:
+        whatever = Taint(key=taint.key)
+        told = f"tolerate every taint {taint.key}"
+        yield context.pod_patch(told, _tolerating(context.pod, whatever), size=size, family=("tolerate", taint.key))
     if taint.key == UNSCHEDULABLE_TAINT.key:
+        cordon = [replaced(False, "spec", "unschedulable")] if node.spec.unschedulable else []
         told = f"uncordon node {node.name}"
-        yield context.node_patch(told, *cordon, *untaint, family="uncordon", command=f"uncordon {node.name}")
-    elif untaint:
-        told = f"remove taint {taint} from node {node.name}"
-        family = ("untaint", taint.key, taint.value, taint.effect)
-        yield context.node_patch(told, *untaint, family=family, command=f"taint nodes {node.name} {taint}-")
+        patch = (*cordon, *_untaint(node, [taint]))
+        yield context.node_patch(told, *patch, family="uncordon", command=f"uncordon {node.name}")
+    elif not unsafe:
+        yield from _untainted(context, [taint], f"taint {taint}", f"{taint}-")
+        if len(same_key) > 1:
+            yield from _untainted(context, same_key, f"every taint {taint.key}", f"{taint.key}-")
+
+
+def _untainted(context: RemedyContext, taints: Sequence[Taint], what: str, argument: str) -> Iterator[Remedy]:
+    node = context.node
+    patch = list(_untaint(node, taints))
+    if patch:
+        yield context.node_patch(
+            f"remove {what} from node {node.name}",
+            *patch,
+            family=("untaint", what),
+            within=1,
+            once=True,
+            command=f"taint nodes {node.name} {argument}",
+        )
+
+
+def _untaint(node: Node, taints: Sequence[Taint]) -> Iterator[Operation]:
+    # From the last to the first, so that the numbers of those that are left stay right.
+    for i in reversed(range(len(node.spec.taints))):
+        if node.spec.taints[i] in taints:
+            yield removed("spec", "taints", i)
 
 
 def without_toleration(context: RemedyContext) -> Iterator[Remedy]:

@@ -80,7 +80,7 @@ class ClaimInUse(Operands, frozen=True):
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
         """Use another claim, or do without the pod that uses it."""
         yield from claim_remedies(context, self.claim)
-        yield context.pod_removed(self.pod)
+        yield from context.pod_removed(self.pod)
 
 
 class ClaimOfNominatedPod(Operands, frozen=True):
@@ -119,7 +119,7 @@ class DiskInUse(Operands, frozen=True):
 
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
         """Do without the pod that uses it."""
-        yield context.pod_removed(self.pod)
+        yield from context.pod_removed(self.pod)
 
 
 class DiskOfNominatedPod(Operands, frozen=True):

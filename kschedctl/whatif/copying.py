@@ -48,7 +48,7 @@ def copies_of_belongings(clusters: Sequence[Cluster], node: str, names: Sequence
     return (*csi_nodes, *(_copy_of_slice(one, node, name, own, shared) for name in names for one in own))
 
 
-def fresh_names(name: str, taken: Collection[str]) -> Iterator[str]:
+def numbered_names(name: str, taken: Collection[str]) -> Iterator[str]:
     """Names like another one that nobody has."""
     return (fresh for i in count(1) if (fresh := f"{name}-{i}") not in taken)
 

@@ -46,6 +46,9 @@ def commands_of(cluster: Cluster, remedies: Iterable[Remedy], through: tuple[Pat
 
 def _command(cluster: Cluster, change: Change) -> Iterator[str]:
     match change:
+        case Patch(kind="StorageClass" | "PersistentVolume" | "Job") if _is_immutable(change):
+            told = "; ".join(map(_in_words, change.patch))
+            yield f"# make {change.kind} {change.name} anew, as it cannot be changed so: {told}"
         case Patch(kind="Pod") if not _may_be_patched(cluster, change):
             told = "; ".join(map(_in_words, change.patch))
             yield f"# in the manifest of pod {change.namespace}/{change.name}: {told}"
@@ -65,6 +68,11 @@ def _target(key: ObjectKey) -> str:
 def _may_be_patched(cluster: Cluster, patch: Patch) -> bool:
     stored = patch.kind == Pod.__name__ and (patch.namespace, patch.name) in cluster.pods.index
     return stored and all(_MUTABLE.fullmatch(f"{each['op']} {each['path']}") for each in patch.patch)
+
+
+def _is_immutable(patch: Patch) -> bool:
+    """Whether an API server refuses the change; of a volume it takes other labels."""
+    return not all(each["path"].startswith("/metadata/") for each in patch.patch)
 
 
 def _in_words(operation: Operation) -> str:

@@ -27,10 +27,11 @@ from kschedctl.framework.remedy import (
     added,
     created,
     delete_command,
+    leaves_for_good,
     pod_deleted,
 )
 from kschedctl.scheduler.decision import Decision
-from kschedctl.whatif.copying import copies_of_belongings, copy_of_node, fresh_names
+from kschedctl.whatif.copying import copies_of_belongings, copy_of_node, numbered_names
 
 #: So many kinds of nodes are tried, from the smallest.
 _MOST_SHAPES: Final = 16
@@ -55,7 +56,7 @@ def new_nodes(decision: Decision) -> Iterator[Remedy]:
 def nodes_like(cluster: Cluster, model: str, number: int, *, within: float = 0.0) -> Remedy:
     """Some nodes more like one that there is: healthy ones, whatever is the matter with that one."""
     node = cluster.nodes.objects[cluster.nodes.row[model]]
-    names = list(islice(fresh_names(model, cluster.nodes.row), number))
+    names = list(islice(numbered_names(model, cluster.nodes.row), number))
     taints = tuple(taint for taint in node.spec.taints if not taint.key.startswith(OWN_TAINTS))
     healthy = replace(node, spec=replace(node.spec, unschedulable=False, taints=taints))
     belongings = copies_of_belongings((cluster,), model, names)
@@ -66,6 +67,8 @@ def nodes_like(cluster: Cluster, model: str, number: int, *, within: float = 0.0
         size=Size.NODE_ADDED,
         family="node",
         within=within,
+        model=model,
+        command=f"# {counted(number, 'node')} more in the group of {model}",
         follows=tuple(change for name in names for change in _daemon_pods(cluster, model, name)),
     )
 
@@ -101,8 +104,8 @@ def fewer_pods(decision: Decision) -> Iterator[Remedy]:
         return
     context = RemedyContext(decision.pod, decision.cluster, decision.release)
     for index in pods.assigned.tolist():
-        if pods.key(index) != decision.pod.key and _goes_for_good(decision.cluster, index):
-            yield context.pod_removed(pods.key(index), within=float(pods.priority[index]))
+        if pods.key(index) != decision.pod.key:
+            yield from context.pod_removed(pods.key(index), within=float(pods.priority[index]))
 
 
 def room(decision: Decision, row: int) -> Iterator[Remedy]:
@@ -119,7 +122,7 @@ def room(decision: Decision, row: int) -> Iterator[Remedy]:
     amounts = {
         index: {name: int(per_class[name][pods.class_id[index]]) for name in lacking}
         for index in pods.on_node(row).tolist()
-        if _goes_for_good(cluster, index)
+        if leaves_for_good(cluster, index)
     }
     own = decision.pod.spec.priority or 0
 
@@ -221,12 +224,6 @@ def other_priorities(decision: Decision) -> Iterator[Remedy]:
             within=i,
             once=True,
         )
-
-
-def _goes_for_good(cluster: Cluster, index: int) -> bool:
-    """Whether a pod that is deleted leaves its node: a DaemonSet's comes back at once, as a static one does."""
-    owner = cluster.pods.owner(index)
-    return owner is None or owner.kind not in ("DaemonSet", "Node")
 
 
 def _pods(keys: Iterable[str]) -> str:

@@ -32,10 +32,13 @@ class Suggested:
         What helps, the smallest and safest first.
     tried : int
         How many changes were tried.
+    exhausted : bool
+        Whether nothing of the kinds that are tried was left out; else the search ended after so many tries.
     """
 
     suggestions: tuple[Suggestion, ...]
     tried: int
+    exhausted: bool = True
 
 
 def suggest(decision: Decision, most: int = DEFAULT_MOST) -> Suggested:
@@ -54,8 +57,9 @@ def suggest(decision: Decision, most: int = DEFAULT_MOST) -> Suggested:
     search = _Search(decision, most)
     search.singles(_in_order(collected, _everything(decision, collected)))
     if not search.found:
+        search.begin_anew()
         search.pairs(collected)
-    return Suggested(tuple(sorted(search.found, key=_rank)[:most]), search.tried)
+    return Suggested(tuple(sorted(search.found, key=_rank)[:most]), search.tried, not search.out_of_tries)
 
 
 def _everything(decision: Decision, collected: Collected) -> list[Candidate]:
@@ -63,19 +67,19 @@ def _everything(decision: Decision, collected: Collected) -> list[Candidate]:
     small = len(decision.cluster.nodes) <= FEW_NODES
     proposed = [each for each in collected.candidates if small or collected.promising(each)]
     others: Iterable[Remedy] = (
-        *(remedy for row in collected.refusing for remedy in room(decision, row)),
         *preempted(decision),
+        *(remedy for row in collected.refusing for remedy in room(decision, row)),
         *new_nodes(decision),
         *other_priorities(decision),
         *(fewer_pods(decision) if small else ()),
     )
-    known = {each.remedy.evicts for each in proposed if each.remedy.evicts}
-    out = list(proposed)
-    for remedy in others:
-        # Who makes room and who is deleted are often the same.
-        if remedy.evicts not in known:
-            out.append(Candidate(remedy))
-            known |= {remedy.evicts} - {()}
+    # Who makes room and who is deleted are often the same; what preemption does by itself needs nobody's help.
+    known: set[tuple[str, ...]] = set()
+    out: list[Candidate] = []
+    for each in (*map(Candidate, others), *proposed):
+        if each.remedy.evicts not in known:
+            out.append(each)
+            known |= {each.remedy.evicts} - {()}
     return out
 
 
@@ -123,14 +127,22 @@ class _Search:
         What helps.
     tried : int
         How many changes were tried.
+    out_of_tries : bool
+        Whether it was ended by their number.
     """
 
     def __init__(self, decision: Decision, most: int) -> None:
         self._decision = decision
         self._most = most
         self._budget = _MOST_PROOFS if len(decision.cluster.nodes) > FEW_NODES else 100 * _MOST_PROOFS
+        self._used = 0
         self.found: list[Suggestion] = []
         self.tried = 0
+        self.out_of_tries = False
+
+    def begin_anew(self) -> None:
+        """Allow as many tries again."""
+        self._used = 0
 
     def singles(self, remedies: Iterable[Remedy]) -> None:
         """Try remedies one by one until enough help."""
@@ -156,8 +168,8 @@ class _Search:
         firsts.sort(key=lambda each: (min((n_refusing[row] for row in each.nodes), default=0), each.remedy.size))
         seen: set[frozenset[object]] = set()
         for first in _of_each_family(firsts, _MOST_FIRST):
-            after = decide_after(self._decision, (first,))
-            if after is None or not self._may_try():
+            after = decide_after(self._decision, (first,)) if self._may_try() else None
+            if after is None:
                 continue
             left = collect(after)
             seconds = [each for each in left.candidates if left.promising(each) and _goes_with(first, each.remedy)]
@@ -174,8 +186,12 @@ class _Search:
                         return
 
     def _may_try(self) -> bool:
+        if self._used >= self._budget:
+            self.out_of_tries = True
+            return False
+        self._used += 1
         self.tried += 1
-        return self.tried <= self._budget
+        return True
 
 
 def _goes_with(first: Remedy, second: Remedy) -> bool:

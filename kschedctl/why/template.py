@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Final
+import re
+from collections.abc import Iterator
+from typing import Any, Final
 
 from msgspec.structs import replace
 
 from kschedctl.api.kind_names import kind_by_name
-from kschedctl.api.pod import Pod, PodSpec
+from kschedctl.api.pod import Container, Pod, PodSpec
 from kschedctl.api.workload import CronJob, PodTemplateSpec
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import InputError
-from kschedctl.framework.remedy import Operation, Patch, Remedy, patched
+from kschedctl.framework.remedy import Operation, Patch, Remedy, patched, pointer
 from kschedctl.whatif.patching import make_changes
 from kschedctl.workloads.ownership import workload_of
 
 _SPEC: Final = "/spec"
 #: What admission works out of the name of the class; a template has no place for it.
+_OF_CONTAINER: Final = re.compile(r"/spec/(containers|initContainers)/([0-9]+)/(.+)")
+_OF_VOLUME: Final = re.compile(r"/spec/volumes/([0-9]+)/(.+)")
+_FIELDS: Final = dict(zip(PodSpec.__struct_encode_fields__, PodSpec.__struct_fields__, strict=True))
 _ADMITTED: Final = ("/spec/priority", "/spec/preemptionPolicy")
 
 
@@ -49,36 +54,79 @@ def through_template(cluster: Cluster, pod: Pod, patch: Patch) -> Patch | None:
     if not isinstance(template, PodTemplateSpec):
         return None
     at = "/spec/jobTemplate/spec/template" if is_cron else "/spec/template"
-    operations = [_fitted(each, template.spec) for each in patch.patch if each["path"] not in _ADMITTED]
+    operations: list[Operation] = []
+    for each in patch.patch:
+        if each["path"] not in _ADMITTED:
+            fitted = _fitted(each, pod.spec, template.spec)
+            if fitted is None:
+                return None
+            operations += fitted
     made = Pod(metadata=replace(template.metadata, name=pod.name, namespace=pod.namespace), spec=template.spec)
     try:
-        after = make_changes(cluster, made, [replace(patch, patch=tuple(operations))]).pod
-        wanted = make_changes(cluster, pod, [patch]).pod
+        make_changes(cluster, made, [replace(patch, patch=tuple(operations))])
     except InputError:
-        return None
-    if not _changed_alike(made, after, pod, wanted):
         return None
     moved = tuple({**each, "path": f"{at}{each['path']}"} for each in operations)
     return patched(workload, *moved)
 
 
-def _fitted(operation: Operation, spec: PodSpec) -> Operation:
-    """An operation that appends to a list, for a template that does not have the list yet."""
+def _fitted(operation: Operation, own: PodSpec, template: PodSpec) -> list[Operation] | None:
+    """An operation on a pod as operations on its template; ``None`` where that differs in what they are about.
+
+    What admission and injectors add to a pod, containers and volumes above all, its template does not have: those that
+    both have are found by their names.
+    """
     path: str = operation["path"]
-    if path == f"{_SPEC}/tolerations/-" and not spec.tolerations:
-        return {"op": "add", "path": f"{_SPEC}/tolerations", "value": [operation["value"]]}
-    return operation
+    if path == f"{_SPEC}/tolerations/-" and not template.tolerations:
+        return [{"op": "add", "path": f"{_SPEC}/tolerations", "value": [operation["value"]]}]
+    of_container = _OF_CONTAINER.fullmatch(path)
+    if of_container is not None:
+        field, number, rest = of_container.groups()
+        before = _containers(own, field)[int(number)]
+        names = [container.name for container in _containers(template, field)]
+        if before.name not in names:
+            return None
+        at = names.index(before.name)
+        there = _containers(template, field)[at]
+        if rest == "resources":
+            return list(_resources(f"{_SPEC}/{field}/{at}/resources", operation["value"], before, there))
+        if before.ports != there.ports:
+            return None
+        return [{**operation, "path": f"{_SPEC}/{field}/{at}/{rest}"}]
+    of_volume = _OF_VOLUME.fullmatch(path)
+    if of_volume is not None:
+        name = own.volumes[int(of_volume[1])].name
+        names = [volume.name for volume in template.volumes]
+        return [{**operation, "path": f"{_SPEC}/volumes/{names.index(name)}/{of_volume[2]}"}] if name in names else None
+    parts = path.split("/")
+    if parts[2] == "tolerations":
+        if parts[-1].isdigit():
+            at = int(parts[-1])
+            return [operation] if own.tolerations[at : at + 1] == template.tolerations[at : at + 1] else None
+        return [operation]
+    field = _FIELDS.get(parts[2], "")
+    # What is set anew may have been anything; of what is changed in part both have the same.
+    alike = not field or len(parts) == 3 or getattr(own, field) == getattr(template, field)
+    return [operation] if alike else None
 
 
-def _changed_alike(made: Pod, after: Pod, pod: Pod, wanted: Pod) -> bool:
-    """Whether the template has what the pod gets, field by field of what changes in the pod."""
-    fields = [field for field in PodSpec.__struct_fields__ if getattr(pod.spec, field) != getattr(wanted.spec, field)]
-    fields = [field for field in fields if field not in ("priority", "preemption_policy")]
-    return all(
-        getattr(after.spec, field) != getattr(made.spec, field)
-        and (field == "tolerations" or getattr(after.spec, field) == getattr(wanted.spec, field))
-        for field in fields
-    )
+def _containers(spec: PodSpec, field: str) -> tuple[Container, ...]:
+    return spec.containers if field == "containers" else spec.init_containers
+
+
+def _resources(path: str, wanted: dict[str, Any], before: Container, there: Container) -> Iterator[Operation]:
+    """The amounts that a container gets otherwise than before, for the container of a template."""
+    for field in ("requests", "limits"):
+        known = getattr(before.resources, field)
+        changed = {name: amount for name, amount in wanted.get(field, {}).items() if known.get(name) != amount}
+        if not changed or (field == "limits" and not there.resources.limits):
+            continue
+        if getattr(there.resources, field):
+            yield from ({"op": "add", "path": path + pointer(field, name), "value": q} for name, q in changed.items())
+        elif there.resources.requests or there.resources.limits:
+            yield {"op": "add", "path": path + pointer(field), "value": changed}
+        else:
+            yield {"op": "add", "path": path, "value": {field: changed}}
 
 
 def through_templates(cluster: Cluster, pod: Pod, remedies: tuple[Remedy, ...]) -> tuple[Patch, ...]:

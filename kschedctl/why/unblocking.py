@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Final
@@ -13,9 +13,10 @@ import msgspec
 from msgspec.structs import replace
 
 from kschedctl.api.pod import Pod, PodSpec
+from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.remedy import Change, Patch, Remedy, RemedyContext, Scope, Size
-from kschedctl.plugins.node_resources.remedies import request_remedies
-from kschedctl.scheduler.decision import Decision
+from kschedctl.plugins.node_resources.remedies import request_remedies, requested
+from kschedctl.scheduler.decision import Decision, Outcome
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.capacity import capacity
 from kschedctl.simulate.simulation import Simulation
@@ -35,6 +36,7 @@ _PER_GROUP: Final = 8
 #: More nodes than these are not asked for.
 _MOST_NODES: Final = 100
 _STEPS: Final = 12
+_HALF: Final = 0.5
 #: So many changes may turn out to place nobody more before the search ends.
 _IN_VAIN: Final = 3
 
@@ -79,6 +81,8 @@ class Unblocked:
     ----------
     anyway : tuple of str
         Those that are placed without any change, ``namespace/name``.
+    later : mapping of str to Decision
+        Of each group the first pod that is not, by ``namespace/name``: what is said of it once the others are in place.
     changes : tuple of Unblocking
         What would place others, the one that places most first; each on top of those before it.
     together : tuple of str
@@ -86,6 +90,7 @@ class Unblocked:
     """
 
     anyway: tuple[str, ...]
+    later: Mapping[str, Decision]
     changes: tuple[Unblocking, ...]
     together: tuple[str, ...]
 
@@ -112,9 +117,13 @@ def unblock(scheduler: Scheduler, groups: Sequence[WaitingGroup], most: int = MO
     """
     scheduler, groups = _evicting_nobody(scheduler, groups)
     waiting = [pod for group in groups for pod in group.pods]
-    anyway = _placed(scheduler, waiting)
-    hopeful = [i for i, group in enumerate(groups) if group.hopeful and not group.preempts]
-    candidates = _candidates(scheduler, groups, hopeful[:_MOST_GROUPS])
+    anyway, cluster = _played(scheduler, waiting)
+    # What helps the others is asked for once those are in place that find room as things are.
+    settled = scheduler.moved(cluster)
+    rest = [dataclasses.replace(g, pods=tuple(pod for pod in g.pods if pod.key not in anyway)) for g in groups]
+    later = {i: settled.explain(group.pods[0]) for i, group in enumerate(rest) if group.pods}
+    hopeful = [i for i, said in later.items() if said.outcome is Outcome.UNSCHEDULABLE and not groups[i].preempts]
+    candidates = _candidates(settled, rest, {i: later[i] for i in hopeful[:_MOST_GROUPS]})
     group_of = {pod.key: i for i, group in enumerate(groups) for pod in group.pods}
     left = Counter(group_of[pod.key] for pod in waiting if pod.key not in anyway)
     found: list[Unblocking] = []
@@ -129,16 +138,19 @@ def unblock(scheduler: Scheduler, groups: Sequence[WaitingGroup], most: int = MO
         changes = (*made, *best.changes)
         placed = _after(scheduler, (*changes, *best.remedy.follows), waiting) - anyway
         if len(placed) > len(together):
-            found.append(_unblocking(scheduler, best, groups, placed - together))
+            found.append(_unblocking(scheduler, best, rest, placed - together))
             left -= Counter(group_of[key] for key in placed - together)
             made, together = changes, placed
-    return Unblocked(tuple(sorted(anyway)), tuple(found), tuple(sorted(together)))
+    turned_away = {rest[i].pods[0].key: said for i, said in later.items()}
+    return Unblocked(tuple(sorted(anyway)), turned_away, tuple(found), tuple(sorted(together)))
 
 
 def _worth(candidate: _Candidate, left: Counter[int]) -> tuple[object, ...]:
     remedy = candidate.remedy
     new = min(candidate.hoped, sum(left[i] for i in candidate.groups))
-    return new, not remedy.evicts, -remedy.size, -remedy.within, remedy.summary
+    # A workload that makes do with less than half is another workload.
+    size = Size.DONE_WITHOUT if remedy.resource and remedy.within > _HALF else remedy.size
+    return new, not remedy.evicts, -size, -remedy.within, remedy.summary
 
 
 def _evicting_nobody(
@@ -156,18 +168,19 @@ def _evicting_nobody(
     return scheduler.moved(cluster), tuple(out)
 
 
-def _candidates(scheduler: Scheduler, groups: Sequence[WaitingGroup], hopeful: Sequence[int]) -> list[_Candidate]:
+def _candidates(
+    scheduler: Scheduler, groups: Sequence[WaitingGroup], hopeful: Mapping[int, Decision]
+) -> list[_Candidate]:
     """What helps the first pod of each group, thought through for all of them."""
     found: dict[bytes, _Candidate] = {}
-    for number in hopeful:
+    for number, decision in hopeful.items():
         group = groups[number]
-        decision = scheduler.explain(group.pods[0])
         for suggestion in suggest(decision, _PER_GROUP).suggestions:
             if len(suggestion.remedies) > 1 or suggestion.remedies[0].family == "preemption":
                 continue
             remedy = _for_all(scheduler, group, decision, suggestion.remedies[0])
-            # Nobody wants all pods of a workload to ask for nothing, and priority alone makes no room.
-            if remedy.size is Size.PRIORITY_RAISED or (_is_request(remedy) and remedy.within >= 1):
+            # Nobody wants all pods of a workload to do without, and priority alone makes no room.
+            if remedy.size in (Size.PRIORITY_RAISED, Size.DONE_WITHOUT):
                 continue
             changes = _changes_for_all(group, remedy)
             hoped = _hoped(scheduler, group, decision, remedy)
@@ -187,27 +200,23 @@ def _for_all(scheduler: Scheduler, group: WaitingGroup, decision: Decision, reme
     if remedy.size is Size.NODE_ADDED:
         each = _hoped(scheduler, group, decision, remedy)
         number = min(ceil(n_pods / each), _MOST_NODES) if each else 1
-        model = remedy.summary.rpartition(" ")[2]
-        return nodes_like(decision.cluster, model, number, within=remedy.within + number) if number > 1 else remedy
-    if _is_request(remedy):
+        if number == 1:
+            return remedy
+        return nodes_like(decision.cluster, remedy.model, number, within=remedy.within + number)
+    if remedy.resource:
         return _request_for_all(scheduler, group, decision, remedy)
     return remedy
 
 
-def _is_request(remedy: Remedy) -> bool:
-    return isinstance(remedy.family, tuple) and remedy.family[0] == "request"
-
-
 def _request_for_all(scheduler: Scheduler, group: WaitingGroup, decision: Decision, remedy: Remedy) -> Remedy:
     """The largest request with which all pods of a group fit, to the part in which it is looked for."""
-    assert isinstance(remedy.family, tuple)
-    resource = str(remedy.family[1])
+    resource = remedy.resource
     context = RemedyContext(decision.pod, decision.cluster, decision.release)
     n_pods, best = len(group.pods), remedy
     if _hoped(scheduler, group, decision, remedy) >= n_pods:
         return remedy
     low, high = 0.0, 1 - remedy.within
-    wanted = _wanted(decision, resource)
+    wanted = requested(decision.pod, decision.release, resource)
     for _ in range(_STEPS):
         middle = (low + high) / 2
         lower = next(iter(request_remedies(context, resource, _round(int(wanted * middle)))), None)
@@ -218,16 +227,6 @@ def _request_for_all(scheduler: Scheduler, group: WaitingGroup, decision: Decisi
         else:
             high = middle
     return best
-
-
-def _wanted(decision: Decision, resource: str) -> int:
-    for row in range(len(decision.cluster.nodes)):
-        for _, said in decision.verdict(row).reasons:
-            for reason in said:
-                found = reason.operands.shortfall() if reason.operands is not None else None
-                if found is not None and found.resource == resource:
-                    return found.wanted
-    return 0
 
 
 def _round(amount: int) -> int:
@@ -303,11 +302,11 @@ def _after(scheduler: Scheduler, changes: Iterable[Change], waiting: Sequence[Po
         by_key[pod.key] = replace(pod, spec=specs[alike].spec)
     if own:
         cluster = cluster.with_pods(added=[by_key[f"{change.namespace}/{change.name}"] for change in own])
-    return _placed(scheduler.moved(cluster), waiting)
+    return _played(scheduler.moved(cluster), waiting)[0]
 
 
-def _placed(scheduler: Scheduler, waiting: Iterable[Pod]) -> frozenset[str]:
-    """Which of the pods that wait a simulation of the queue places."""
+def _played(scheduler: Scheduler, waiting: Iterable[Pod]) -> tuple[frozenset[str], Cluster]:
+    """Which of the pods that wait a simulation of the queue places, and the cluster in the end."""
     simulation = Simulation(scheduler)
     simulation.enqueue_pending()
     for _ in simulation:
@@ -315,4 +314,4 @@ def _placed(scheduler: Scheduler, waiting: Iterable[Pod]) -> frozenset[str]:
     pods = simulation.cluster.pods
     index = pods.index
     rows = ((pod.key, index.get((pod.namespace, pod.name))) for pod in waiting)
-    return frozenset(key for key, at in rows if at is not None and pods.node_row[at] >= 0)
+    return frozenset(key for key, at in rows if at is not None and pods.node_row[at] >= 0), simulation.cluster

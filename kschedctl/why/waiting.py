@@ -76,8 +76,13 @@ def waiting_groups(scheduler: Scheduler, pods: Iterable[Pod]) -> list[WaitingGro
     merged: dict[tuple[object, ...], tuple[Decision | None, list[Pod]]] = {}
     for kind, of_kind in members.items():
         decision = decided[kind]
-        told = (decision.outcome, decision.message, decision.error) if decision is not None else None
-        merged.setdefault((kind[0], told), (decision, []))[1].extend(of_kind)
+        told = None
+        if decision is not None:
+            told = decision.outcome, decision.message, decision.error, decision.pre_enqueue.message
+        # Pods by themselves that wait for the same are one group, whatever they are called.
+        maker = workload_of(cluster, of_kind[0].metadata)
+        who = maker[:2] if maker[0] == Pod.__name__ else maker
+        merged.setdefault((who, told), (decision, []))[1].extend(of_kind)
     groups = [
         WaitingGroup(workload_of(cluster, of_group[0].metadata), tuple(sorted(of_group, key=_age)), decision)
         for decision, of_group in merged.values()

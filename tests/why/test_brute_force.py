@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from conformance import generate
 from kschedctl.api.core import Taint
 from kschedctl.api.pod import Pod, Toleration
-from kschedctl.api.tolerations import NO_EXECUTE, NO_SCHEDULE
+from kschedctl.api.tolerations import NO_EXECUTE, NO_SCHEDULE, UNSAFE_TAINTS
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import KschedctlError
 from kschedctl.plugins.registry import in_tree_registry
@@ -81,7 +81,9 @@ def clusters_with_one_change(cluster: Cluster) -> Iterator[tuple[str, Cluster]]:
     """The cluster with each single change of a node, or a pod less, and the kind."""
     nodes = cluster.nodes.objects
     for i, node in enumerate(nodes):
-        for j in range(len(node.spec.taints)):
+        for j, taint in enumerate(node.spec.taints):
+            if taint.key.startswith(UNSAFE_TAINTS):
+                continue
             taints = node.spec.taints[:j] + node.spec.taints[j + 1 :]
             changed = replace(node, spec=replace(node.spec, taints=taints))
             yield "untaint", cluster.with_nodes((*nodes[:i], changed, *nodes[i + 1 :]))

@@ -221,3 +221,55 @@ def test_the_pods_of_a_daemon_set_need_room_on_a_new_node() -> None:
     agent = make_pod("agent", node="a", requests={"cpu": "3"}, owner=("apps/v1", "DaemonSet", "agent"))
     found = told(make_pod(requests={"cpu": "2"}), [make_node("a")], [agent])
     assert not [one for one in found if "node more" in one.summary], summaries(found)
+
+
+def test_what_preemption_does_by_itself_is_nobody_s_work() -> None:
+    found = told(
+        make_pod(requests={"cpu": "3"}, priority=9), [make_node("a")], [make_pod("x", node="a", requests={"cpu": "2"})]
+    )
+    assert "wait: preemption evicts default/x from a" in [one.summary for one in found]
+    assert not any(one.summary.startswith(("free", "delete")) for one in found)
+
+
+def test_a_pod_of_a_daemon_set_is_not_deleted_as_it_comes_back() -> None:
+    agent = make_pod(
+        "agent",
+        node="a",
+        owner=("apps/v1", "DaemonSet", "agent"),
+        containers=[make_container(ports=[{"containerPort": 80, "hostPort": 8080}])],
+    )
+    found = told(
+        make_pod(containers=[make_container(ports=[{"containerPort": 80, "hostPort": 8080}])]),
+        [make_node("a")],
+        [agent],
+    )
+    assert [one.summary for one in found] == ["do without host port 8080/TCP"]
+
+
+def test_a_taint_that_comes_back_is_not_removed() -> None:
+    found = told(make_pod(), [make_node("a", taints=["node.kubernetes.io/not-ready:NoSchedule"])])
+    assert not any(one.summary.startswith("remove") for one in found), summaries(found)
+
+
+def test_a_key_with_two_effects_is_one_change() -> None:
+    found = told(make_pod(), [make_node("a", taints=["x:NoSchedule", "x:NoExecute"])])
+    assert [one.summary for one in found] == ["tolerate every taint x", "remove every taint x from node a"]
+
+
+@pytest.mark.parametrize(
+    ("requests", "free", "expected"),
+    [
+        pytest.param(["4500m", "4500m"], "4", ["2", "2"], id="containers give up the same share"),
+        pytest.param(["3", "1"], "2", ["1500m", "500m"], id="by what they have"),
+    ],
+)
+def test_how_a_request_is_lowered(requests: list[str], free: str, expected: list[str]) -> None:
+    containers = [make_container(f"c{i}", requests={"cpu": amount}) for i, amount in enumerate(requests)]
+    found = told(make_pod(containers=containers), [make_node("a", cpu=free)])
+    assert [c.resources.requests["cpu"] for c in found[0].decision.pod.spec.containers] == expected
+
+
+def test_without_an_end_it_is_said_that_more_could_be_tried() -> None:
+    nodes = [make_node(f"n{i}", taints=[f"{key}{i}:NoSchedule" for key in "abc"]) for i in range(100)]
+    found = suggest(decide(make_pod(), make_cluster(nodes)), 5)
+    assert (found.suggestions, found.exhausted) == ((), False)

@@ -49,8 +49,11 @@ def test_changes_add_up() -> None:
 def test_pods_that_fit_take_each_others_room() -> None:
     pods = [make_pod(f"p-{i}", requests={"cpu": "3"}) for i in range(2)]
     groups, found = waiting([make_node("a")], [], pods)
-    assert [group.fits for group in groups] == [True, True]
+    assert [(group.fits, len(group.pods)) for group in groups] == [(True, 2)]
     assert found.anyway == ("default/p-0",)
+    # What would place the other is looked for with the first in place.
+    assert list(found.later) == ["default/p-1"]
+    assert told(found) == [("one node more like a", 1)]
 
 
 def test_pods_that_preempt_are_left_to_preemption() -> None:
@@ -63,11 +66,12 @@ def test_pods_that_preempt_are_left_to_preemption() -> None:
 def test_nobody_waits() -> None:
     groups, found = waiting([make_node("a")], [], [])
     assert groups == []
-    assert found == Unblocked((), (), ())
+    assert found == Unblocked((), {}, (), ())
 
 
 def test_a_request_that_all_pods_fit_with() -> None:
     web = [make_pod(f"web-{i}", requests={"cpu": "3"}, owner=WEB) for i in range(2)]
+    # One like the only node is too small, so that less than half is what helps.
     _, found = waiting([make_node("a", cpu="2500m")], [], web)
     summary, placed = told(found)[0]
     assert summary.startswith("request 1.2 cpu or less instead of 3")

@@ -174,17 +174,26 @@ class ExplainReply(Reply):
         """The answer with what would make the pod fit, or as if one of that were made, and the decision behind it."""
         options = self._options
         most = options.suggest
-        if most is None:
-            most = DEFAULT_MOST if len(self._loaded[1]) <= _FEW and not one.asked.node else 0
         wanted = options.apply_suggestion or 0
+        if most is None:
+            few = len(self._loaded[1]) <= _FEW and not one.asked.node
+            most = DEFAULT_MOST if few or wanted else 0
         if not most and not wanted:
             return one.explanation, one.decision
-        found = suggest(one.decision, max(most, wanted)).suggestions
+        searched = suggest(one.decision, most)
+        # Who asks about a node wants to know what would help there.
+        there = [each for each in searched.suggestions if set(each.nodes) & set(options.nodes)]
+        found = there or searched.suggestions
         if not wanted:
-            return structs.replace(one.explanation, suggestions=tuple(map(suggestion_data, found))), one.decision
+            data = tuple(map(suggestion_data, found))
+            told = structs.replace(one.explanation, suggestions=data, suggestions_tried=searched.tried)
+            return told if searched.exhausted else structs.replace(told, suggestions_exhausted=False), one.decision
         if wanted > len(found):
             raise _no_such_suggestion(one, wanted, len(found))
         made = found[wanted - 1]
+        if one.workload is not None:
+            # How many fit was counted as things are.
+            one.workload = structs.replace(one.workload, placed=None)
         return one.explain(made.decision, made.summary), made.decision
 
     def _with_asked(self, cluster: SchedulingCluster, answer: Explanation, decision: Decision) -> Explanation:
@@ -210,6 +219,7 @@ class ExplainReply(Reply):
             every_node=options.every_node or wide,
             why=options.why or wide,
             admission=options.admission,
+            suggest=("--suggest", str(options.suggest)) if options.suggest else (),
             withstand=options.withstand,
         )
 
@@ -223,7 +233,7 @@ def _no_such_suggestion(one: GroupAnswer, wanted: int, n_found: int) -> InputErr
     if one.decision.schedulable:
         return InputError(f"{pod} fits: there is nothing to suggest", path="--apply-suggestion")
     problem = f"there {'is' if n_found == 1 else 'are'} {counted(n_found, 'suggestion')} for {pod}"
-    return InputError(problem, path="--apply-suggestion", hint="--suggest N looks for more" if n_found else "")
+    return InputError(problem, path="--apply-suggestion", hint=f"--suggest {wanted} looks for as many")
 
 
 def _no_such_node(cluster: SchedulingCluster, name: str, option: str) -> InputError:

@@ -55,7 +55,7 @@ class PendingReply(Reply):
     def outcome(self) -> Outcome:
         """Whether no pod waits that could not be placed as things are."""
         answer = self._answer
-        return Outcome(yes=all(group.result == "scheduled" for group in answer.groups), complete=answer.complete)
+        return Outcome(yes=answer.all_fit, complete=answer.complete)
 
     @cached_property
     def _loaded(self) -> SchedulingCluster:

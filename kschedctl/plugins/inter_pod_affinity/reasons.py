@@ -75,7 +75,7 @@ class PodsInTheWay(InDomain, frozen=True):
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
         """Do without a pod, where it is the only one."""
         if self.pods == 1:
-            yield context.pod_removed(self.pod)
+            yield from context.pod_removed(self.pod)
 
 
 class UnwantedPods(PodsInTheWay, frozen=True):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
 from msgspec.structs import replace
 
 from kschedctl.api.amounts import exact_quantity, format_amount
-from kschedctl.api.pod import Container, Pod, ResourceRequirements
+from kschedctl.api.pod import Pod, ResourceRequirements
 from kschedctl.api.quantity import parse_quantity
 from kschedctl.api.resources import (
     EPHEMERAL_STORAGE,
@@ -17,11 +18,13 @@ from kschedctl.api.resources import (
     RequestRules,
     is_extended_resource,
     is_pod_level_resource,
+    parse_resources,
     pod_requests,
     scheduler_units,
 )
 from kschedctl.framework.remedy import Operation, Remedy, RemedyContext, Size, added
 from kschedctl.plugins.node_resources.allocation import spec_only
+from kschedctl.releases.release import Release
 
 
 def request_remedies(context: RemedyContext, resource: str, free: int) -> Iterator[Remedy]:
@@ -36,22 +39,27 @@ def request_remedies(context: RemedyContext, resource: str, free: int) -> Iterat
     """
     if resource == PODS:
         return
-    rules = spec_only(RequestRules.of(context.release), pod_level=True)
-    before, target = _units(context.pod, rules, resource), max(free, 0)
+    before, target = requested(context.pod, context.release, resource), max(free, 0)
     if before <= target:
         return
+    rules = spec_only(RequestRules.of(context.release), pod_level=True)
     patch = _lowered(context.pod, rules, resource, target)
     if not patch:
         return
-    if target:
-        summary = f"request {format_amount(resource, _rounded(resource, target))} {resource} or less instead of"
-        summary = f"{summary} {format_amount(resource, before)}"
-    else:
-        summary = f"request no {resource}"
+    shown, now = (format_amount(resource, amount) for amount in (_rounded(resource, target), before))
+    if shown == now:
+        shown, now = str(target), str(before)
+    summary = f"request {shown} {resource} or less instead of {now}" if target else f"request no {resource}"
     share = 1 - target / before
     # Half of what was asked for may do; with less it is another pod.
-    size = Size.TUNED if share <= 0.5 else Size.REPLACED if target else Size.POD_REMOVED
-    yield context.pod_patch(summary, *patch, size=size, family=("request", resource), within=share, once=True)
+    size = Size.TUNED if share <= 0.5 else Size.REPLACED if target else Size.DONE_WITHOUT
+    family = ("request", resource)
+    yield context.pod_patch(summary, *patch, size=size, family=family, within=share, once=True, resource=resource)
+
+
+def requested(pod: Pod, release: Release, resource: str) -> int:
+    """What a pod requests of a resource in all: milli-CPU, bytes or a count."""
+    return _units(pod, spec_only(RequestRules.of(release), pod_level=True), resource)
 
 
 def _rounded(resource: str, amount: int) -> int:
@@ -67,40 +75,34 @@ def _units(pod: Pod, rules: RequestRules, resource: str) -> int:
 
 
 def _lowered(pod: Pod, rules: RequestRules, resource: str, target: int) -> list[Operation]:
-    """Patches with which the pod as a whole requests no more than the target; none where overhead alone is more."""
+    """Patches with which the pod as a whole requests no more than the target; none where overhead alone is more.
+
+    Containers give up the same share. What the pod requests as a whole may not be less than what they do together.
+    """
     whole = pod.spec.resources
-    if rules.pod_level and resource in whole.requests and is_pod_level_resource(resource):
-        excess = _units(pod, rules, resource) - target
-        lowered = _requesting(whole, resource, _own(whole, resource) - excess)
-        return [added(lowered, "spec", "resources")] if _own(whole, resource) >= excess else []
-    lists: dict[str, list[Container]] = {
-        "containers": list(pod.spec.containers),
-        "initContainers": list(pod.spec.init_containers),
-    }
-    changed: dict[tuple[str, int], ResourceRequirements] = {}
-    while (excess := _units(pod, rules, resource) - target) > 0:
-        found = _largest(lists, resource)
-        if found is None:
+    as_a_whole = rules.pod_level and resource in whole.requests and is_pod_level_resource(resource)
+    patch: list[Operation] = []
+    if as_a_whole:
+        own = _own(whole, resource)
+        left = own - (_units(pod, rules, resource) - target)
+        if left < 0:
             return []
-        field, i = found
-        container = lists[field][i]
-        own = _own(container.resources, resource)
-        changed[field, i] = resources = _requesting(container.resources, resource, max(own - excess, 0))
-        lists[field][i] = replace(container, resources=resources)
-        containers, init_containers = map(tuple, lists.values())
-        pod = replace(pod, spec=replace(pod.spec, containers=containers, init_containers=init_containers))
-    return [added(resources, "spec", field, i, "resources") for (field, i), resources in sorted(changed.items())]
-
-
-def _largest(lists: dict[str, list[Container]], resource: str) -> tuple[str, int] | None:
-    """The container that asks for the most; of an init container only where it asks for more than any other."""
-    amounts = [
-        (_own(container.resources, resource), field == "containers", -i, field)
-        for field, containers in lists.items()
-        for i, container in enumerate(containers)
-    ]
-    most, _, i, field = max(amounts, default=(0, False, 0, ""))
-    return (field, -i) if most > 0 else None
+        patch.append(added(_requesting(whole, resource, left), "spec", "resources"))
+        rules = dataclasses.replace(rules, pod_level=False)
+    lists = {"containers": pod.spec.containers, "initContainers": pod.spec.init_containers}
+    total = _units(pod, rules, resource)
+    if total > target:
+        overhead = scheduler_units(parse_resources(pod.spec.overhead)).get(resource, 0)
+        if target < overhead or total == overhead:
+            return []
+        left, shared = target - overhead, total - overhead
+        for field, containers in lists.items():
+            for i, container in enumerate(containers):
+                own = _own(container.resources, resource)
+                if own:
+                    lower = _requesting(container.resources, resource, own * left // shared)
+                    patch.append(added(lower, "spec", field, i, "resources"))
+    return patch
 
 
 def _own(resources: ResourceRequirements, resource: str) -> int:

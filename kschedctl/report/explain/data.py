@@ -253,6 +253,10 @@ class Explanation(Answer, frozen=True, kw_only=True):
         tuple[SuggestionData, ...] | None,
         Meta(description="What would make it fit, the smallest and safest first; null where that was not looked for."),
     ] = None
+    suggestions_tried: Annotated[int, Meta(description="How many changes were tried to find them.")] = 0
+    suggestions_exhausted: Annotated[
+        bool, Meta(description="Whether all of the kinds that are tried were; else the search was ended.")
+    ] = True
     stories: Annotated[
         tuple[NodeStoryData, ...], Meta(description="The whole story of the nodes that --node names, with --why.")
     ] = ()

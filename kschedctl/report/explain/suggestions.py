@@ -67,20 +67,30 @@ def suggestion_data(suggestion: Suggestion) -> SuggestionData:
     )
 
 
-def suggestions_section(suggestions: tuple[SuggestionData, ...], *, every: bool) -> Document:
+def suggestions_section(
+    suggestions: tuple[SuggestionData, ...], tried: int, *, exhausted: bool, every: bool
+) -> Document:
     """Lay out what would make a pod fit.
 
     Parameters
     ----------
     suggestions : tuple of SuggestionData
         What was found.
+    tried : int
+        How many changes were tried.
+    exhausted : bool
+        Whether nothing of the kinds that are tried was left out.
     every : bool
         Whether the commands that make the changes are shown.
     """
     yield GAP
     yield Paragraph(_HEADING, Tone.STRONG)
     if not suggestions:
-        yield Paragraph("no single change, and no pair of changes, of the kinds that are tried", indent=INDENT)
+        if exhausted:
+            told = "no single change, and no pair of changes, of the kinds that are tried"
+        else:
+            told = f"none of the {tried} changes, and pairs of changes, that were tried; there are more"
+        yield Paragraph(told, indent=INDENT)
         return
     rows = [(str(number), one.summary, _then(one)) for number, one in enumerate(suggestions, 1)]
     yield table(("", "change", "then"), rows, numeric=(0,))

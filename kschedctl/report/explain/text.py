@@ -48,6 +48,8 @@ class View:
         Whether raw and normalised scores and every reason are shown.
     admission : bool
         Whether it is shown what admission changed.
+    suggest : tuple of str
+        The option that says how many suggestions are looked for; empty where it is not given.
     withstand : bool
         Whether it is shown what failures the pod can stand.
     """
@@ -59,6 +61,7 @@ class View:
     every_node: bool = False
     why: bool = False
     admission: bool = False
+    suggest: tuple[str, ...] = ()
     withstand: bool = False
 
 
@@ -95,7 +98,12 @@ def document(explanation: Explanation, view: View) -> Document:
         yield Paragraph("What kube-scheduler writes", Tone.STRONG)
         yield Verbatim(explanation.message)
     if explanation.suggestions is not None and not explanation.schedulable:
-        yield from suggestions_section(explanation.suggestions, every=view.why or bool(view.nodes))
+        yield from suggestions_section(
+            explanation.suggestions,
+            explanation.suggestions_tried,
+            exhausted=explanation.suggestions_exhausted,
+            every=view.why or bool(view.nodes),
+        )
     yield from cautions(explanation)
     yield from _next_section(explanation, view)
 
@@ -250,7 +258,7 @@ def _next_section(explanation: Explanation, view: View) -> Document:
     if explanation.preemption is not None and explanation.preemption.nominated:
         questions.append(("Who would be evicted", view.preempt_command))
     if explanation.suggestions and not explanation.schedulable:
-        questions.append(("As if a change were made", view.command("--apply-suggestion", "1")))
+        questions.append(("As if a change were made", view.command(*view.suggest, "--apply-suggestion", "1")))
     if explanation.preference is not None and not explanation.preference.fits:
         preferred = explanation.preference.node
         questions.append((f"What stops it on {preferred}", view.command("--node", preferred, "--why")))

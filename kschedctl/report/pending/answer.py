@@ -44,17 +44,21 @@ def pending_answer(
     return Pending(
         **envelope(cluster, provenance, tuple(not_modelled)),
         summary=_summary(groups, found, now),
-        groups=tuple(_group(group, now) for group in groups),
+        groups=tuple(_group(group, found, now) for group in groups),
         fit=found.anyway if found is not None else None,
         changes=tuple(map(_change, found.changes)) if found is not None else (),
         together=found.together if found is not None else (),
     )
 
 
-def _group(group: WaitingGroup, now: datetime) -> GroupData:
+def _group(group: WaitingGroup, found: Unblocked | None, now: datetime) -> GroupData:
     kind, namespace, name = group.workload
     decision = group.decision
-    scheduler = group.pods[0].spec.scheduler_name
+    why = cause(decision) if decision is not None else f"no profile is named {group.pods[0].spec.scheduler_name}"
+    if group.fits and found is not None:
+        # Each fits where the others do not wait; what stops the next one is told once the others are in place.
+        later = next((found.later[pod.key] for pod in group.pods if pod.key in found.later), None)
+        why = cause(later) if later is not None else ""
     return GroupData(
         kind=kind,
         namespace=namespace,
@@ -63,7 +67,8 @@ def _group(group: WaitingGroup, now: datetime) -> GroupData:
         since=group.since,
         waiting_seconds=max(int((now - group.since).total_seconds()), 0) if group.since is not None else None,
         result=str(decision.outcome) if decision is not None else _NOT_OURS,
-        why=cause(decision) if decision is not None else f"no profile is named {scheduler}",
+        why=why,
+        n_fit=sum(pod.key in found.anyway for pod in group.pods) if found is not None else None,
         preempts=group.preempts,
         message=decision.message if decision is not None else "",
     )

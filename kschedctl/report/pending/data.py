@@ -29,6 +29,7 @@ class GroupData(Data, frozen=True):
         str, Meta(description="As in explain; notOurs where no profile of the configuration is responsible.")
     ]
     why: Annotated[str, Meta(description="What turns them away, in the scheduler's words; empty where they fit.")]
+    n_fit: Annotated[int | None, Meta(description="How many find room as things are; null where that was not tried.")]
     preempts: Annotated[bool, Meta(description="Whether preemption finds a node for the first of them.")]
     message: Annotated[str, Meta(description="The text of the FailedScheduling event of the first of them.")]
 
@@ -72,6 +73,11 @@ class Pending(Answer, frozen=True, kw_only=True, tag="Pending"):
         Meta(description="The one that places most first; each comes on top of those before."),
     ]
     together: Annotated[tuple[str, ...], Meta(description="The pods that all of the changes together place.")]
+
+    @property
+    def all_fit(self) -> bool:
+        """Whether all find a node as things are, as far as that was tried."""
+        return all(group.result == "scheduled" and group.n_fit in (None, len(group.pods)) for group in self.groups)
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
         """The pods that wait, a line each: ``pod/NAMESPACE/NAME``."""

@@ -22,8 +22,7 @@ def document(answer: Pending, view: AnswerView) -> Document:
     view : AnswerView
         What of it is shown.
     """
-    stuck = [group for group in answer.groups if group.result != "scheduled"]
-    yield Paragraph(answer.summary, Tone.BAD if stuck else Tone.GOOD)
+    yield Paragraph(answer.summary, Tone.GOOD if answer.all_fit else Tone.BAD)
     yield from header(answer, view.now)
     yield from _groups(answer, view)
     yield from _changes(answer, every=view.every)
@@ -50,23 +49,28 @@ def _groups(answer: Pending, view: AnswerView) -> Document:
 
 def _which(group: GroupData) -> str:
     named = f"{group.namespace}/{group.name}"
-    return named if group.kind == "Pod" else f"{group.kind} {named}"
+    if group.kind != "Pod":
+        return f"{group.kind} {named}"
+    return named if len(group.pods) == 1 else f"{named} and {len(group.pods) - 1} more"
 
 
 def _why(group: GroupData) -> str:
-    if group.result == "scheduled":
-        return "fits as things are"
-    return group.why
+    n_pods = len(group.pods)
+    if group.result != "scheduled" or (group.n_fit is not None and not group.n_fit):
+        return group.why
+    if group.n_fit is None or group.n_fit == n_pods:
+        return "fits as things are" if n_pods == 1 else "fit as things are"
+    return f"{group.n_fit} of {n_pods} fit as things are, then {group.why}"
 
 
 def _changes(answer: Pending, *, every: bool) -> Document:
     if answer.fit is None:
         return
-    stuck = any(group.result == "unschedulable" and not group.preempts for group in answer.groups)
+    stuck = any(len(group.pods) > (group.n_fit or 0) and group.why and not group.preempts for group in answer.groups)
     if not answer.changes:
         if stuck:
             yield GAP
-            yield Paragraph("No change of the kinds that are tried places any of the others.")
+            yield Paragraph("No change of the kinds that are tried places any of those that are turned away.")
         return
     yield GAP
     rows = [(str(len(one.would_place)), f"{one.summary}{_costs(one)}") for one in answer.changes]

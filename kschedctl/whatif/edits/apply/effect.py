@@ -22,7 +22,7 @@ from kschedctl.errors import InputError
 from kschedctl.findings.finding import Place, Subject
 from kschedctl.releases.release import Release
 from kschedctl.snapshot.new_objects import refuse
-from kschedctl.whatif.copying import copies_of_belongings, copy_of_node, fresh_names
+from kschedctl.whatif.copying import copies_of_belongings, copy_of_node, numbered_names
 from kschedctl.whatif.edits.apply.edit import Apply
 from kschedctl.whatif.making import with_pods_of
 from kschedctl.whatif.pods import move_pods
@@ -96,7 +96,7 @@ def _copied(cluster: Cluster, laid: Cluster, edit: Apply, copies: int, release: 
         names: list[str]
         also = ""
         if isinstance(obj, Node):
-            names = list(islice(fresh_names(obj.name, cluster.nodes.row), copies))
+            names = list(islice(numbered_names(obj.name, cluster.nodes.row), copies))
             belongings = copies_of_belongings((cluster, laid), obj.name, names)
             nodes = (*cluster.nodes.objects, *(copy_of_node(obj, name) for name in names))
             cluster = cluster.with_nodes(nodes)
@@ -109,7 +109,7 @@ def _copied(cluster: Cluster, laid: Cluster, edit: Apply, copies: int, release: 
         elif isinstance(obj, Pod):
             pod = _stored(obj, cluster, place, release)
             taken = {name for namespace, name in cluster.pods.index if namespace == pod.namespace}
-            names = list(islice(fresh_names(pod.name, taken), copies))
+            names = list(islice(numbered_names(pod.name, taken), copies))
             waiting = replace(pod, spec=replace(pod.spec, node_name=""))
             cluster = move_pods(cluster, added=[fresh_pod(waiting, name=name) for name in names]).cluster
         elif _of_node(obj) in laid.nodes.row:
