@@ -14,13 +14,18 @@ from kschedctl.api.tolerations import NO_EXECUTE
 
 _TAINTS: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _SECONDS: Final = 300
+#: What is added, in the order in which it is.
+DEFAULT_TOLERATIONS: Final = tuple(
+    Toleration(key=key, operator="Exists", effect=NO_EXECUTE, toleration_seconds=_SECONDS) for key in _TAINTS
+)
 
 
 def admit_tolerations(pod: Pod) -> Pod:
     """Add the tolerations that a pod lacks."""
     own = pod.spec.tolerations
-    missing = [key for key in _TAINTS if not any(t.key in ("", key) and t.effect in ("", NO_EXECUTE) for t in own)]
-    if not missing:
-        return pod
-    added = [Toleration(key=key, operator="Exists", effect=NO_EXECUTE, toleration_seconds=_SECONDS) for key in missing]
-    return replace(pod, spec=replace(pod.spec, tolerations=(*own, *added)))
+    missing = [
+        added
+        for added in DEFAULT_TOLERATIONS
+        if not any(t.key in ("", added.key) and t.effect in ("", NO_EXECUTE) for t in own)
+    ]
+    return replace(pod, spec=replace(pod.spec, tolerations=(*own, *missing))) if missing else pod

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from kschedctl.admission.default_toleration_seconds import DEFAULT_TOLERATIONS
 from kschedctl.api.core import Node, Taint
-from kschedctl.api.pod import Pod, Toleration
+from kschedctl.api.pod import Toleration
 from kschedctl.api.tolerations import NO_EXECUTE, NO_SCHEDULE, UNSAFE_TAINTS, UNSCHEDULABLE_TAINT
 from kschedctl.framework.remedy import Operation, Remedy, RemedyContext, Size, added, removed, replaced
 
@@ -17,12 +18,12 @@ def taint_remedies(context: RemedyContext, taint: Taint) -> Iterator[Remedy]:
     # What Kubernetes itself, or what removes nodes, taints a node with says that pods had better not go there.
     size = Size.REPLACED if unsafe else Size.LOOSENED
     family = ("tolerate", taint.key, taint.value, taint.effect)
-    yield context.pod_patch(f"tolerate {taint}", _tolerating(context.pod, taint), size=size, family=family)
+    yield context.pod_patch(f"tolerate {taint}", _tolerating(context, taint), size=size, family=family)
     same_key = [each for each in node.spec.taints if each.key == taint.key and each.effect in (NO_SCHEDULE, NO_EXECUTE)]
     if len(same_key) > 1:
         whatever = Taint(key=taint.key)
         told = f"tolerate every taint {taint.key}"
-        yield context.pod_patch(told, _tolerating(context.pod, whatever), size=size, family=("tolerate", taint.key))
+        yield context.pod_patch(told, _tolerating(context, whatever), size=size, family=("tolerate", taint.key))
     if taint.key == UNSCHEDULABLE_TAINT.key:
         cordon = [replaced(False, "spec", "unschedulable")] if node.spec.unschedulable else []
         told = f"uncordon node {node.name}"
@@ -56,8 +57,10 @@ def _untaint(node: Node, taints: Sequence[Taint]) -> Iterator[Operation]:
 
 
 def without_toleration(context: RemedyContext) -> Iterator[Remedy]:
-    """Drop a toleration of the pod, one after the other."""
+    """Drop a toleration of the pod, one after the other; those that admission adds come back."""
     for i, toleration in enumerate(context.pod.spec.tolerations):
+        if toleration in DEFAULT_TOLERATIONS:
+            continue
         named = f"{toleration.key or 'every taint'}{f':{toleration.effect}' if toleration.effect else ''}"
         yield context.pod_patch(
             f"drop the toleration of {named}",
@@ -67,9 +70,18 @@ def without_toleration(context: RemedyContext) -> Iterator[Remedy]:
         )
 
 
-def _tolerating(pod: Pod, taint: Taint) -> Operation:
+def _tolerating(context: RemedyContext, taint: Taint) -> Operation:
     operator = "Equal" if taint.value else "Exists"
     toleration = Toleration(key=taint.key, operator=operator, value=taint.value, effect=taint.effect)
-    if pod.spec.tolerations:
+    if _written(context):
         return added(toleration, "spec", "tolerations", "-")
     return added((toleration,), "spec", "tolerations")
+
+
+def _written(context: RemedyContext) -> tuple[Toleration, ...]:
+    """The tolerations that the pod has where it is patched: as stored, else as its manifest has them."""
+    pods = context.cluster.pods
+    index = pods.index.get((context.pod.namespace, context.pod.name))
+    if index is not None:
+        return pods.pod(index).spec.tolerations
+    return tuple(each for each in context.pod.spec.tolerations if each not in DEFAULT_TOLERATIONS)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
+from kschedctl.admission.default_toleration_seconds import DEFAULT_TOLERATIONS
 from kschedctl.api.classes import PriorityClass
 from kschedctl.api.core import Node
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.workload import PodDisruptionBudget
+from kschedctl.framework.remedy import Patch
 from kschedctl.why.proof import Suggestion
 from kschedctl.why.search import suggest
 from tests.builders import (
@@ -273,3 +276,18 @@ def test_without_an_end_it_is_said_that_more_could_be_tried() -> None:
     nodes = [make_node(f"n{i}", taints=[f"{key}{i}:NoSchedule" for key in "abc"]) for i in range(100)]
     found = suggest(decide(make_pod(), make_cluster(nodes)), 5)
     assert (found.suggestions, found.exhausted) == ((), False)
+
+
+def test_a_toleration_for_a_manifest_goes_by_what_it_says() -> None:
+    """What admission adds is not in it, so that there is no list to append to."""
+    pod = make_pod(tolerations=msgspec.to_builtins(DEFAULT_TOLERATIONS))
+    change = told(pod, [make_node("a", taints=["gpu:NoSchedule"])])[0].changes[0]
+    assert isinstance(change, Patch)
+    assert [(one["op"], one["path"]) for one in change.patch] == [("add", "/spec/tolerations")]
+
+
+def test_a_toleration_for_a_stored_pod_is_appended() -> None:
+    pod = make_pod(tolerations=msgspec.to_builtins(DEFAULT_TOLERATIONS))
+    change = told(pod, [make_node("a", taints=["gpu:NoSchedule"])], [pod])[0].changes[0]
+    assert isinstance(change, Patch)
+    assert [(one["op"], one["path"]) for one in change.patch] == [("add", "/spec/tolerations/-")]
