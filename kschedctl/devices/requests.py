@@ -111,11 +111,6 @@ class ClaimPlan:
     requests: tuple[tuple[Alternative, ...], ...]
     attributes: tuple[str | None, ...]
 
-    @property
-    def uses_alternatives(self) -> bool:
-        """Whether some request has alternatives."""
-        return any(alternatives[0].alternative for alternatives in self.requests)
-
 
 def plan_claims(claims: Sequence[ResourceClaim], inventory: Inventory) -> tuple[ClaimPlan, ...]:
     """Prepare claims for the search: every selector is asked of every device that looks different to it."""

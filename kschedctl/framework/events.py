@@ -114,7 +114,6 @@ class ClusterEvent:
 ASSIGNED_POD_ADD: Final = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.ADD)
 ASSIGNED_POD_DELETE: Final = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE)
 NODE_ADD: Final = ClusterEvent(EventResource.NODE, ActionType.ADD)
-NODE_DELETE: Final = ClusterEvent(EventResource.NODE, ActionType.DELETE)
 UNSCHEDULABLE_TIMEOUT: Final = ClusterEvent(EventResource.ANY, ActionType.ALL, "UnschedulableTimeout")
 EVERYTHING: Final = ClusterEvent(EventResource.ANY, ActionType.ALL)
 

@@ -20,6 +20,7 @@ from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.releases.release import Release
+from kschedctl.workloads.replacement import NODE_BOUND
 
 #: An operation of RFC 6902.
 Operation: TypeAlias = dict[str, Any]
@@ -244,7 +245,7 @@ class RemedyContext:
 def leaves_for_good(cluster: Cluster, index: int) -> bool:
     """Whether a pod that is deleted leaves its node: a DaemonSet's comes back at once, as a static one does."""
     owner = cluster.pods.owner(index)
-    return owner is None or owner.kind not in ("DaemonSet", "Node")
+    return owner is None or owner.kind not in NODE_BOUND
 
 
 def delete_command(keys: Sequence[str]) -> str:

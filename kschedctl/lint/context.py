@@ -64,7 +64,6 @@ class Context:
     plugins: frozenset[str] = frozenset()
     against: Against | None = None
     undecided: list[Undecided] = field(default_factory=list)
-    failed_zone: bool = False
 
     @cached_property
     def templates(self) -> Mapping[str, tuple[Steps, bool]]:

@@ -8,10 +8,9 @@ which nobody knows which is applied. Namespaces that are not given meet only one
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import PurePath
 from typing import Any, Final, NamedTuple
 
 from kschedctl.api.defaults import NAMESPACED
@@ -260,8 +259,3 @@ def objects_of(document: LintDocument, namespace: str = "", *, patched: bool = F
             continue
         own = text(at(raw, "metadata", "namespace"))
         yield GivenObject(document, inside, raw, api_version, kind, own or namespace, patched)
-
-
-def folders(files: Iterable[LintFile]) -> list[PurePath]:
-    """The folders that files are in."""
-    return list(dict.fromkeys(PurePath(file.folder) for file in files))

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from kschedctl.lint.given import GivenObject, GivenSet
 from kschedctl.lint.pods import Pods
-from kschedctl.lint.values import at, mapping, text, whole
+from kschedctl.lint.values import Steps, at, mapping, text, whole
 
 HPA: Final = "autoscaling/HorizontalPodAutoscaler"
 SCALED_OBJECT: Final = "keda.sh/ScaledObject"
@@ -55,6 +55,14 @@ def autoscaler(pods: Pods, given: GivenSet) -> GivenObject | None:
             if (not group or group in (pods.obj.group, "extensions")) and seen is pods.obj:
                 return scaler
     return None
+
+
+def replicas_steps(pods: Pods) -> Steps:
+    """The way to the field that says how many pods a workload has; to its spec where none does."""
+    for field in ("replicas", "parallelism"):
+        if at(pods.obj.raw, "spec", field) is not None:
+            return ("spec", field)
+    return ("spec",)
 
 
 def replicas(pods: Pods, given: GivenSet) -> Replicas | None:

@@ -40,6 +40,8 @@ class LiveContext:
         How many bytes an answer may have.
     show_progress : callable
         Is given a line to show instead of the last one; an empty one at the end.
+    snapshot_would_do : bool
+        Whether a snapshot could be given instead, which is suggested where there is no cluster.
     """
 
     context: str = ""
@@ -48,6 +50,7 @@ class LiveContext:
     request_seconds: float = REQUEST_SECONDS
     max_answer: int = MAX_ANSWER
     show_progress: Callable[[str], None] = _no_progress
+    snapshot_would_do: bool = True
 
 
 def kubeconfig_files(given: str) -> str:

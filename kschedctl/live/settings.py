@@ -159,6 +159,6 @@ def _in_cluster(live: LiveContext, configuration: Any) -> ClientSettings:
     except (ConfigException, OSError, UnicodeDecodeError):
         raise ClusterError(
             f"no cluster is configured: there is neither $KUBECONFIG nor {DEFAULT_FILE}",
-            hint=f"{_GIVE_SNAPSHOT}, or name a kubeconfig with --kubeconfig",
+            hint=f"{f'{_GIVE_SNAPSHOT}, or ' if live.snapshot_would_do else ''}name a kubeconfig with --kubeconfig",
         ) from None
     return ClientSettings(IN_CLUSTER, configuration)

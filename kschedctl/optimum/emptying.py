@@ -11,7 +11,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 
 #: How the nodes are drained: pods of DaemonSets stay, and what emptyDirs hold is lost.
 OPTIONS: Final = DrainOptions(ignore_daemon_sets=True, delete_empty_dir_data=True)
-_CYCLES_PER_POD: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,15 +293,11 @@ class _Drains:
             node = simulation.cluster.nodes.objects[simulation.cluster.nodes.row[name]]
             simulation.change_node(replace(node, spec=replace(node.spec, unschedulable=True)))
         done: list[DrainedNode] = []
-        # Pods that evict each other for ever are no end to a drain.
-        most = _CYCLES_PER_POD * (len(simulation.cluster.pods) + 50)
-        for step in islice(drain(simulation, nodes, OPTIONS), most):
+        for step in drain(simulation, nodes, OPTIONS):
             if isinstance(step, DrainedNode):
                 if not step.drained or len(_waiting(simulation)) > n_waited:
                     return _Drained(done, simulation, bad=step.node)
                 done.append(step)
-        if len(done) < len(nodes):
-            return _Drained(done, simulation, bad=nodes[len(done)])
         bad = nodes[-1] if len(_waiting(simulation)) > n_waited else ""
         return _Drained(done, simulation, tuple(closed) if nodes else (), bad)
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from kschedctl.optimum.model import Model
 from kschedctl.optimum.question import Question
+from kschedctl.workloads.replacement import NODE_BOUND
 
 if TYPE_CHECKING:
     from kschedctl.optimum.model import Linear
@@ -226,7 +227,7 @@ def unused_rows(question: Question) -> list[int]:
     used = np.zeros(len(question.cluster.nodes), dtype=np.bool_)
     for index in np.flatnonzero(pods.node_row >= 0).tolist():
         owner = pods.owner(index)
-        if owner is None or owner.kind not in ("DaemonSet", "Node"):
+        if owner is None or owner.kind not in NODE_BOUND:
             used[pods.node_row[index]] = True
     return np.flatnonzero(~used).tolist()
 

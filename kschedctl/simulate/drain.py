@@ -13,23 +13,17 @@ from msgspec.structs import replace
 
 from kschedctl.api.core import Node
 from kschedctl.api.pod import Pod
-from kschedctl.api.well_known import HOSTNAME
 from kschedctl.simulate.attempt import Attempt
 from kschedctl.simulate.eviction import eviction_refusal
 from kschedctl.simulate.pods import is_on, pods_on
 from kschedctl.simulate.simulation import Simulation
+from kschedctl.whatif.copying import copy_of_node
 
 #: How long kubectl waits before it asks again, in seconds.
 RETRY: Final = 5.0
 DAEMON_SET: Final = "cannot delete DaemonSet-managed Pods (use --ignore-daemonsets to ignore)"
 UNMANAGED: Final = "cannot delete Pods that declare no controller (use --force to override)"
 LOCAL_STORAGE: Final = "cannot delete Pods with local storage (use --delete-emptydir-data to override)"
-#: The flag that overrides each refusal.
-OVERRIDES: Final = {
-    DAEMON_SET: "--ignore-daemonsets",
-    LOCAL_STORAGE: "--delete-emptydir-data",
-    UNMANAGED: "--force",
-}
 _MIRROR: Final = "kubernetes.io/config.mirror"
 
 
@@ -107,13 +101,8 @@ class DrainedNode:
 
 def surge_nodes(like: Node, number: int) -> list[Node]:
     """Fresh nodes like one, each with a name of its own."""
-    return [_fresh_node(like, f"{like.name}-surge-{i + 1}") for i in range(number)]
-
-
-def _fresh_node(like: Node, name: str) -> Node:
-    labels = {**like.metadata.labels, HOSTNAME: name}
-    spec = replace(like.spec, unschedulable=False)
-    return replace(like, metadata=replace(like.metadata, name=name, uid="", labels=labels), spec=spec)
+    uncordoned = replace(like, spec=replace(like.spec, unschedulable=False))
+    return [copy_of_node(uncordoned, f"{like.name}-surge-{i + 1}") for i in range(number)]
 
 
 def drain(

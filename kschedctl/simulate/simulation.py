@@ -8,49 +8,34 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
-import numpy as np
 from msgspec.structs import replace
 
-from kschedctl.api.core import Node
-from kschedctl.api.device import ResourceClaim
-from kschedctl.api.meta import ObjectMeta
 from kschedctl.api.pod import Pod
 from kschedctl.clock import VirtualClock
-from kschedctl.cluster.cluster import Cluster
-from kschedctl.cluster.records import PENDING
 from kschedctl.framework.binding import run_bind, run_permit, run_pre_bind, run_reserve, run_unreserve
 from kschedctl.framework.effects import ObjectChange, changed_objects
 from kschedctl.framework.events import (
     ASSIGNED_POD_ADD,
     ASSIGNED_POD_DELETE,
-    NODE_ADD,
-    ActionType,
-    ClusterEvent,
-    EventResource,
-    node_changes,
     same_pod,
 )
-from kschedctl.framework.signature import sign_pod
 from kschedctl.framework.status import Code, Status
 from kschedctl.preemption.prepare_candidate import lower_priority_nominated_pods
-from kschedctl.scheduler.aftermath import grace_seconds
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.attempt import Attempt
 from kschedctl.simulate.batch import GATE, OpportunisticBatch
 from kschedctl.simulate.choice import Choose, first_by_name
-from kschedctl.simulate.disruption import budgets_after
-from kschedctl.simulate.pods import age, on_node, pod_at, without_nomination
+from kschedctl.simulate.cluster_at_work import TICK, ClusterAtWork
+from kschedctl.simulate.pods import on_node, pod_at, without_nomination
 from kschedctl.simulate.queued_pod import QueuedPodInfo
 from kschedctl.simulate.rejectors import rejector_plugins
-from kschedctl.simulate.scheduling_queue import SchedulingQueue
-from kschedctl.simulate.timeline import Happening, TimelineEntry
-from kschedctl.simulate.world import World, replacement, running, terminating, waits_for_end
-from kschedctl.whatif.pods import Moved, move_pods
+from kschedctl.simulate.timeline import Happening
+from kschedctl.simulate.world import World, running
 from kschedctl.workloads.template import uid_of
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -58,13 +43,9 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LEFTOVERS_AFTER: Final = 330.0
 #: A pod that has evicted others so often does not come to an end by doing it once more.
 _MOST_PREEMPTIONS: Final = 25
-#: How long a cycle takes, and the arrival of a pod, in seconds.
-TICK: Final = 0.001
-#: What the timeline says, before the other, of a pod that is made instead of one that goes.
-IN_PLACE_OF: Final = "in place of "
 
 
-class Simulation:
+class Simulation(ClusterAtWork):
     """A scheduler at work on a cluster, in virtual time.
 
     Parameters
@@ -80,16 +61,6 @@ class Simulation:
 
     Attributes
     ----------
-    scheduler : Scheduler
-        The scheduler over the cluster as it is now.
-    queue : SchedulingQueue
-        Its queue.
-    timeline : list of TimelineEntry
-        What has happened so far.
-    began : datetime
-        The time at first.
-    met : dict of str to ObjectMeta
-        All pods that were in the queue, ``namespace/name``, those that are gone included.
     restless : set of str
         The pods that were given up, ``namespace/name``: whom they evict comes back before they have their turn, again
         and again. In a cluster that goes on for ever.
@@ -103,70 +74,14 @@ class Simulation:
         choose: Choose = first_by_name,
         world: World | None = None,
     ) -> None:
-        taken_at = scheduler.cluster.taken_at
-        self.clock = clock or VirtualClock(taken_at.timestamp() if taken_at is not None else 0.0)
-        self.scheduler = scheduler
-        self.queue = SchedulingQueue(scheduler, self.now)
-        self.timeline: list[TimelineEntry] = []
-        self.began = self.now()
-        self.met: dict[str, ObjectMeta] = {}
+        super().__init__(scheduler, clock=clock, world=world)
         self.restless: set[str] = set()
         self._preemptions: Counter[str] = Counter()
-        self._world = world or World()
         self._choose = choose
-        #: How often the cluster changed in a way that could let a pod in, and as of which change each was tried.
-        self._changes = 0
+        #: As of which change of the cluster each pod was tried.
         self._tried: dict[str, int] = {}
         self._batches: dict[str, OpportunisticBatch] = {}
         self._waiting: dict[str, tuple[QueuedPodInfo, Decision, str]] = {}
-
-    @property
-    def cluster(self) -> Cluster:
-        """The cluster as it is now."""
-        return self.scheduler.cluster
-
-    def now(self) -> datetime:
-        """The time, to the microsecond."""
-        return _EPOCH + timedelta(microseconds=round(self.clock.now() * 1_000_000))
-
-    def create(self, pods: Iterable[Pod], why: str = "") -> None:
-        """Let pods arrive, one after another; those that the scheduler is not responsible for only exist.
-
-        Parameters
-        ----------
-        why : str
-            What the timeline says of it.
-        """
-        new = list(pods)
-        if self._world.controllers:
-            # Claims that are made for pods are there at once.
-            self._move(move_pods(self.cluster, added=new).cluster)
-            index = self.cluster.pods.index
-            new = [self.cluster.pods.pod(index[pod.namespace, pod.name]) for pod in new]
-        else:
-            self._move(self.cluster.with_pods(added=new))
-        for pod in new:
-            self.clock.advance(TICK)
-            self._note(pod, Happening.CREATED, why=why)
-            self._enqueue(pod)
-
-    def enqueue_pending(self) -> None:
-        """Put the pods of the cluster that wait into the queue, the oldest first."""
-        pods = self.cluster.pods
-        waiting = [pods.pod(index) for index in np.flatnonzero(pods.node_row == PENDING).tolist()]
-        for pod in sorted(waiting, key=age):
-            self.clock.advance(TICK)
-            self._enqueue(pod)
-
-    def _enqueue(self, pod: Pod) -> None:
-        if not pod.spec.node_name and self.scheduler.knows(pod) and pod.metadata.deletion_timestamp is None:
-            self.met[pod.key] = pod.metadata
-            self._sign(self.queue.add(pod))
-
-    def _sign(self, info: QueuedPodInfo) -> None:
-        # Extenders do not sign pods, so that with some configured no pods are placed together.
-        if self.scheduler.release.enabled(GATE) and not self.scheduler.configuration.extenders:
-            info.signature = sign_pod(self.scheduler.framework(info.pod.spec.scheduler_name), info.pod)
 
     def __iter__(self) -> Iterator[Attempt]:
         return self.run()
@@ -322,12 +237,6 @@ class Simulation:
             if change.event is not None:
                 self.queue.move_all(change.event, change.old, change.new)
 
-    def _keep_budgets(self, pod: Pod, change: int) -> None:
-        if self._world.budgets:
-            budgets = list(budgets_after(self.cluster, pod, change))
-            if budgets:
-                self._move(self.cluster.with_added(budgets))
-
     def _settle_waiting(self) -> None:
         """Bind the pods that need not wait any longer, and take back those that were turned away."""
         while settled := self.scheduler.waiting_pods.settled():
@@ -448,80 +357,6 @@ class Simulation:
             if i == len(victims) - 1:
                 self.scheduler.preempting.discard(uid_of(preemptor))
             self.delete(victim, preempted=True)
-
-    def evict(self, pod: Pod) -> None:
-        """Evict a pod, whatever budgets say; ``simulate.eviction`` tells what they do."""
-        self._note(pod, Happening.EVICTED, pod.spec.node_name)
-        self.delete(pod)
-
-    def change_node(self, node: Node) -> None:
-        """Let a node change, or come, and tell the queue."""
-        nodes = {each.name: each for each in self.cluster.nodes.objects}
-        old = nodes.get(node.name)
-        self._move(self.cluster.with_nodes({**nodes, node.name: node}.values()))
-        self._changes += 1
-        for event in node_changes(old, node) if old is not None else (NODE_ADD,):
-            self.queue.move_all(event, old, node)
-
-    def delete(self, pod: Pod, *, preempted: bool = False) -> None:
-        """Ask a pod on a node to go: it is gone after its grace period, and made again by its controller.
-
-        Parameters
-        ----------
-        preempted : bool
-            Whether the scheduler asks.
-        """
-        again = self._world.makes_again(pod)
-        grace = grace_seconds(pod.spec) if self._world.grace else 0
-        if not grace:
-            self.remove(pod)
-        elif pod.metadata.deletion_timestamp is None:
-            going = terminating(pod, self.now(), preempted=preempted)
-            self._move(self.cluster.with_pods(added=[going]))
-            self._keep_budgets(pod, -1)
-            self.clock.schedule(self.clock.now() + grace, lambda: self._gone(going, again=again))
-        if again and (not grace or not waits_for_end(pod)):
-            self._make_again(pod)
-
-    def _gone(self, pod: Pod, *, again: bool) -> None:
-        self.remove(pod)
-        if again and waits_for_end(pod):
-            self._make_again(pod)
-
-    def _make_again(self, pod: Pod) -> None:
-        taken = self.cluster.pods.index
-        new = replacement(pod, lambda name: (pod.namespace, name) in taken)
-        self.create([new], f"{IN_PLACE_OF}{pod.key}")
-
-    def remove(self, pod: Pod) -> None:
-        """Take a pod away, and tell the queue."""
-        index = self.cluster.pods.index.get((pod.namespace, pod.name))
-        if index is None:
-            return
-        before = self.cluster
-        after = (
-            move_pods(before, removed=[index]) if self._world.controllers else Moved(before.with_pods(removed=[index]))
-        )
-        self._move(after.cluster)
-        self._note(pod, Happening.DELETED, pod.spec.node_name)
-        if not pod.spec.node_name:
-            self.queue.delete(pod.key)
-            return
-        if pod.metadata.deletion_timestamp is None:
-            self._keep_budgets(pod, -1)
-        self._changes += 1
-        self.queue.move_all(ASSIGNED_POD_DELETE, pod, None)
-        for key in after.freed:
-            namespace, _, name = key.partition("/")
-            claim, now = (each.get(ResourceClaim, name, namespace) for each in (before, after.cluster))
-            action = ActionType.DELETE if now is None else ActionType.UPDATE
-            self.queue.move_all(ClusterEvent(EventResource.RESOURCE_CLAIM, action), claim, now)
-
-    def _note(self, pod: Pod, event: Happening, node: str = "", why: str = "") -> None:
-        self.timeline.append(TimelineEntry(self.now(), pod.key, event, node, why))
-
-    def _move(self, cluster: Cluster) -> None:
-        self.scheduler = self.queue.scheduler = self.scheduler.moved(cluster)
 
     def _attempt(
         self,

@@ -17,11 +17,10 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.releases.release import Release
 from kschedctl.sweep.columns import DOMAINS, SKEW, UTILISATION, split_utilisation
 from kschedctl.workloads.ownership import workload_of
+from kschedctl.workloads.replacement import NODE_BOUND
 
 #: So many digits are told: the last ones of a quotient are nobody's concern.
 _DIGITS: Final = 6
-#: Who makes pods that a node has in any case.
-_OF_NODES: Final = frozenset({"DaemonSet", "Node"})
 Number = int | float
 
 
@@ -78,7 +77,7 @@ def _nodes_used(cluster: Cluster) -> int:
 
     def used(row: int) -> bool:
         owners = (records[index].metadata.controller for index in pods.on_node(row).tolist())
-        return any(owner is None or owner.kind not in _OF_NODES for owner in owners)
+        return any(owner is None or owner.kind not in NODE_BOUND for owner in owners)
 
     return sum(used(row) for row in range(len(cluster.nodes)))
 

@@ -66,6 +66,17 @@ def test_plugin_for_credentials_is_run(tmp_path: Path) -> None:
     assert settings.headers() == [("authorization", "Bearer made")]
 
 
+@pytest.mark.parametrize("would_do", [True, False], ids=["a snapshot would do", "only a cluster does"])
+def test_a_snapshot_is_suggested_where_one_would_do(
+    would_do: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with pytest.raises(ClusterError) as caught:
+        client_settings(LiveContext(snapshot_would_do=would_do))
+    assert ("--snapshot" in str(caught.value), "--kubeconfig" in str(caught.value)) == (would_do, True)
+
+
 @pytest.mark.parametrize(
     ("live", "error", "problem"),
     [

@@ -67,7 +67,13 @@ def run_while_leading(
     namespace, name = lease_name(lease)
     settings = times.laid_over(ElectionSettings())
     runner = Runner(command, settings, grace, lambda text: say(f"kschedctl: {text}"))
-    client = ObjectClient(LiveContext(context=context, kubeconfig=kubeconfig, request_seconds=settings.request_timeout))
+    live = LiveContext(
+        context=context,
+        kubeconfig=kubeconfig,
+        request_seconds=settings.request_timeout,
+        snapshot_would_do=False,
+    )
+    client = ObjectClient(live)
     own = identity or own_identity()
     lock = LeaseLock(client, namespace, name, own, runner.clock)
     say(f"kschedctl: waiting for Lease {lease} as {own}")

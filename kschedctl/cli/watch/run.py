@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -87,6 +88,7 @@ def run_watch(options: WatchOptions) -> None:
 def _watch(options: WatchOptions, ended: Callable[[], bool], stack: ExitStack) -> None:
     pods, chosen = _chosen(options)
     live = live_context(options.context, options.kubeconfig, options.request_seconds)
+    live = dataclasses.replace(live, snapshot_would_do=False)
     where = address(options.metrics) if options.metrics else None
     exposition = _exposition() if where is not None else None
     identity = options.identity or own_identity()

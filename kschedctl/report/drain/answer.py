@@ -20,8 +20,9 @@ from kschedctl.report.envelope import Provenance, envelope
 from kschedctl.report.simulate.answer import entries, preempted, waiting_groups
 from kschedctl.report.simulate.data import WaitingData
 from kschedctl.simulate.attempt import Attempt
+from kschedctl.simulate.cluster_at_work import IN_PLACE_OF
 from kschedctl.simulate.drain import DrainedNode
-from kschedctl.simulate.simulation import IN_PLACE_OF, Simulation
+from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.timeline import Happening, TimelineEntry
 
 

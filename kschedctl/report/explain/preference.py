@@ -7,31 +7,17 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from kschedctl.framework.remedy import Scope
 from kschedctl.report.document import GAP, INDENT, Document, Paragraph, Tone, table
 from kschedctl.report.envelope import Data
+from kschedctl.report.tried import ThenData, TriedData
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.prefer import Move, Preference
 
 
-class OutcomeData(Data, frozen=True):
-    """What is decided then."""
-
-    nodes: Annotated[tuple[str, ...], Meta(description="The nodes that the pod can go to.")]
-
-
-class SuggestedChangeData(Data, frozen=True):
+class SuggestedChangeData(TriedData, frozen=True):
     """A change that was tried, and what it leads to."""
 
-    summary: str
-    kind: Annotated[Scope, Meta(description="What is changed: pod, node, or cluster for what concerns others too.")]
-    evicts: Annotated[tuple[str, ...], Meta(description="The pods that it evicts.")]
-    violates: Annotated[tuple[str, ...], Meta(description="The disruption budgets that this breaks.")]
-    changes: Annotated[
-        tuple[dict[str, Any], ...],
-        Meta(description="apiVersion, kind, namespace, name and patch: operations as RFC 6902 has them."),
-    ]
-    then: OutcomeData
+    then: ThenData
     score: Annotated[int, Meta(description="The node's score then.")]
     next_best: Annotated[int, Meta(description="The next best score then.")]
 
@@ -74,7 +60,7 @@ def preference_data(found: Preference) -> PreferenceData:
 def _change(move: Move) -> SuggestedChangeData:
     changes: Any = msgspec.to_builtins(move.changes)
     score, next_best = _best_two(move.after)
-    then = OutcomeData(move.after.best)
+    then = ThenData(move.after.best)
     return SuggestedChangeData(move.summary, move.scope, (), (), tuple(changes), then, score, next_best)
 
 

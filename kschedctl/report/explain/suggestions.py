@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final
+from typing import Final
 
 import msgspec
-from msgspec import Meta
 
 from kschedctl.api.wording import listed
-from kschedctl.framework.remedy import Scope
 from kschedctl.report.document import GAP, INDENT, Document, Paragraph, Tone, Verbatim, table
-from kschedctl.report.envelope import Data
+from kschedctl.report.tried import AppliedData, ThenData
 from kschedctl.why.commands import commands_of
 from kschedctl.why.proof import Suggestion
 from kschedctl.why.template import through_templates
@@ -18,36 +16,9 @@ from kschedctl.why.template import through_templates
 _HEADING: Final = "What would make it fit (each tried)"
 
 
-class ThenData(Data, frozen=True):
-    """What is decided once the changes are made."""
-
-    nodes: Annotated[
-        tuple[str, ...], Meta(description="Where the pod can go, or where preemption would make room by evicting.")
-    ]
-
-
-class SuggestionData(Data, frozen=True):
+class SuggestionData(AppliedData, frozen=True):
     """Changes that were made and tried: with them the pod fits."""
 
-    summary: Annotated[str, Meta(description="What to do, in a few words.")]
-    kind: Annotated[Scope, Meta(description="What is changed: the pod, a node, or something else of the cluster.")]
-    evicts: Annotated[tuple[str, ...], Meta(description="The pods that it costs, namespace/name.")]
-    violates: Annotated[tuple[str, ...], Meta(description="The disruption budgets that this breaks, namespace/name.")]
-    changes: Annotated[
-        tuple[dict[str, Any], ...],
-        Meta(
-            description="Each is a patch of RFC 6902 with apiVersion, kind, namespace and name of its object, "
-            "or has the object to create, or the one to delete."
-        ),
-    ]
-    workload_changes: Annotated[
-        tuple[dict[str, Any], ...],
-        Meta(description="The changes of the pod as patches of its workload's template; empty where it has none."),
-    ]
-    commands: Annotated[
-        tuple[str, ...],
-        Meta(description="kubectl commands that make the changes; a line with # says what a manifest has to have."),
-    ]
     then: ThenData
 
 

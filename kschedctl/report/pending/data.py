@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from kschedctl.framework.remedy import Scope
 from kschedctl.report.envelope import Answer, Data, json_schema
+from kschedctl.report.tried import AppliedData
 
 
 class GroupData(Data, frozen=True):
@@ -34,28 +34,9 @@ class GroupData(Data, frozen=True):
     message: Annotated[str, Meta(description="The text of the FailedScheduling event of the first of them.")]
 
 
-class UnblockingData(Data, frozen=True):
+class UnblockingData(AppliedData, frozen=True):
     """A change that was made and tried in a simulation of the queue."""
 
-    summary: Annotated[str, Meta(description="What to do, in a few words.")]
-    kind: Annotated[Scope, Meta(description="What is changed: pods, a node, or something else of the cluster.")]
-    evicts: Annotated[tuple[str, ...], Meta(description="The pods that are deleted for it, namespace/name.")]
-    violates: Annotated[tuple[str, ...], Meta(description="The disruption budgets that this breaks, namespace/name.")]
-    changes: Annotated[
-        tuple[dict[str, Any], ...],
-        Meta(
-            description="Each is a patch of RFC 6902 with apiVersion, kind, namespace and name of its object, "
-            "or has the object to create, or the one to delete."
-        ),
-    ]
-    workload_changes: Annotated[
-        tuple[dict[str, Any], ...],
-        Meta(description="The changes of pods as patches of their workload's template; empty where it has none."),
-    ]
-    commands: Annotated[
-        tuple[str, ...],
-        Meta(description="kubectl commands that make the changes; a line with # says what a manifest has to have."),
-    ]
     would_place: Annotated[tuple[str, ...], Meta(description="The pods that get a node by it, on top of those before.")]
 
 

@@ -22,8 +22,8 @@ from kschedctl.lint.cluster.trial import Trial
 from kschedctl.lint.context import Context
 from kschedctl.lint.examples import node, snapshot
 from kschedctl.lint.pods import Pods
+from kschedctl.lint.replicas import replicas_steps
 from kschedctl.lint.rule import Problem, Stop
-from kschedctl.lint.rules.cluster.replicas_do_not_fit import _replicas
 
 FAILS = """
 apiVersion: apps/v1
@@ -76,11 +76,11 @@ def check(pods: Pods, context: Context) -> Iterator[Problem]:
         return
     low = count.low
     if (why := _beyond(trial, low)) is not None:
-        yield Problem(message=f"{low} pods: {why}", steps=_replicas(pods), help="leave room in the quota")
+        yield Problem(message=f"{low} pods: {why}", steps=replicas_steps(pods), help="leave room in the quota")
     elif context.new_pods_first(pods) is not None and (why := _beyond(trial, low + 1)) is not None:
         yield Problem(
             message=f"all {low} pods are let in, and the one more that a rollout needs is not: {why}",
-            steps=_replicas(pods),
+            steps=replicas_steps(pods),
             help="leave room in the quota for one pod more, or set maxSurge 0 and maxUnavailable 1",
             severity=Severity.WARNING,
             stop=Stop.HANGS,

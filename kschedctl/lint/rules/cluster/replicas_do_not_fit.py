@@ -18,9 +18,9 @@ from kschedctl.lint.cluster.trial import MOST
 from kschedctl.lint.context import Context
 from kschedctl.lint.examples import node, snapshot
 from kschedctl.lint.pods import Pods
+from kschedctl.lint.replicas import replicas_steps
 from kschedctl.lint.rollout_fixes import scaler_of
 from kschedctl.lint.rule import Problem
-from kschedctl.lint.values import Steps, at
 
 FAILS = """
 apiVersion: apps/v1
@@ -62,15 +62,8 @@ def check(pods: Pods, context: Context) -> Iterator[Problem]:
     most = f" of {MOST} that were tried" if wanted > MOST else ""
     yield Problem(
         message=f"{placed.n} of {wanted} replicas fit{most}; the next one: {said(placed.stopped)}",
-        steps=_replicas(pods),
+        steps=replicas_steps(pods),
         help="use fewer replicas, smaller ones, or more nodes",
         severity=None if low else Severity.INFO,
         related=scaler_of(count),
     )
-
-
-def _replicas(pods: Pods) -> Steps:
-    for field in ("replicas", "parallelism"):
-        if at(pods.obj.raw, "spec", field) is not None:
-            return ("spec", field)
-    return ("spec",)

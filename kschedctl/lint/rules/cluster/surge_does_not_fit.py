@@ -17,9 +17,9 @@ from kschedctl.lint.cluster.asking import said, trial_of
 from kschedctl.lint.context import Context
 from kschedctl.lint.examples import node, snapshot
 from kschedctl.lint.pods import Pods
+from kschedctl.lint.replicas import replicas_steps
 from kschedctl.lint.rollout_fixes import one_down_first, scaler_of
 from kschedctl.lint.rule import Problem
-from kschedctl.lint.rules.cluster.replicas_do_not_fit import _replicas
 
 FAILS = """
 apiVersion: apps/v1
@@ -58,7 +58,7 @@ def check(pods: Pods, context: Context) -> Iterator[Problem]:
         return
     yield Problem(
         message=f"all {count.low} replicas fit, and a rollout needs room for one more first: {said(decision)}",
-        steps=_replicas(pods),
+        steps=replicas_steps(pods),
         help="set maxSurge 0 and maxUnavailable 1, or make room for one pod more",
         related=scaler_of(count),
         fix=one_down_first(pods),

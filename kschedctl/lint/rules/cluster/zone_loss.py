@@ -17,9 +17,9 @@ from kschedctl.lint.cluster.asking import said, trial_of
 from kschedctl.lint.context import Context
 from kschedctl.lint.examples import node, snapshot
 from kschedctl.lint.pods import Pods
+from kschedctl.lint.replicas import replicas_steps
 from kschedctl.lint.rollout_fixes import scaler_of
 from kschedctl.lint.rule import Problem
-from kschedctl.lint.rules.cluster.replicas_do_not_fit import _replicas
 
 FAILS = """
 apiVersion: apps/v1
@@ -59,7 +59,7 @@ def check(pods: Pods, context: Context) -> Iterator[Problem]:
         if placed.stopped is not None:
             yield Problem(
                 message=f"without zone {zone} {placed.n} of {count.low} replicas fit: {said(placed.stopped)}",
-                steps=_replicas(pods),
+                steps=replicas_steps(pods),
                 help="leave room in the other zones",
                 related=scaler_of(count),
             )
