@@ -36,7 +36,7 @@ golden:  ## Write what commands print into README, docs and the golden files ane
 	python -m pytest --rewrite-golden tests/docs tests/cli tests/conformance/test_parity.py
 
 gaps:  ## Write the list of recorded answers that are not equal anew; review the diff
-	python -m tests.conformance --rewrite-gaps
+	python -m conformance gaps
 
 parity:  ## Write docs/parity.md and the totals in README anew
 	python -m conformance parity

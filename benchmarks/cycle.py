@@ -34,16 +34,16 @@ def main() -> None:
     for kind in args.kind or KINDS:
         pod = synthetic.pod_to_place(kind)
         start = time.perf_counter()
-        decision = scheduler.explain(pod)
+        decision = scheduler.decide(pod)
         first = time.perf_counter() - start
         times = []
         for i in range(args.repeat):
             other = with_other_request(pod, i)
             start = time.perf_counter()
-            scheduler.explain(other)
+            scheduler.decide(other)
             times.append(time.perf_counter() - start)
         start = time.perf_counter()
-        scheduler.explain(other)
+        scheduler.decide(other)
         again = time.perf_counter() - start
         feasible = len(decision.scores.rows) if decision.scores is not None else 0
         print(
@@ -55,7 +55,7 @@ def main() -> None:
             profile = cProfile.Profile()
             profile.enable()
             for i in range(args.repeat):
-                scheduler.explain(with_other_request(pod, args.repeat + i))
+                scheduler.decide(with_other_request(pod, args.repeat + i))
             profile.disable()
             pstats.Stats(profile).sort_stats("tottime").print_stats(args.profile)
 

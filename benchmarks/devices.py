@@ -43,12 +43,12 @@ def main() -> None:
             # A fresh cluster each time: nothing is known of its devices.
             scheduler = Scheduler(with_objects(base, objects))
             start = time.process_time()
-            decision = scheduler.explain(pod)
+            decision = scheduler.decide(pod)
             times.append(time.process_time() - start)
         warm = []
         for _ in range(args.repeat):
             start = time.process_time()
-            scheduler.explain(pod)
+            scheduler.decide(pod)
             warm.append(time.process_time() - start)
         feasible = len(decision.scores.rows) if decision.scores is not None else 0
         print(
@@ -58,7 +58,7 @@ def main() -> None:
         if args.profile:
             profile = cProfile.Profile()
             profile.enable()
-            Scheduler(with_objects(base, objects)).explain(pod)
+            Scheduler(with_objects(base, objects)).decide(pod)
             profile.disable()
             pstats.Stats(profile).sort_stats("tottime").print_stats(args.profile)
 

@@ -70,7 +70,7 @@ def deployments(kind: str, n_pods: int) -> Iterator[Pod]:
 
 def bind(scheduler: Scheduler, pod: Pod) -> Scheduler:
     """Decide for a pod, and move on to the cluster that has it."""
-    node = scheduler.explain(pod).best[0]
+    node = scheduler.decide(pod).best[0]
     bound = replace(pod, spec=replace(pod.spec, node_name=node))
     return scheduler.moved(scheduler.cluster.with_pods(added=[bound]))
 
@@ -97,7 +97,7 @@ def whole_answers(cluster: Cluster, n_pods: int) -> Iterator[tuple[str, float]]:
         ("drain of 50 nodes: 1,500 pods", drained),
     ):
         scheduler = Scheduler(cluster)
-        scheduler.explain(pod)
+        scheduler.decide(pod)
         begin = time.process_time()
         answer(scheduler)
         yield what, time.process_time() - begin
@@ -114,13 +114,13 @@ def changes(scheduler: Scheduler) -> Iterator[tuple[str, float]]:
         ("a node cordoned", lambda: scheduler.moved(cluster.with_nodes((*nodes[:7], cordoned, *nodes[8:])))),
         ("a node gone", lambda: scheduler.moved(cluster.with_nodes((*nodes[:7], *nodes[8:])))),
     )
-    scheduler.explain(pod)
+    scheduler.decide(pod)
     for what, change in every:
         times = []
         for _ in range(5):
-            scheduler.explain(pod)
+            scheduler.decide(pod)
             begin = time.process_time()
-            change().explain(pod)
+            change().decide(pod)
             times.append((time.process_time() - begin) * 1e3)
         yield f"{what}, and an explain", statistics.median(times)
 

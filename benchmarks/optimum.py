@@ -20,12 +20,11 @@ from kschedctl.api.defaults import default_pod
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.optimum.best import best
-from kschedctl.optimum.goals import Last, goals_of
-from kschedctl.optimum.multi_step import placement_of
-from kschedctl.optimum.question import nobody, pose
+from kschedctl.optimum.comparison import placement_of, simulate_pending
+from kschedctl.optimum.goals import FinalGoal, goals_of
+from kschedctl.optimum.question import no_evictions, pose
+from kschedctl.optimum.search import best
 from kschedctl.scheduler.scheduler import Scheduler
-from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.timeline import Happening
 
 N_WORKLOADS: Final = 20
@@ -41,29 +40,26 @@ def main() -> None:
     parser.add_argument("--pods", type=int, default=500)
     parser.add_argument("--fill", type=int, default=100, help="what the pods want of what is free, in percent")
     parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--goal", choices=[last.value for last in Last], default=Last.SCORES.value)
+    parser.add_argument("--goal", choices=[goal.value for goal in FinalGoal], default=FinalGoal.SCORES.value)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--evicting", action="store_true", help="whether running pods may be evicted")
     args = parser.parse_args()
     scheduler = Scheduler(cluster(args.nodes, args.pods, args.fill / 100, args.seed))
-    last = Last(args.goal)
+    final = FinalGoal(args.goal)
     begin = time.monotonic()
-    simulation = Simulation(scheduler)
-    simulation.enqueue_pending()
-    for _ in simulation:
-        pass
+    simulation = simulate_pending(scheduler)
     print(f"multi-step: {time.monotonic() - begin:.1f} s")
     begin = time.monotonic()
-    question = pose(scheduler, None if args.evicting else nobody)
+    question = pose(scheduler, None if args.evicting else no_evictions)
     known = placement_of(question, simulation)
     print(f"{len(question.kinds)} kinds, {len(question.occupants)} occupants: {time.monotonic() - begin:.1f} s")
-    for goal in goals_of(question, last):
+    for goal in goals_of(question, final):
         print(f"  multi-step {goal.name}: {goal.value(question, known)}")
     begin = time.monotonic()
     # Who is placed by evicting others is in no placement where nobody may be.
     evicted = any(entry.event is Happening.PREEMPTED for entry in simulation.timeline)
     may_know = args.evicting or not evicted
-    found = best(question, seconds=args.seconds, last=last, known=[known] if may_know else [])
+    found = best(question, seconds=args.seconds, final=final, known=[known] if may_know else [])
     for standing in found.standings:
         gap = "not known" if standing.gap is None else f"{standing.gap:.2f} %"
         print(f"  optimum {standing.goal.name}: {standing.value}, bound {standing.bound}, gap {gap}")

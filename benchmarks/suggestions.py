@@ -12,9 +12,9 @@ from kschedctl.api.meta import LabelSelector
 from kschedctl.api.pod import Pod, TopologySpreadConstraint
 from kschedctl.api.well_known import ZONE
 from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.why.pending_groups import waiting_groups
 from kschedctl.why.search import suggest
-from kschedctl.why.unblocking import unblock
-from kschedctl.why.waiting import waiting_groups
+from kschedctl.why.unblocking_changes import unblock
 
 
 def main() -> None:
@@ -28,7 +28,7 @@ def main() -> None:
     scheduler = Scheduler(cluster)
     for kind, pod in waiting().items():
         start = time.perf_counter()
-        decision = scheduler.explain(pod)
+        decision = scheduler.decide(pod)
         answered = time.perf_counter()
         found = suggest(decision, args.most)
         done = time.perf_counter()

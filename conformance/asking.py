@@ -15,14 +15,14 @@ from typing import Final
 import msgspec
 
 from conformance.jsonlines import Object, line
+from conformance.recordings import our_answer
 from conformance.sequences import is_sequence
+from kschedctl.analyses.batch.cases import Case
+from kschedctl.analyses.batch.sequence_answer import sequence_answer
+from kschedctl.analyses.batch.sequence_cases import SequenceCase, run_sequence
 from kschedctl.errors import KschedctlError
 from kschedctl.plugins.registry import in_tree_registry
 from kschedctl.releases.release import RELEASES
-from kschedctl.report.batch.answer import answer
-from kschedctl.report.batch.sequence import sequence_answer
-from kschedctl.scheduler.cases import Case, decide
-from kschedctl.simulate.cases import SequenceCase, run_sequence
 
 #: A side that is asked: from a case to its answer.
 Side = Callable[[Object], Object]
@@ -134,15 +134,14 @@ class _EndedError(Exception):
 
 def ours(version: str) -> Side:
     """Our engine with the rules of a release; a sequence takes the turns that its ``choices`` name."""
-    release, registry = RELEASES[version], in_tree_registry()
+    release = RELEASES[version]
 
     def said(data: Object) -> Object:
         try:
             if is_sequence(data):
                 many = msgspec.convert(data, SequenceCase)
-                return sequence_answer(many.id, run_sequence(many, release, registry))
-            case = msgspec.convert(data, Case)
-            return answer(case.id, decide(case, release, registry))
+                return sequence_answer(many.id, run_sequence(many, release, in_tree_registry()))
+            return our_answer(msgspec.convert(data, Case), release)
         except (KschedctlError, msgspec.ValidationError) as error:
             return {"id": data.get("id"), "error": str(error)}
 

@@ -1,4 +1,4 @@
-"""The commands: build, generate, record, compare, suggestions, shrink, coverage, gates and parity."""
+"""The commands: those that ask the real scheduler, and those that go by what it answered once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import yaml
 
-from conformance import coverage, feature_gates, generate, jsonlines, parity, recordings
+from conformance import coverage, feature_gates, generate, jsonlines, parity, recorded, recordings
 from conformance.asking import Judge, Side, ours
 from conformance.builds import build, versions
 from conformance.differing import Difference, compared, difference, to_follow
@@ -69,6 +69,15 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("--case", metavar="ID", help="which; the first without it")
     sub.add_argument("--release", required=True, choices=[*RELEASES], help="whose rules we answer by")
     sub.add_argument("--against", choices=[*RELEASES], help="our own rules of another release as the judge, without Go")
+    text = "Hold our answers against the recorded ones; needs no Go. Exit code 1 where they differ."
+    sub = command("recorded", recorded.run, text)
+    sub.add_argument("--theme", action="append", choices=recordings.themes(), help="only this theme (repeatable)")
+    sub.add_argument("--release", action="append", choices=[*RELEASES], help="only this release (repeatable)")
+    sub.add_argument("--show", type=int, default=0, metavar="N", help="print N differing cases of each theme (0)")
+    sub = command("show", recorded.show, "Print one case, and where the recorded answer and ours differ; needs no Go.")
+    sub.add_argument("case", metavar="ID|FILE", help="a recorded case, or a file of kschedctl verify --record")
+    sub.add_argument("--release", action="append", choices=[*RELEASES], help="only this release (repeatable)")
+    command("gaps", recorded.write_gaps, "List every recorded answer that is not equal in gaps.toml, for review.")
     sub = command("coverage", coverage.run, "Say which of the scheduler's reasons a set of answers has.")
     sub.add_argument("files", nargs="+", type=Path, help="files of answers")
     sub.add_argument("--release", required=True, choices=[*versions()])

@@ -13,7 +13,7 @@ PATH: Final = Path(__file__).parents[1] / "tests" / "conformance" / "gaps.toml"
 
 _HEADER: Final = """\
 # Recorded answers that are not equal yet. A case that is listed and equal, or differs in other parts, fails the run.
-# Rewritten by: python -m tests.conformance --rewrite-gaps
+# Rewritten by: make gaps
 """
 
 

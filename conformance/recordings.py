@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import tomllib
 from collections.abc import Iterator
 from functools import cache
@@ -15,16 +13,15 @@ import msgspec
 from conformance import jsonlines
 from conformance.comparison import Answer
 from conformance.jsonlines import Object
+from kschedctl.analyses.batch.answer import answer
+from kschedctl.analyses.batch.cases import Case, decide
 from kschedctl.errors import KschedctlError
 from kschedctl.plugins.registry import in_tree_registry
 from kschedctl.releases.release import RELEASES, Release
-from kschedctl.report.batch.answer import answer
-from kschedctl.scheduler.cases import Case, decide
 from kschedctl.scheduler.decision import Decision
 
 RECORDINGS: Final = Path(__file__).parents[1] / "fixtures" / "conformance"
 SEQUENCES: Final = RECORDINGS / "sequences"
-_decoder = msgspec.json.Decoder(Case)
 
 
 def themes() -> list[str]:
@@ -35,7 +32,8 @@ def themes() -> list[str]:
 @cache
 def cases(theme: str) -> tuple[Case, ...]:
     """The cases of a theme in their order."""
-    return tuple(map(_decoder.decode, _lines(RECORDINGS / "cases" / f"{theme}.jsonl.gz")))
+    found = jsonlines.read(RECORDINGS / "cases" / f"{theme}.jsonl.gz")
+    return tuple(msgspec.convert(case, Case) for case in found)
 
 
 def has_answers(theme: str, version: str) -> bool:
@@ -45,11 +43,10 @@ def has_answers(theme: str, version: str) -> bool:
 
 def recorded_answers(theme: str, version: str) -> dict[str, Any]:
     """The recorded answers of a release to a theme, by case."""
-    lines = _lines(_answers(theme, version))
-    return {found["id"]: found for found in map(json.loads, lines)}
+    return {found["id"]: found for found in jsonlines.read(_answers(theme, version))}
 
 
-def our_answer(case: Case, release: Release) -> Answer:
+def our_answer(case: Case, release: Release) -> Object:
     """What we say to a case; an error of ours is an answer too, any other exception is a bug and goes on."""
     try:
         return answer(case.id, our_decision(case, release))
@@ -90,7 +87,3 @@ def races(version: str) -> list[str]:
 
 def _answers(theme: str, version: str) -> Path:
     return RECORDINGS / "answers" / f"v{version}" / f"{theme}.jsonl.gz"
-
-
-def _lines(path: Path) -> list[bytes]:
-    return gzip.decompress(path.read_bytes()).splitlines()

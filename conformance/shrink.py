@@ -1,6 +1,6 @@
 """Shrinking: a case that two sides answer differently, cut down to the fewest objects and fields that still differ.
 
-``kschedctl.scheduler.shrinking`` does the cutting; the two sides themselves say whether what is left is still a case.
+``kschedctl.analyses.verify.shrinking`` cuts; the two sides themselves decide whether the rest is still a case.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from conformance.asking import Side
 from conformance.differing import Difference, difference, is_settled, to_follow
 from conformance.jsonlines import Object, line
-from kschedctl.scheduler.shrinking import smallest_case
+from kschedctl.analyses.verify.shrinking import smallest_case
 
 
 def shrink(found: Difference, judge: Side, ours: Side) -> Difference:

@@ -11,11 +11,12 @@ import msgspec
 
 from conformance.asking import Side
 from conformance.jsonlines import Object
+from kschedctl.analyses.batch.cases import Case, decide
+from kschedctl.analyses.explain.suggestions import suggestion_data
+from kschedctl.answers.explain import SuggestionData
 from kschedctl.errors import KschedctlError
 from kschedctl.plugins.registry import in_tree_registry
 from kschedctl.releases.release import RELEASES
-from kschedctl.report.explain.suggestions import SuggestionData, suggestion_data
-from kschedctl.scheduler.cases import Case, decide
 from kschedctl.why.search import suggest
 
 

@@ -2,9 +2,9 @@
 
 >>> import kschedctl
 >>> cluster = kschedctl.load("fixtures/shop/cluster")
->>> cluster.explain("shop/web-7")
+>>> cluster.decide("shop/web-7")
 <Decision shop/web-7: scheduled to node-8, fits on 5 of 15 nodes>
->>> cluster.explain("shop/web-7").node("gpu-1")
+>>> cluster.decide("shop/web-7").node("gpu-1")
 <NodeVerdict gpu-1: TaintToleration: node(s) had untolerated taint(s)>
 """
 
@@ -15,11 +15,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kschedctl.admission.chain import Admitted
+    from kschedctl.analyses.handle import CancelledError, Handle
+    from kschedctl.answers.base import Answer, AnswerOutcome
     from kschedctl.api.meta import ApiObject
     from kschedctl.api.pod import Pod
     from kschedctl.cluster.cluster import Cluster
     from kschedctl.cluster.nodes import Nodes
     from kschedctl.cluster.pods import Pods
+    from kschedctl.completeness.missing import Missing
     from kschedctl.errors import ClusterError, InputError, KschedctlError, UnsupportedError
     from kschedctl.face import SchedulingCluster
     from kschedctl.findings.finding import Finding, ObjectRef, Severity, Subject
@@ -31,22 +34,13 @@ if TYPE_CHECKING:
     from kschedctl.loading import load
     from kschedctl.preemption.result import Candidate, PreemptionResult
     from kschedctl.releases.release import Release
-    from kschedctl.scheduler.aftermath import Aftermath
-    from kschedctl.scheduler.decision import Decision, NodeVerdict, Outcome
-    from kschedctl.scheduler.difference import Difference
-    from kschedctl.scheduler.missing import Missing
-    from kschedctl.scheduler.pending import Exposure
-    from kschedctl.scheduler.prefer import Preference
-    from kschedctl.scheduler.tracking import Track
-    from kschedctl.scheduler.verify import Verification
-    from kschedctl.scheduler.withstand import Withstanding
+    from kschedctl.scheduler.decision import Decision, NodeVerdict
+    from kschedctl.scheduler.outcome import Outcome
+    from kschedctl.simulate.aftermath import Aftermath
     from kschedctl.simulate.attempt import Attempt
-    from kschedctl.simulate.capacity import Capacity
-    from kschedctl.simulate.rolling import Rollout
     from kschedctl.simulate.simulation import Simulation
     from kschedctl.simulate.timeline import TimelineEntry
     from kschedctl.simulate.world import World
-    from kschedctl.volumeview.overview import ClaimOverview, PodOverview
     from kschedctl.whatif.edit import PodEdit
     from kschedctl.whatif.edits import (
         Apply,
@@ -65,33 +59,31 @@ if TYPE_CHECKING:
         Tolerate,
     )
     from kschedctl.why.proof import Suggestion
-    from kschedctl.why.unblocking import Unblocked
-    from kschedctl.why.waiting import WaitingGroup
-    from kschedctl.workloads.made import MadePod
+    from kschedctl.workloads.made_pods import MadePod
 
     __version__: str
 
 __all__ = [
     "Admitted",
     "Aftermath",
+    "Answer",
+    "AnswerOutcome",
     "ApiObject",
     "Apply",
     "Attempt",
+    "CancelledError",
     "Candidate",
-    "Capacity",
-    "ClaimOverview",
     "Cluster",
     "ClusterError",
     "Cordon",
     "Decision",
     "Delete",
-    "Difference",
     "Drain",
     "DropConstraint",
     "Edit",
-    "Exposure",
     "FailZone",
     "Finding",
+    "Handle",
     "InputError",
     "KschedctlError",
     "LabelNode",
@@ -106,13 +98,10 @@ __all__ = [
     "Outcome",
     "Pod",
     "PodEdit",
-    "PodOverview",
     "Pods",
     "PreemptionResult",
-    "Preference",
     "Release",
     "Remedy",
-    "Rollout",
     "SchedulerConfiguration",
     "SchedulingCluster",
     "SetNodeSelector",
@@ -126,12 +115,7 @@ __all__ = [
     "TaintNode",
     "TimelineEntry",
     "Tolerate",
-    "Track",
-    "Unblocked",
     "UnsupportedError",
-    "Verification",
-    "WaitingGroup",
-    "Withstanding",
     "World",
     "__version__",
     "load",
@@ -139,45 +123,43 @@ __all__ = [
 
 _HOMES = {
     "Admitted": "kschedctl.admission.chain",
-    "Aftermath": "kschedctl.scheduler.aftermath",
+    "Aftermath": "kschedctl.simulate.aftermath",
+    "Answer": "kschedctl.answers.base",
+    "AnswerOutcome": "kschedctl.answers.base",
     "ApiObject": "kschedctl.api.meta",
     "Apply": "kschedctl.whatif.edits",
     "Attempt": "kschedctl.simulate.attempt",
+    "CancelledError": "kschedctl.analyses.handle",
     "Candidate": "kschedctl.preemption.result",
-    "Capacity": "kschedctl.simulate.capacity",
-    "ClaimOverview": "kschedctl.volumeview.overview",
     "Cluster": "kschedctl.cluster.cluster",
     "ClusterError": "kschedctl.errors",
     "Cordon": "kschedctl.whatif.edits",
     "Decision": "kschedctl.scheduler.decision",
     "Delete": "kschedctl.whatif.edits",
-    "Difference": "kschedctl.scheduler.difference",
     "Drain": "kschedctl.whatif.edits",
     "DropConstraint": "kschedctl.whatif.edits",
     "Edit": "kschedctl.whatif.edits",
-    "Exposure": "kschedctl.scheduler.pending",
     "FailZone": "kschedctl.whatif.edits",
     "Finding": "kschedctl.findings.finding",
+    "Handle": "kschedctl.analyses.handle",
     "InputError": "kschedctl.errors",
     "KschedctlError": "kschedctl.errors",
     "LabelNode": "kschedctl.whatif.edits",
     "LiveContext": "kschedctl.live.context",
     "Location": "kschedctl.findings.location",
-    "MadePod": "kschedctl.workloads.made",
-    "Missing": "kschedctl.scheduler.missing",
+    "MadePod": "kschedctl.workloads.made_pods",
+    "Missing": "kschedctl.completeness.missing",
     "NodeVerdict": "kschedctl.scheduler.decision",
     "Nodes": "kschedctl.cluster.nodes",
     "NotModelled": "kschedctl.framework.cycle_state",
     "ObjectRef": "kschedctl.findings.finding",
-    "Outcome": "kschedctl.scheduler.decision",
+    "Outcome": "kschedctl.scheduler.outcome",
     "Pod": "kschedctl.api.pod",
     "PodEdit": "kschedctl.whatif.edit",
-    "PodOverview": "kschedctl.volumeview.overview",
     "Pods": "kschedctl.cluster.pods",
     "PreemptionResult": "kschedctl.preemption.result",
     "Release": "kschedctl.releases.release",
     "Remedy": "kschedctl.framework.remedy",
-    "Rollout": "kschedctl.simulate.rolling",
     "SchedulerConfiguration": "kschedctl.framework.config.load",
     "SchedulingCluster": "kschedctl.face",
     "SetNodeSelector": "kschedctl.whatif.edits",
@@ -191,13 +173,7 @@ _HOMES = {
     "TaintNode": "kschedctl.whatif.edits",
     "TimelineEntry": "kschedctl.simulate.timeline",
     "Tolerate": "kschedctl.whatif.edits",
-    "Track": "kschedctl.scheduler.tracking",
-    "Unblocked": "kschedctl.why.unblocking",
     "UnsupportedError": "kschedctl.errors",
-    "Preference": "kschedctl.scheduler.prefer",
-    "Verification": "kschedctl.scheduler.verify",
-    "Withstanding": "kschedctl.scheduler.withstand",
-    "WaitingGroup": "kschedctl.why.waiting",
     "World": "kschedctl.simulate.world",
     "load": "kschedctl.loading",
 }

@@ -20,7 +20,7 @@ from kschedctl.releases.release import LATEST
 from kschedctl.snapshot.load import Snapshot, load_snapshot
 from kschedctl.snapshot.written import WrittenObjects
 from kschedctl.whatif.edit import Edit, PodEdit
-from kschedctl.whatif.editing import edited
+from kschedctl.whatif.edit_sequence import edited
 
 if TYPE_CHECKING:
     from kschedctl.live.context import LiveContext
@@ -83,7 +83,7 @@ def load(
     >>> cluster = kschedctl.load("fixtures/shop/cluster", kubernetes_version="1.36")
     >>> cluster
     <SchedulingCluster: 15 nodes, 77 pods, rules of Kubernetes 1.36>
-    >>> decision = cluster.explain("shop/web-7")
+    >>> decision = cluster.decide("shop/web-7")
     >>> decision.best, decision.message
     (('node-8',), '')
     """

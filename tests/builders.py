@@ -21,6 +21,7 @@ from kschedctl.api.storage import CSINode, StorageClass
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.face import SchedulingCluster
 from kschedctl.framework.config.load import load_configuration
 from kschedctl.framework.config.types import API_VERSION, KIND
 from kschedctl.framework.interface import Plugin
@@ -28,9 +29,11 @@ from kschedctl.framework.operands import Operands
 from kschedctl.framework.registry import Registry
 from kschedctl.framework.status import Reason, Status
 from kschedctl.plugins.registry import in_tree_registry
+from kschedctl.releases.choice import choose_release
 from kschedctl.releases.release import LATEST, Release
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.snapshot.load import Snapshot
 from kschedctl.testing.operands import check_operands
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -316,6 +319,12 @@ def make_cluster(nodes: Iterable[Node] = (), pods: Iterable[Pod] = (), *objects:
     return builder.build()
 
 
+def make_loaded(cluster: Cluster, version: str = "1.36") -> SchedulingCluster:
+    """A cluster as it is once loaded, with the rules of a release."""
+    snapshot = Snapshot(cluster=cluster, paths=("here",), scheduler_config=None, left_out={})
+    return SchedulingCluster(snapshot, choose_release(version, "", ()))
+
+
 def write_snapshot(folder: Path, *objects: Iterable[ApiObject]) -> Path:
     """Write objects as kubectl prints a list of them; returns the file."""
     kinds = {type_: names for names, type_ in KINDS.items()}
@@ -369,7 +378,7 @@ def decide(
     if config is not None:
         points, types = registry.extension_points(release), registry.args_types
         configuration = load_configuration(config, release=release, implements=points, args_types=types)
-    return Scheduler(cluster, release, configuration, Registry(registry)).explain(pod)
+    return Scheduler(cluster, release, configuration, Registry(registry)).decide(pod)
 
 
 def said(decision: Decision, plugin: str, node: str = "node") -> Status:

@@ -45,7 +45,7 @@ def placed(cluster: SchedulingCluster, *pods: Pod) -> list[str]:
     """Where pods go one after another; nothing for one that fits nowhere."""
     out = []
     for pod in pods:
-        decision = cluster.explain(pod)
+        decision = cluster.decide(pod)
         out.append(decision.best[0] if decision.best else "")
         if decision.best:
             cluster = cluster.with_bound(decision, decision.best[0])

@@ -74,11 +74,11 @@ def _decide_all() -> None:
     """Print an answer per case and release, with the package that is on the path."""
     import msgspec
 
+    from kschedctl.analyses.batch.answer import answer
+    from kschedctl.analyses.batch.cases import Case, decide
     from kschedctl.errors import KschedctlError
     from kschedctl.plugins.registry import in_tree_registry
     from kschedctl.releases.release import RELEASES
-    from kschedctl.report.batch.answer import answer
-    from kschedctl.scheduler.cases import Case, decide
 
     registry = in_tree_registry()
     for data in _cases():

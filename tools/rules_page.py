@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kschedctl.lint.rule import Rule, Stop
-from kschedctl.lint.rules import RULES
+from kschedctl.linter.rule import Rule, Stop
+from kschedctl.linter.rules import RULES
 
 FAMILIES: Final = {
     "1": "The pod itself",

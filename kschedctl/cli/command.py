@@ -1,50 +1,74 @@
-"""From a function that answers to a command: options are read, the answer is printed, the outcome is the exit code."""
+"""The wrapper of every command: options are read, the command answers, the answer is printed, and its outcome exits."""
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
-from functools import partial
+from functools import partial, wraps
+from typing import TYPE_CHECKING
 
 import typer
 
 from kschedctl.cli.exit_code import ExitCode
-from kschedctl.cli.options.group import unfolded
+from kschedctl.cli.options.group import declared_parameters, unfolded
 from kschedctl.cli.options.output import OutputOptions
 from kschedctl.cli.streams import write
 from kschedctl.cli.terminal import open_console
-from kschedctl.report.render.form import Reply
+
+if TYPE_CHECKING:
+    from kschedctl.answers.base import AnswerOutcome
+    from kschedctl.cli.shown import Shown
 
 
-def command(answer: Callable[..., Reply | None]) -> Callable[..., None]:
+def command(answer: Callable[..., Shown | None], name: str = "") -> Callable[..., None]:
     """Make a command that typer can read of a function.
 
     Parameters
     ----------
     answer : callable
-        Has the options as keyword parameters, alone or in groups, an ``output`` among them, and returns the reply;
-        nothing where a command below it is to answer.
+        Has the options as keyword parameters, alone or in groups, an ``output`` among them, and returns the result;
+        ``None`` if a command below it is to answer.
+    name : str
+        The command with those above it, such as ``leader simulate``; by default the function's name.
     """
     run = unfolded(answer)
-    options: type[OutputOptions] = inspect.signature(answer, eval_str=True).parameters["output"].annotation
+    options: type[OutputOptions] = declared_parameters(answer)["output"].annotation
 
+    @wraps(run)
     def command(**values: object) -> None:
         output = options.read(values)
         form, colors = output.form(), output.colors()
-        reply: Reply | None = run(**values)
-        if reply is None:
+        shown: Shown | None = run(**values)
+        if shown is None:
             return
-        for text in form.render(reply, partial(open_console, colors)):
-            write(text)
-        outcome = reply.outcome()
-        if outcome.interrupted:
-            raise typer.Exit(ExitCode.INTERRUPTED)
-        if output.strict and not outcome.complete:
-            raise typer.Exit(ExitCode.INCOMPLETE)
-        if not outcome.yes:
-            raise typer.Exit(ExitCode.NO)
+        # The help of a command needs neither.
+        from kschedctl.cli.invocation import Invocation
+        from kschedctl.render.form import Medium
 
-    command.__name__, command.__doc__, command.__module__ = run.__name__, run.__doc__, run.__module__
-    command.__signature__ = run.__signature__  # type: ignore[attr-defined]
-    command.__annotations__ = run.__annotations__
+        invocation = Invocation(command=name or run.__name__, values=values, arguments=shown.arguments)
+        medium = Medium(partial(open_console, colors), invocation.command_line)
+        for text in form.render(shown.answer, shown.view, medium):
+            write(text)
+        leave(shown.outcome or shown.answer.outcome, strict=output.strict)
+
     return command
+
+
+def leave(outcome: AnswerOutcome, *, strict: bool) -> None:
+    """End with the exit code of an outcome.
+
+    Parameters
+    ----------
+    strict : bool
+        True if an answer that is in doubt has an exit code of its own.
+
+    Raises
+    ------
+    typer.Exit
+        If the outcome is not the one that people hope for.
+    """
+    if outcome.interrupted:
+        raise typer.Exit(ExitCode.INTERRUPTED)
+    if strict and not outcome.complete:
+        raise typer.Exit(ExitCode.INCOMPLETE)
+    if not outcome.yes:
+        raise typer.Exit(ExitCode.NO)

@@ -6,21 +6,16 @@ after two seconds: what was found until then is offered. What goes wrong is not 
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
-import os
-import shlex
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import typer
 
-_PROGRAM: Final = "kschedctl"
-#: Tells kubectl to offer files as well.
-_FILES_TOO: Final = ":0"
+from kschedctl.cli.snapshot_paths import snapshot_paths
+
 _SECONDS: Final = 2.0
 _STDIN: Final = "-"
 _WORKLOADS: Final = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController", "Job")
@@ -89,20 +84,20 @@ def rolled(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def forms(incomplete: str) -> list[str]:
-    """The forms of output."""
-    return _forms(incomplete, tabular=False)
+    """Return the forms of output."""
+    return _forms(incomplete, "ANSWER")
 
 
 def table_forms(incomplete: str) -> list[str]:
-    """The forms of output of an answer that is a table."""
-    return _forms(incomplete, tabular=True)
+    """Return the forms of output of an answer that is a table."""
+    return _forms(incomplete, "TABLE")
 
 
-def _forms(incomplete: str, *, tabular: bool) -> list[str]:
-    from kschedctl.report.render.forms import FORMS
+def _forms(incomplete: str, kind: str) -> list[str]:
+    from kschedctl.render.form import FormKind
+    from kschedctl.render.forms import FORMS, names
 
-    offered = {name: form for name, form in FORMS.items() if tabular or not form.tabular}
-    return _beginning(incomplete, (f"{name}=" if form.argument else name for name, form in offered.items()))
+    return _beginning(incomplete, (f"{name}=" if FORMS[name].argument else name for name in names(FormKind[kind])))
 
 
 def releases(incomplete: str) -> list[str]:
@@ -133,20 +128,14 @@ def _beginning(start: str, names: Iterable[str]) -> list[str]:
 
 def _objects(ctx: typer.Context) -> Iterator[Named]:
     """What the cluster has that the options before mean."""
-    from kschedctl.cli.options.cluster import SourceOptions
-
-    values: dict[str, Any] = {name: ctx.params.get(name) for name in ("snapshot", "context", "kubeconfig")}
-    try:
-        options = SourceOptions(
-            snapshot=values["snapshot"], context=values["context"] or "", kubeconfig=values["kubeconfig"] or ""
-        )
-        source = options.source()
-    except typer.BadParameter:
+    context, kubeconfig = (ctx.params.get(name) or "" for name in ("context", "kubeconfig"))
+    paths = snapshot_paths(ctx.params.get("snapshot"), live=bool(context or kubeconfig))
+    if paths and (context or kubeconfig):
         return
     # Standard input is the terminal that completes.
-    if _STDIN in source.paths:
+    if _STDIN in paths:
         return
-    asked = json.dumps({"paths": source.paths, "context": source.context, "kubeconfig": source.kubeconfig})
+    asked = json.dumps({"paths": paths, "context": context, "kubeconfig": kubeconfig})
     command = [sys.executable, "-m", "kschedctl.cli.names", asked]
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=_SECONDS, check=False)
@@ -160,20 +149,3 @@ def _objects(ctx: typer.Context) -> Iterator[Named]:
         # The last line may have been cut off.
         if line.endswith("\n") and len(parts) == len(Named._fields):
             yield Named(*parts)
-
-
-def run() -> None:
-    """Print what could stand in the last place of the words given, a line each, in the form that kubectl reads."""
-    from kschedctl.cli.main import app
-
-    *before, last = sys.argv[1:] or [""]
-    os.environ |= {
-        "_KSCHEDCTL_COMPLETE": "complete_bash",
-        "COMP_WORDS": " ".join([_PROGRAM, *map(shlex.quote, before), last]),
-        "COMP_CWORD": str(len(before) + 1),
-    }
-    said = io.StringIO()
-    with contextlib.suppress(SystemExit), contextlib.redirect_stdout(said):
-        app(prog_name=_PROGRAM)
-    # Where nothing could stand, typer prints an empty line.
-    print(*filter(None, said.getvalue().splitlines()), _FILES_TOO, sep="\n")

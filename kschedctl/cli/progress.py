@@ -1,81 +1,103 @@
-"""How far a long command is, on a terminal: shown once it has lasted a second, and never in a pipe."""
+"""The handle of analyses that commands run: progress on a terminal after a second, notices on standard error."""
 
 from __future__ import annotations
 
+import logging
+import shutil
 import sys
 import time
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from threading import Lock, Timer
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from kschedctl.cli.streams import show_progress
+from kschedctl.analyses.handle import Handle
+from kschedctl.cli.streams import note, show_progress, warn, warn_of
+from kschedctl.findings.finding import Finding
+from kschedctl.text.printable import printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
 T = TypeVar("T")
-#: What is over sooner needs no word, in seconds.
+#: Work that ends sooner shows no progress, in seconds.
 _PATIENCE: Final = 1.0
-#: How often a line is written anew, in seconds.
+#: The time between two updates of a line, in seconds.
 _STEP: Final = 0.2
+#: The width of a terminal that does not tell it, in characters.
+_NO_WIDTH: Final = 80
 
 
-def tracked(items: Collection[T], what: str) -> Iterator[T]:
-    """The items one by one, with a bar on standard error that says how many are done.
+class TerminalHandle(Handle):
+    """The handle of the analyses of a command. Where standard error is no terminal, only notices are written."""
 
-    Parameters
-    ----------
-    items : collection
-        What is worked on.
-    what : str
-        What is done, such as ``comparing pods``.
-    """
-    if not sys.stderr.isatty():
-        yield from items
-        return
-    start = time.monotonic()
-    progress: Progress | None = None
-    try:
-        for done, item in enumerate(items):
-            if progress is None and time.monotonic() - start > _PATIENCE:
-                progress = _bar()
-                task = progress.add_task(what, total=len(items), completed=done)
+    def __init__(self) -> None:
+        super().__init__()
+        # Failed requests are reported once, in the error.
+        logging.getLogger("urllib3").setLevel(logging.ERROR)
+        self._shows = sys.stderr.isatty()
+        self.show_line = _show_line if self._shows else None
+
+    def track(self, items: Collection[T], task: str) -> Iterator[T]:
+        """Yield the items one by one, with a bar for the share that is done."""
+        if not self._shows:
+            yield from super().track(items, task)
+            return
+        start = time.monotonic()
+        progress: Progress | None = None
+        try:
+            for done, item in enumerate(items):
+                self.check()
+                if progress is None and time.monotonic() - start > _PATIENCE:
+                    progress = _bar()
+                    shown = progress.add_task(task, total=len(items), completed=done)
+                if progress is not None:
+                    progress.update(shown, completed=done)
+                yield item
+        finally:
             if progress is not None:
-                progress.update(task, completed=done)
-            yield item
-    finally:
-        if progress is not None:
-            progress.stop()
+                progress.stop()
+
+    def count(self, items: Iterable[T], noun: str, total: int | None = None) -> Iterator[T]:
+        """Yield the items one by one as they come, with a line that shows the number per second."""
+        if not self._shows:
+            yield from super().count(items, noun, total)
+            return
+        start = time.monotonic()
+        shown = start + _PATIENCE - _STEP
+        try:
+            self.check()
+            for done, item in enumerate(items, 1):
+                now = time.monotonic()
+                if now - shown > _STEP:
+                    shown = now
+                    of = f" of {total}" if total is not None else ""
+                    show_progress(f"{done}{of} {noun}, {_rate(done / (now - start))} per second")
+                yield item
+                self.check()
+        finally:
+            show_progress("")
+
+    def busy(self, task: str) -> AbstractContextManager[None]:
+        """Show a spinner while work of unknown length is going on."""
+        return _spinner(task) if self._shows else super().busy(task)
+
+    def note(self, text: str) -> None:
+        """Write a note."""
+        note(text)
+
+    def warn(self, text: str) -> None:
+        """Write a warning."""
+        warn(text)
+
+    def warn_of(self, finding: Finding) -> None:
+        """Write a finding that was not refused as a warning."""
+        warn_of(finding)
 
 
-def counting(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
-    """The items one by one, with a line that says how many a second.
-
-    Parameters
-    ----------
-    items : iterable
-        What comes of the work.
-    what : str
-        What comes, such as ``pods``.
-    total : int, optional
-        How many will come, where that is known and they come from elsewhere.
-    """
-    if not sys.stderr.isatty():
-        yield from items
-        return
-    start = time.monotonic()
-    shown = start + _PATIENCE - _STEP
-    try:
-        for done, item in enumerate(items, 1):
-            now = time.monotonic()
-            if now - shown > _STEP:
-                shown = now
-                of = f" of {total}" if total is not None else ""
-                show_progress(f"{done}{of} {what}, {_rate(done / (now - start))} per second")
-            yield item
-    finally:
-        show_progress("")
+def _show_line(text: str) -> None:
+    width = shutil.get_terminal_size((_NO_WIDTH, 0)).columns
+    show_progress(printable(text)[: width - 1])
 
 
 def _rate(number: float) -> str:
@@ -83,11 +105,7 @@ def _rate(number: float) -> str:
 
 
 @contextmanager
-def busy(what: str) -> Iterator[None]:
-    """A word on standard error while something goes on of which nobody knows how long it takes."""
-    if not sys.stderr.isatty():
-        yield
-        return
+def _spinner(task: str) -> Iterator[None]:
     lock = Lock()
     with ExitStack() as shown:
         over = False
@@ -97,7 +115,7 @@ def busy(what: str) -> Iterator[None]:
 
             with lock:
                 if not over:
-                    shown.enter_context(Console(stderr=True).status(what))
+                    shown.enter_context(Console(stderr=True).status(task))
 
         timer = Timer(_PATIENCE, show)
         timer.daemon = True

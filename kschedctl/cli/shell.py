@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from kschedctl.report.render.printable import printable
+from kschedctl.text.printable import printable
 
 #: What stands for itself in a format of printf, beside letters and digits.
 _PLAIN: Final = "-._/:="

@@ -5,14 +5,14 @@ from __future__ import annotations
 import codecs
 import os
 import sys
-from typing import IO, BinaryIO, Final
+from typing import IO, Final
 
 import typer
 
 from kschedctl.cli.exit_code import ExitCode
 from kschedctl.errors import InputError, KschedctlError
 from kschedctl.findings.finding import Finding
-from kschedctl.report.render.printable import json_escape, printable
+from kschedctl.text.printable import json_escape, printable
 
 _ESCAPING: Final = "kschedctl.escaping"
 _CLEAR_LINE: Final = "\r\x1b[K"
@@ -99,19 +99,6 @@ def report(error: KschedctlError) -> None:
 def show_progress(text: str) -> None:
     """Replace the line on the terminal of standard error; an empty text takes it away."""
     _to_stderr(_CLEAR_LINE + printable(text))
-
-
-def stdin() -> BinaryIO:
-    """Standard input as bytes.
-
-    Raises
-    ------
-    InputError
-        Where it is closed.
-    """
-    if sys.stdin is None:
-        raise InputError("cannot be read: it is closed", where="standard input")
-    return sys.stdin.buffer
 
 
 def _to_stderr(text: str) -> None:

@@ -20,7 +20,7 @@ from kschedctl.cluster.interning import PodInterner
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.pods import Pods
 from kschedctl.cluster.records import PodRecord
-from kschedctl.cluster.unread import Unread
+from kschedctl.cluster.unread_objects import Unread
 from kschedctl.errors import SnapshotError
 from kschedctl.findings.finding import Place, Subject
 

@@ -21,7 +21,7 @@ from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.cluster.pods import Pods
 from kschedctl.cluster.requests import ResourceColumns
-from kschedctl.cluster.unread import Unread
+from kschedctl.cluster.unread_objects import Unread
 from kschedctl.cluster.versions import Versions, next_version
 from kschedctl.cluster.worlds import Numbering, PodsInWorlds
 

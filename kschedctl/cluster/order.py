@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from kschedctl.arrays import Int64Array
 from kschedctl.cluster.records import NOT_STARTED
-from kschedctl.cluster.slots import Moves, PodSlots, Slots
-
-if TYPE_CHECKING:
-    from kschedctl.cluster.pods import Pods
+from kschedctl.cluster.slots import Mark, Moves, PodSlots, Slots
 
 
-def by_node(pods: Pods) -> tuple[Slots, Int64Array]:
+def by_node(pods: Mark, n_nodes: int) -> tuple[Slots, Int64Array]:
     """The slots of the pods on nodes by node and then in their order; where each node's begin, shape (n_nodes + 1,)."""
-    rows = pods.node_row
+    rows = pods.column("node_row")
     here = np.flatnonzero(rows >= 0)
     here = here[np.argsort(rows[here], kind="stable")]
-    offsets = np.searchsorted(rows[here], np.arange(len(pods.row_version) + 1))
-    return pods.slots[here], offsets
+    return pods.slots_of(here), np.searchsorted(rows[here], np.arange(n_nodes + 1))
 
 
 def by_node_moved(slots: Slots, moves: Moves) -> Slots:
@@ -37,9 +31,9 @@ def by_node_moved(slots: Slots, moves: Moves) -> Slots:
     return np.insert(slots, np.searchsorted(here, rows[order], side="right"), come[order])
 
 
-def by_importance(pods: Pods) -> Slots:
+def by_importance(pods: Mark) -> Slots:
     """The slots of the pods on nodes by node, then by importance."""
-    return _sorted(pods.mark.slots, pods.slots_of(np.sort(pods.assigned)), pods.mark.end)
+    return _sorted(pods.slots, pods.slots_of(np.flatnonzero(pods.column("node_row") >= 0)), pods.end)
 
 
 def importance_moved(slots: Slots, moves: Moves) -> Slots:

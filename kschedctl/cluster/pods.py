@@ -82,7 +82,7 @@ class Pods:
             The new pods; their classes are in the table of these.
         """
         mark = self.mark
-        gone = self.slots_of(removed)
+        gone = self.mark.slots_of(removed)
         slots = mark.slots.append(mark.end, added) if len(added) else mark.slots
         empty = np.sort(np.concatenate((mark.empty, gone))) if len(gone) else mark.empty
         new = object.__new__(Pods)
@@ -115,7 +115,7 @@ class Pods:
         return new
 
     def __len__(self) -> int:
-        return self.mark.end - len(self.mark.empty)
+        return len(self.mark)
 
     def moving(self, key: Hashable, make: Callable[[], V], move: Callable[[V, Moves], V | None]) -> V:
         """What is worked out of the pods, and goes along with them.
@@ -145,56 +145,37 @@ class Pods:
     @cached_property
     def slots(self) -> Slots:
         """The slot of each pod: int64, shape (n_pods,), ascending."""
-        slots = np.arange(self.mark.end, dtype=np.int64)
-        return np.delete(slots, self.mark.empty) if len(self.mark.empty) else slots
-
-    def slots_of(self, indices: PodIndices) -> Slots:
-        """The slots of some pods."""
-        empty = self.mark.empty
-        if not len(empty):
-            return indices
-        slots: Slots = indices + np.searchsorted(empty - np.arange(len(empty)), indices, side="right")
-        return slots
-
-    def indices_of(self, slots: Slots) -> PodIndices:
-        """The pods of some slots, none of which is empty."""
-        empty = self.mark.empty
-        indices: PodIndices = slots - np.searchsorted(empty, slots) if len(empty) else slots
-        return indices
-
-    def _column(self, name: str) -> Int64Array:
-        column = self.mark.slots.column(name, 0, self.mark.end)
-        return np.delete(column, self.mark.empty) if len(self.mark.empty) else column
+        return self.mark.own_slots()
 
     @cached_property
     def class_id(self) -> Int64Array:
         """Index into ``classes``: int64, shape (n_pods,)."""
-        return self._column("class_id")
+        return self.mark.column("class_id")
 
     @cached_property
     def node_row(self) -> Int64Array:
         """The row of the pod's node; ``PENDING`` without one, ``LOST`` where the snapshot does not have it."""
-        return self._column("node_row")
+        return self.mark.column("node_row")
 
     @cached_property
     def priority(self) -> Int64Array:
         """``spec.priority``, 0 where there is none: int64, shape (n_pods,)."""
-        return self._column("priority")
+        return self.mark.column("priority")
 
     @cached_property
     def nominated_row(self) -> Int64Array:
         """The row of the node that a pending pod is nominated to; ``PENDING`` without: int64, shape (n_pods,)."""
-        return self._column("nominated_row")
+        return self.mark.column("nominated_row")
 
     @cached_property
     def start_time(self) -> Int64Array:
         """``status.startTime`` in microseconds since 1970, ``NOT_STARTED`` without one: int64, shape (n_pods,)."""
-        return self._column("start_time")
+        return self.mark.column("start_time")
 
     @cached_property
     def records(self) -> Sequence[PodRecord]:
         """One per pod, in the order of the snapshot."""
-        return PodRecords(self)
+        return PodRecords(self.mark)
 
     def pod(self, index: int) -> Pod:
         """The pod at an index, defaulted; its node is in the record, as equal pods share their spec."""
@@ -209,7 +190,7 @@ class Pods:
     @cached_property
     def index(self) -> Mapping[PodName, int]:
         """The index of a namespace and name."""
-        return PodIndex(self)
+        return PodIndex(self.mark)
 
     def owner(self, index: int) -> OwnerReference | None:
         """The controller that owns the pod at an index, if any."""
@@ -240,11 +221,11 @@ class Pods:
     @property
     def nominated(self) -> PodIndices:
         """The pending pods that are nominated to a node, in the order of the snapshot: int64."""
-        return self.indices_of(self.moving("nominated", self._nominated_slots, _nominated_moved))
+        return self.mark.indices_of(self.moving("nominated", self._nominated_slots, _nominated_moved))
 
     def nominated_to(self, indices: PodIndices) -> Rows:
         """The rows of the nodes that some pods, which ascend, are nominated to."""
-        return self.mark.slots.take("nominated_row", self.slots_of(indices))
+        return self.mark.slots.take("nominated_row", self.mark.slots_of(indices))
 
     def _nominated_slots(self) -> Slots:
         return self.slots[self.nominated_row >= 0]
@@ -252,14 +233,14 @@ class Pods:
     @cached_property
     def _by_node(self) -> tuple[Slots, Int64Array, Moves]:
         """Slots by node and where each node's begin, as they were a while ago, and what came and went since."""
-        (slots, offsets), moves = self._counted("by node", lambda: by_node(self))
+        (slots, offsets), moves = self._counted("by node", lambda: by_node(self.mark, len(self._nodes)))
         return slots, offsets, moves
 
     @property
     def assigned(self) -> PodIndices:
         """The indices of the pods on nodes of the snapshot, ordered by node: int64, shape (n_assigned,)."""
         slots, _, moves = self._by_node
-        return self.indices_of(by_node_moved(slots, moves))
+        return self.mark.indices_of(by_node_moved(slots, moves))
 
     @cached_property
     def by_importance(self) -> PodIndices:
@@ -268,7 +249,7 @@ class Pods:
         Higher priority first, then the earlier start. A pod that has not started counts as starting now, each time
         anew, and so the later of two in the snapshot comes first; other ties stay in the order of the snapshot.
         """
-        return self.indices_of(self.moving("by importance", lambda: by_importance(self), importance_moved))
+        return self.mark.indices_of(self.moving("by importance", lambda: by_importance(self.mark), importance_moved))
 
     def on_node(self, row: int) -> PodIndices:
         """The indices of the pods on a node, in the order of the snapshot."""
@@ -278,7 +259,7 @@ class Pods:
             here = here[~np.isin(here, moves.gone)]
         if len(moves.come):
             here = np.concatenate((here, moves.come[moves.slots.take("node_row", moves.come) == row]))
-        return self.indices_of(here)
+        return self.mark.indices_of(here)
 
     @cached_property
     def _cells(self) -> tuple[Cells, Moves]:

@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from kschedctl.arrays import Int64Array, Rows
+from kschedctl.arrays import Int64Array, PodIndices, Rows
 from kschedctl.cluster.nodes import Nodes
 from kschedctl.cluster.records import LOST, PENDING, PodRecord
 
@@ -240,6 +240,33 @@ class Mark:
     slots: PodSlots
     end: int
     empty: Slots
+
+    def __len__(self) -> int:
+        return self.end - len(self.empty)
+
+    def own_slots(self) -> Slots:
+        """The slot of each pod: int64, shape (n_pods,), ascending."""
+        slots = np.arange(self.end, dtype=np.int64)
+        return np.delete(slots, self.empty) if len(self.empty) else slots
+
+    def slots_of(self, indices: PodIndices) -> Slots:
+        """The slots of some pods."""
+        empty = self.empty
+        if not len(empty):
+            return indices
+        slots: Slots = indices + np.searchsorted(empty - np.arange(len(empty)), indices, side="right")
+        return slots
+
+    def indices_of(self, slots: Slots) -> PodIndices:
+        """The pods of some slots, none of which is empty."""
+        empty = self.empty
+        indices: PodIndices = slots - np.searchsorted(empty, slots) if len(empty) else slots
+        return indices
+
+    def column(self, name: str) -> Int64Array:
+        """A column over the pods: int64, shape (n_pods,)."""
+        column = self.slots.column(name, 0, self.end)
+        return np.delete(column, self.empty) if len(self.empty) else column
 
     def moves_since(self, before: Mark) -> Moves | None:
         """What came and went since another list; ``None`` where this one was not derived from that."""

@@ -10,9 +10,9 @@ import numpy as np
 
 from kschedctl.api.device import ResourceClaim
 from kschedctl.arrays import Int64Array
-from kschedctl.devices.alike import device_kinds, node_kinds
 from kschedctl.devices.errors import AllocationError
 from kschedctl.devices.inventory import Inventory
+from kschedctl.devices.node_kinds import device_kinds, node_kinds
 from kschedctl.devices.requests import ClaimPlan, bearing_columns, plan_claims
 from kschedctl.devices.search import Allocated, Search, TooManyStepsError
 from kschedctl.devices.site import Site

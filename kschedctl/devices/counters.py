@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
-from kschedctl.api.device import Device
+from kschedctl.api.device import CounterSet, Device
 from kschedctl.api.quantity import parse_quantity
-
-if TYPE_CHECKING:
-    from kschedctl.devices.inventory import Inventory
 
 #: Set and counter.
 CounterName = tuple[str, str]
@@ -23,17 +20,15 @@ def counters_of(device: Device) -> list[tuple[CounterName, int]]:
     ]
 
 
-def available_counters(inventory: Inventory, view: int) -> dict[CounterName, int]:
-    """The counters of a pool less what its allocated devices draw, in nano-units."""
-    pool = inventory.views[view]
+def available_counters(sets: Mapping[str, CounterSet], allocated: Iterable[Device]) -> dict[CounterName, int]:
+    """Return the counters of a pool less what its allocated devices draw, in nano-units."""
     out = {
         (name, counter): parse_quantity(amount.value)
-        for name, counters in (pool.counter_sets or {}).items()
+        for name, counters in sets.items()
         for counter, amount in counters.counters.items()
     }
-    for number in (*inventory.view_devices[view].tolist(), *inventory.other_devices(pool)):
-        if inventory.usage.allocated(inventory.ids[number]):
-            for counter, amount in counters_of(inventory.devices[number]):
-                if counter in out:
-                    out[counter] -= amount
+    for device in allocated:
+        for counter, amount in counters_of(device):
+            if counter in out:
+                out[counter] -= amount
     return out

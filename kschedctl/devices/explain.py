@@ -15,8 +15,8 @@ from kschedctl.devices.inventory import Inventory
 from kschedctl.devices.remedies import device_remedies
 from kschedctl.devices.requests import Alternative, ClaimPlan
 from kschedctl.devices.search import Search, TooManyStepsError
+from kschedctl.devices.selector_rejections import TurnedAway, turned_away
 from kschedctl.devices.site import Site
-from kschedctl.devices.turned_away import TurnedAway, turned_away
 from kschedctl.framework.operands import Operands, Shortfall
 from kschedctl.framework.remedy import Remedy, RemedyContext
 

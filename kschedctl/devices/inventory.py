@@ -28,7 +28,7 @@ from kschedctl.api.meta import ApiObject
 from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.devices.constraints import lookup_attribute
-from kschedctl.devices.counters import available_counters
+from kschedctl.devices.counters import CounterName, available_counters
 from kschedctl.devices.pools import PoolView, gather_pools
 from kschedctl.devices.selectors import Selector, attribute_value, is_readable
 from kschedctl.devices.taints import with_taint_rules
@@ -164,8 +164,15 @@ class Inventory:
         view = self.views[number]
         counters = None
         if self.has_counters and view.counter_sets:
-            counters = tuple(sorted(available_counters(self, number).items()))
+            counters = tuple(sorted(self.available_counters(number).items()))
         return view.incomplete, bool(view.invalid), self.view_elsewhere[number].tobytes(), counters
+
+    def available_counters(self, number: int) -> dict[CounterName, int]:
+        """The counters of a pool view less what the pool's allocated devices draw, in nano-units."""
+        view = self.views[number]
+        devices = (*self.view_devices[number].tolist(), *self.other_devices(view))
+        allocated = (self.devices[i] for i in devices if self.usage.allocated(self.ids[i]))
+        return available_counters(view.counter_sets or {}, allocated)
 
     @cached_property
     def has_counters(self) -> bool:

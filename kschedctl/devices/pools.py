@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kschedctl.api.device import CounterSet, DeviceFeatures, ResourceSlice
+from kschedctl.api.device import CounterSet, DeviceFeatures, ResourceSlice, ResourceSliceSpec
 from kschedctl.arrays import Int64Array, Mask
 from kschedctl.cluster.node_selection import nodes_matching
 from kschedctl.cluster.nodes import Nodes
@@ -114,20 +114,13 @@ def _seen(
     local: dict[int, list[int]] = {}
     shared: list[tuple[tuple[int, int], Mask]] = []
     for i, one in enumerate(slices):
-        spec = one.spec
         if _is_left_out(one, rules):
             continue
-        if spec.shared_counters and rules.counter_slices_everywhere:
-            shared.append(((i, -1), np.ones(len(nodes), dtype=np.bool_)))
-        elif spec.node_name:
-            if (row := nodes.row.get(spec.node_name)) is not None:
+        if one.spec.node_name and not (one.spec.shared_counters and rules.counter_slices_everywhere):
+            if (row := nodes.row.get(one.spec.node_name)) is not None:
                 local.setdefault(row, []).append(i)
-        elif spec.all_nodes or spec.node_selector is not None:
-            shared.append(((i, -1), _reach(spec, nodes)))
-        elif spec.per_device_node_selection:
-            masks = [_reach(device, nodes) for device in spec.devices]
-            shared.append(((i, -1), np.any(masks, axis=0) if masks else np.zeros(len(nodes), dtype=np.bool_)))
-            shared += [((i, number), mask) for number, mask in enumerate(masks)]
+        else:
+            shared += [((i, device), mask) for device, mask in _shared(one.spec, nodes, rules)]
     if not shared:
         for row, found in local.items():
             yield np.array([row], dtype=np.int64), found, frozenset()
@@ -144,6 +137,18 @@ def _seen(
         elsewhere = frozenset(key for key, _ in shared if key[1] >= 0 and key not in there)
         if seen:
             yield np.flatnonzero(group_of.reshape(-1) == number), seen, elsewhere
+
+
+def _shared(spec: ResourceSliceSpec, nodes: Nodes, rules: DeviceRules) -> Iterator[tuple[int, Mask]]:
+    """Yield the nodes of a slice that is not for a single one, as -1, and those of its devices where they differ."""
+    if spec.shared_counters and rules.counter_slices_everywhere:
+        yield -1, np.ones(len(nodes), dtype=np.bool_)
+    elif spec.all_nodes or spec.node_selector is not None:
+        yield -1, _reach(spec, nodes)
+    elif spec.per_device_node_selection:
+        masks = [_reach(device, nodes) for device in spec.devices]
+        yield -1, np.any(masks, axis=0) if masks else np.zeros(len(nodes), dtype=np.bool_)
+        yield from enumerate(masks)
 
 
 def _has_compatibility_groups(one: ResourceSlice) -> bool:

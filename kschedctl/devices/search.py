@@ -12,7 +12,7 @@ from typing import Final
 
 from kschedctl.api.device import ALL, ALLOCATION_RESULTS_MAX
 from kschedctl.devices.capacity import CapacityError
-from kschedctl.devices.constraints import make_constraint
+from kschedctl.devices.constraints import Constraint, make_constraint
 from kschedctl.devices.errors import AllocationError
 from kschedctl.devices.requests import Alternative, ClaimPlan
 from kschedctl.devices.site import Site
@@ -192,41 +192,50 @@ class Search:
     ) -> bool:
         """Take a device and look for the rest; give it back where that fails."""
         site, asked = self._site, work.asked
-        shareable = site.shareable[device]
-        held = self._held.get(device, ())
-        if (asked.admin_access and not shareable and claim in held) or (
-            not asked.admin_access and (site.in_use[device] or held)
-        ):
+        if not self._can_take(claim, asked, device):
             return False
-        draws = site.draws_on_counters[device]
-        if draws and not self._rules.partitionable:
-            return False
-        draws = draws and not (shareable and site.capacity.is_shared(device))
+        draws = site.draws_on_counters[device] and not (site.shareable[device] and site.capacity.is_shared(device))
         if draws and not site.counters.take(device):
             return False
-        added = 0
-        done = False
+        constrained = done = False
         try:
             if self._rules.taints and site.is_tainted_for(asked, device):
                 return False
-            for constraint in self._constraints[claim]:
-                if not constraint.add(asked.request, asked.alternative, device):
-                    if must:
-                        where = f"claim {asked.claim}, request {asked.own_name}: cannot add device"
-                        problem = "because a claim constraint would not be satisfied"
-                        raise AllocationError(f"{where} {site.device_id(device)} {problem}")
-                    return False
-                added += 1
-            if not self._serves(asked, device):
-                return False
-            done = self._hold(claim, request, asked, device, following)
+            constrained = self._constrain(claim, asked, device, must=must)
+            done = constrained and self._serves(asked, device) and self._hold(claim, request, asked, device, following)
             return done
         finally:
             if not done:
-                for constraint in reversed(self._constraints[claim][:added]):
-                    constraint.remove(asked.request, asked.alternative)
+                if constrained:
+                    self._release(self._constraints[claim], asked)
                 if draws:
                     site.counters.give_back(device)
+
+    def _can_take(self, claim: int, asked: Alternative, device: int) -> bool:
+        site, held = self._site, self._held.get(device, ())
+        if site.draws_on_counters[device] and not self._rules.partitionable:
+            return False
+        if asked.admin_access:
+            return bool(site.shareable[device]) or claim not in held
+        return not site.in_use[device] and not held
+
+    def _constrain(self, claim: int, asked: Alternative, device: int, *, must: bool) -> bool:
+        """Add a device to the constraints of its claim, to all of them or to none."""
+        constraints = self._constraints[claim]
+        for number, constraint in enumerate(constraints):
+            if not constraint.add(asked.request, asked.alternative, device):
+                self._release(constraints[:number], asked)
+                if must:
+                    where = f"claim {asked.claim}, request {asked.own_name}: cannot add device"
+                    problem = "because a claim constraint would not be satisfied"
+                    raise AllocationError(f"{where} {self._site.device_id(device)} {problem}")
+                return False
+        return True
+
+    def _release(self, constraints: Sequence[Constraint], asked: Alternative) -> None:
+        """Remove the last device of a request from constraints."""
+        for constraint in reversed(constraints):
+            constraint.remove(asked.request, asked.alternative)
 
     def _hold(self, claim: int, request: int, asked: Alternative, device: int, following: tuple[int, int, int]) -> bool:
         """Mark a device as taken and go on with the next."""

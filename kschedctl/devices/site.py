@@ -10,7 +10,7 @@ import numpy as np
 from kschedctl.api.device import Device, DeviceTaint, ResourceSlice
 from kschedctl.arrays import Int64Array
 from kschedctl.devices.capacity import consumption, fits
-from kschedctl.devices.counters import available_counters, counters_of
+from kschedctl.devices.counters import counters_of
 from kschedctl.devices.inventory import Inventory
 from kschedctl.devices.requests import Alternative
 from kschedctl.devices.taints import untolerated
@@ -201,7 +201,7 @@ class SiteCounters:
         key = self._key(pool)
         available = self._available.get(key)
         if available is None:
-            available = self._available[key] = available_counters(self.site.inventory, pool.view)
+            available = self._available[key] = self.site.inventory.available_counters(pool.view)
         drawn = self._drawn.setdefault(key, {})
         for counter, amount in counters_of(self.site.device(number)):
             drawn[counter] = drawn.get(counter, 0) + amount

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 
 from kschedctl.errors import ConfigError
 from kschedctl.framework.config.types import Extender, ExtenderTLSConfig
+from kschedctl.live.certificates import why_unreadable
 
 
 def tls_context(config: Extender, path: str, where: str = "") -> ssl.SSLContext:
@@ -81,5 +82,4 @@ def _load(load: Callable[[], None], path: str) -> None:
         load()
     except (OSError, ValueError) as error:
         # ssl.SSLError is an OSError.
-        problem = getattr(error, "reason", None) or getattr(error, "strerror", None) or str(error)
-        raise ConfigError(f"holds no certificate or key that can be read: {problem}", path=path) from None
+        raise ConfigError(f"holds no certificate or key that can be read: {why_unreadable(error)}", path=path) from None

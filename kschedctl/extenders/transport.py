@@ -1,4 +1,4 @@
-"""One HTTP request and its answer, failures in the words of Go's HTTP client."""
+"""An extender's requests and their answers, failures in the words of Go's HTTP client."""
 
 from __future__ import annotations
 
@@ -9,19 +9,25 @@ import socket
 import ssl
 from contextlib import suppress
 from dataclasses import dataclass
-from http.client import BadStatusLine, HTTPConnection, HTTPException, HTTPResponse, IncompleteRead, RemoteDisconnected
-from typing import Final
-from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit
+from http.client import BadStatusLine, RemoteDisconnected
+from typing import Any, Final
+from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
+from urllib3 import BaseHTTPResponse, HTTPSConnectionPool, PoolManager, ProxyManager, Timeout
+from urllib3.connection import HTTPSConnection
+from urllib3.exceptions import HTTPError, NewConnectionError
+from urllib3.exceptions import TimeoutError as LateError
+
 from kschedctl.framework.extender import ExtenderError
+from kschedctl.live.http import JSON, USER_AGENT, pieces, seconds_left, sent, silence_urllib3
 from kschedctl.live.limits import MAX_ANSWER, Deadline
 from kschedctl.snapshot.unpacking import size_text
 
 _PORTS: Final = {"http": 80, "https": 443}
-_PIECE: Final = 256 * 1024
 _MOST_REDIRECTS: Final = 10
 _POST: Final = "POST"
+_HEADERS: Final = {"Content-Type": JSON, "User-Agent": USER_AGENT}
 #: After these the new address is asked without the body.
 _SEE_OTHER: Final = (301, 302, 303)
 _REDIRECTS: Final = (*_SEE_OTHER, 307, 308)
@@ -53,22 +59,18 @@ class Response:
 
 
 class Transport:
-    """Sends requests to an extender.
+    """Sends requests to an extender, each for so many seconds at most, with all that it is sent on to.
 
     Parameters
     ----------
-    seconds : float
-        How long a request may take, with all that it is sent on to.
-    tls : SSLContext
-        What connections are encrypted with, where the address says so.
     server_name : str
         The name that the server's certificate is for; by default that of the address.
     """
 
     def __init__(self, seconds: float, tls: ssl.SSLContext, server_name: str = "") -> None:
+        silence_urllib3()
         self._seconds = seconds
-        self._tls = tls
-        self._server_name = server_name
+        self._tls: dict[str, Any] = {"ssl_context": tls, "server_hostname": server_name or None}
 
     def post(self, url: str, body: bytes) -> Response:
         """Send a request and follow where it is sent on to.
@@ -81,57 +83,45 @@ class Transport:
         until = Deadline.after(self._seconds)
         method, here = _POST, url
         for _ in range(_MOST_REDIRECTS):
-            connection = response = None
             try:
                 parts = _split(here)
-                connection, target = self._connect(parts, until)
-                headers = {"Content-Type": "application/json", "User-Agent": "kschedctl", "Host": parts.netloc}
-                # A server that hangs up early may have said why.
-                with suppress(ConnectionError, ssl.SSLEOFError):
-                    connection.request(method, target, body if method == _POST else None, headers)
-                response = connection.getresponse()
-                location = response.headers.get("Location", "")
-                if response.status not in _REDIRECTS or not location:
-                    return _read(response, connection, until)
-            except (OSError, HTTPException) as error:
+                content = body if method == _POST else None
+                timeout = Timeout(total=seconds_left(until))
+                # Of one connection for each request none can be one that the server has given up.
+                with self._pool(parts) as pool, sent(pool, method, here, _HEADERS, timeout, content) as response:
+                    location = response.headers.get("Location", "")
+                    if response.status not in _REDIRECTS or not location:
+                        return _read(response, until)
+            except (OSError, ValueError, HTTPError) as error:
                 raise ExtenderError(f'{method.capitalize()} "{here}": {_cause(error, here)}') from None
-            finally:
-                for each in (response, connection):
-                    if each is not None:
-                        each.close()
             if response.status in _SEE_OTHER:
                 method = "GET"
             here = urljoin(here, location)
         raise ExtenderError(f'{method.capitalize()} "{here}": stopped after {_MOST_REDIRECTS} redirects')
 
-    def _connect(self, parts: SplitResult, until: Deadline) -> tuple[HTTPConnection, str]:
-        """A connection to a server, perhaps by way of a proxy, and what to ask it for."""
-        host, port = parts.hostname or "", parts.port or _PORTS[parts.scheme]
-        target = quote(parts.path or "/", safe="/%:=&;@+$,~!*'()") + (f"?{parts.query}" if parts.query else "")
+    def _pool(self, parts: SplitResult) -> PoolManager:
+        """Make the connections to a server, perhaps by way of a proxy."""
         proxy = _proxy(parts)
         if proxy is None:
-            connection = HTTPConnection(host, port, timeout=_left(until))
+            pool = PoolManager(**self._tls)
         else:
-            connection = HTTPConnection(proxy.hostname or "", proxy.port or 80, timeout=_left(until))
-            if parts.scheme == "https":
-                connection.set_tunnel(host, port, _login(proxy))
-            else:
-                target = f"{parts.scheme}://{parts.netloc}{target}"
-        try:
-            connection.connect()
-        except (ConnectionError, PermissionError) as error:
-            name = f"[{connection.host}]" if ":" in connection.host else _address(connection.host)
-            text = os.strerror(error.errno or 0).lower()
-            raise _DialError(f"dial tcp {name}:{connection.port}: connect: {text}") from None
-        if parts.scheme == "https":
-            connection.sock.settimeout(_left(until))
-            connection.sock = self._tls.wrap_socket(connection.sock, server_hostname=self._server_name or host)
-        connection.sock.settimeout(_left(until))
-        return connection, target
+            address = f"http://{proxy.netloc.rpartition('@')[2]}"
+            pool = ProxyManager(address, proxy_headers=_login(proxy), **self._tls)
+        pool.pool_classes_by_scheme = {**pool.pool_classes_by_scheme, "https": _Connections}
+        return pool
 
 
-class _DialError(OSError):
-    """A server that cannot be reached, worded."""
+class _Connection(HTTPSConnection):
+    """A connection that is read also where the server hangs up early, as it may have said why."""
+
+    def request(self, *args: Any, **options: Any) -> None:
+        """Send a request."""
+        with suppress(ssl.SSLEOFError):
+            super().request(*args, **options)
+
+
+class _Connections(HTTPSConnectionPool):
+    ConnectionCls = _Connection
 
 
 class _AddressError(OSError):
@@ -149,13 +139,6 @@ def _split(url: str) -> SplitResult:
     if not parts.hostname or port == 0:
         raise _AddressError("http: no Host in request URL")
     return parts
-
-
-def _left(until: Deadline) -> float:
-    left = until.left
-    if not left:
-        raise TimeoutError
-    return left
 
 
 def _proxy(parts: SplitResult) -> SplitResult | None:
@@ -186,47 +169,64 @@ def _login(proxy: SplitResult) -> dict[str, str]:
     return {"Proxy-Authorization": f"Basic {base64.b64encode(login).decode()}"}
 
 
-def _read(response: HTTPResponse, connection: HTTPConnection, until: Deadline) -> Response:
+def _read(response: BaseHTTPResponse, until: Deadline) -> Response:
     body = bytearray()
+    broken_off = ""
     try:
-        while True:
-            if connection.sock is not None:
-                connection.sock.settimeout(_left(until))
-            piece = response.read1(_PIECE)
-            if not piece:
-                return Response(response.status, bytes(body))
+        for piece in pieces(response, until):
             body += piece
             if len(body) > MAX_ANSWER:
                 return Response(response.status, b"", f"the answer has more than {size_text(MAX_ANSWER)}")
-    except TimeoutError:
-        return Response(response.status, bytes(body), _LATE_BODY)
-    except IncompleteRead as error:
-        return Response(response.status, bytes(body) + error.partial)
-    except (OSError, HTTPException):
-        return Response(response.status, bytes(body))
+    except (TimeoutError, LateError):
+        broken_off = _LATE_BODY
+    except HTTPError:
+        # As for Go's client, what came may be all that there is to read.
+        pass
+    return Response(response.status, bytes(body), broken_off)
 
 
-def _cause(error: OSError | HTTPException, url: str) -> str:
-    """What Go's client says of a failure."""
-    if isinstance(error, (_DialError, _AddressError)):
-        return str(error)
-    if isinstance(error, TimeoutError):
-        return _LATE
-    if isinstance(error, socket.gaierror):
-        return f"dial tcp: lookup {urlsplit(url).hostname}: no such host"
-    if isinstance(error, ssl.SSLError):
-        return _tls_cause(error, urlsplit(url).hostname or "")
-    if isinstance(error, RemoteDisconnected):
-        return "EOF"
-    if isinstance(error, BadStatusLine):
-        line = str(error).strip()
-        return f'net/http: HTTP/1.x transport connection broken: malformed HTTP response "{line}"'
-    if isinstance(error, OSError) and error.errno:
-        return os.strerror(error.errno).lower()
+def _cause(failed: BaseException, url: str) -> str:
+    """Put a failure in the words of Go's client."""
+    error = _innermost(failed)
+    # Of a proxy, urllib3 has the error of connecting among the arguments.
+    dialling = any(isinstance(each, NewConnectionError) for each in (failed, *failed.args))
+    match error:
+        case socket.gaierror():
+            return f"dial tcp: lookup {urlsplit(url).hostname}: no such host"
+        case TimeoutError() | LateError():
+            return _LATE
+        case ssl.SSLError():
+            return _tls_cause(error)
+        case RemoteDisconnected():
+            return "EOF"
+        case BadStatusLine():
+            line = str(error).strip()
+            return f'net/http: HTTP/1.x transport connection broken: malformed HTTP response "{line}"'
+        case OSError() if error.errno:
+            said = os.strerror(error.errno).lower()
+            return f"{_dialled(url)}: connect: {said}" if dialling else said
     return str(error) or type(error).__name__
 
 
-def _tls_cause(error: ssl.SSLError, host: str) -> str:
+def _innermost(error: BaseException) -> BaseException:
+    """Find the error of the system or of Python's HTTP that urllib3 tells of."""
+    for inner in (*error.args, error.__cause__):
+        if isinstance(inner, BaseException):
+            return _innermost(inner)
+    return error
+
+
+def _dialled(url: str) -> str:
+    """Name the server or proxy that was dialled, by its address; a name stands for one of its addresses."""
+    parts = urlsplit(url)
+    to = _proxy(parts) or parts
+    host = to.hostname or ""
+    with suppress(OSError):
+        host = str(socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[-1][4][0])
+    return f"dial tcp {f'[{host}]' if ':' in host else host}:{to.port or _PORTS[to.scheme]}"
+
+
+def _tls_cause(error: ssl.SSLError) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         if error.verify_code in _EXPIRED:
             return f"{_UNVERIFIED} certificate has expired or is not yet valid"
@@ -240,11 +240,3 @@ def _tls_cause(error: ssl.SSLError, host: str) -> str:
         alert = reason.partition("_ALERT_")[2].replace("_", " ").lower()
         return f"remote error: tls: {alert}"
     return f"tls: {reason.replace('_', ' ').lower() or error}"
-
-
-def _address(host: str) -> str:
-    """The address that was tried; a name stands for the first of its addresses."""
-    try:
-        return str(socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[-1][4][0])
-    except OSError:
-        return host

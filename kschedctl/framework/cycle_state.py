@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
-
-if TYPE_CHECKING:
-    from kschedctl.framework.kept import KeptAnswers
+from typing import TypeVar
 
 from kschedctl.framework.effects import ObjectChange
 
@@ -63,15 +60,12 @@ class CycleState:
         What the plugins could not answer for.
     effects : list of ObjectChange
         What Reserve, PreBind and Bind change in the cluster besides the pod.
-    kept : KeptAnswers, optional
-        What is known from earlier cycles for pods of the same spec.
     """
 
     skip_filter_plugins: set[str] = field(default_factory=set)
     skip_score_plugins: set[str] = field(default_factory=set)
     not_modelled: list[NotModelled] = field(default_factory=list)
     effects: list[ObjectChange] = field(default_factory=list)
-    kept: KeptAnswers | None = None
     _data: dict[type, object] = field(default_factory=dict)
 
     def write(self, value: object) -> None:
@@ -82,6 +76,10 @@ class CycleState:
         """The value of a type, or ``None`` where none was written."""
         value = self._data.get(kind)
         return value if isinstance(value, kind) else None
+
+    def discard(self, kind: type) -> None:
+        """Discard the value of a type, if there is one."""
+        self._data.pop(kind, None)
 
     def recorded(self, ask: Callable[[], T]) -> tuple[T, Effects]:
         """Ask a plugin, and see what it does to the state."""

@@ -11,31 +11,29 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final, Protocol
 
 import msgspec
 
 from kschedctl.api.pod import Pod
 from kschedctl.api.resources import RequestRules
-from kschedctl.arrays import Int64Array
+from kschedctl.arrays import Int64Array, Mask, Rows
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.arithmetic import Arithmetic, ScaledToHighest
 from kschedctl.framework.checks import FilterCheck
+from kschedctl.framework.config.profile import Profile
 from kschedctl.framework.config.types import ConfigStruct
 from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.dependencies import Reach, Reads
 from kschedctl.framework.events import EVERYTHING, ClusterEventWithHint, EventResource
 from kschedctl.framework.extender import Extender
 from kschedctl.framework.extension_point import ExtensionPoint
-from kschedctl.framework.reads import Reach, Reads
 from kschedctl.framework.remedy import Remedy, RemedyContext
 from kschedctl.framework.status import SUCCESS, Rejections, Status
+from kschedctl.framework.verdicts import NodeStatuses
 from kschedctl.framework.waiting_pods import WaitingPod, WaitingPods
 from kschedctl.releases.release import Release
-
-if TYPE_CHECKING:
-    from kschedctl.framework.runtime import Framework
-    from kschedctl.framework.verdicts import NodeStatuses
 
 MAX_NODE_SCORE: Final = 100
 #: No Permit plugin can let a pod wait for longer.
@@ -50,7 +48,7 @@ class Handle:
     ----------
     release : Release
         The rules that apply.
-    framework : Framework
+    framework : PluginsRunner
         The framework the plugin runs in, for plugins that run others (preemption).
     scheduler_names : frozenset of str
         The names of all profiles.
@@ -64,7 +62,7 @@ class Handle:
 
     cluster: Cluster
     release: Release
-    framework: Framework
+    framework: PluginsRunner
     scheduler_names: frozenset[str]
     waiting_pods: WaitingPods = field(default_factory=WaitingPods)
     preempting: set[str] = field(default_factory=set)
@@ -90,6 +88,39 @@ class Handle:
     def reject_waiting_pod(self, uid: str) -> bool:
         """Turn away a waiting pod as removed, and say whether there was one."""
         return self.waiting_pods.reject(uid)
+
+
+class PluginsRunner(Protocol):
+    """A profile's plugins over one cluster, as plugins and the result cache see them (upstream ``PluginsRunner``)."""
+
+    @property
+    def profile(self) -> Profile:
+        """The profile."""
+
+    @property
+    def cluster(self) -> Cluster:
+        """The cluster."""
+
+    @property
+    def handle(self) -> Handle:
+        """The handle of the plugins."""
+
+    def plugin(self, name: str) -> Plugin:
+        """Return a plugin of the profile by its name."""
+
+    def plugin_class(self, name: str) -> type[Plugin]:
+        """Return the class of a plugin of the profile."""
+
+    def overlay_with_nominated_pods(self, pod: Pod, rows: Rows) -> Overlay:
+        """Return the worlds of some nodes, with the nominated pods that count there while ``pod`` is filtered."""
+
+    def run_filters_with_nominated_pods(
+        self, state: CycleState, pod: Pod, nodes: Overlay, absent: Status | None = None
+    ) -> NodeStatuses:
+        """Run the filters over all worlds, and again with nominated pods where there are any."""
+
+    def passing_with_nominated_pods(self, state: CycleState, pod: Pod, nodes: Overlay) -> Mask:
+        """Return where the pod fits by the filters that look at pods: bool, shape (n_worlds,)."""
 
 
 class Plugin(ABC):

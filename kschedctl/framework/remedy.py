@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import IntEnum, StrEnum
+from enum import IntEnum
 from typing import Any, TypeAlias
 
 import msgspec
@@ -19,6 +19,7 @@ from kschedctl.api.kind_names import api_version_of
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
+from kschedctl.framework.remedy_scope import Scope
 from kschedctl.releases.release import Release
 from kschedctl.workloads.replacement import NODE_BOUND
 
@@ -84,14 +85,6 @@ class Delete(msgspec.Struct, frozen=True):
 
 
 Change: TypeAlias = Patch | Create | Delete
-
-
-class Scope(StrEnum):
-    """What a remedy changes: the pod itself, a node, or something else of the cluster."""
-
-    POD = "pod"
-    NODE = "node"
-    CLUSTER = "cluster"
 
 
 class Size(IntEnum):

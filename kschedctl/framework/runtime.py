@@ -15,6 +15,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.config.profile import Profile
 from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.dependencies import Reach
 from kschedctl.framework.events import EVERYTHING, ActionType, ClusterEventWithHint, EventResource, registered
 from kschedctl.framework.extender import EXTENDER_NAME, Extender
 from kschedctl.framework.extension_point import ExtensionPoint
@@ -31,8 +32,7 @@ from kschedctl.framework.interface import (
     PreFilterResult,
     ReservePlugin,
 )
-from kschedctl.framework.kept import Kept
-from kschedctl.framework.reads import Reach
+from kschedctl.framework.result_cache import CachedResults, ResultCache
 from kschedctl.framework.status import Code, Rejections, Status
 from kschedctl.framework.verdicts import FilterRun, NodeStatuses
 from kschedctl.framework.waiting_pods import WaitingPods
@@ -105,7 +105,7 @@ class Framework:
         self._classes = {name: registry[name] for name in names}
         self._order: dict[tuple[ExtensionPoint, type[Plugin]], tuple[str, ...]] = {}
         self._plugins = {name: self._made(name) for name in names}
-        self._kept = Kept()
+        self._cache = ResultCache()
 
     def _made(self, name: str) -> Plugin:
         return self._classes[name](self.profile.args.get(name), self.handle)
@@ -121,7 +121,7 @@ class Framework:
         new.handle = Handle(
             cluster, self.release, new, old.scheduler_names, old.waiting_pods, old.preempting, old.extenders
         )
-        new._classes, new._order, new._plugins, new._kept = self._classes, self._order, {}, self._kept
+        new._classes, new._order, new._plugins, new._cache = self._classes, self._order, {}, self._cache
         return new
 
     def plugin(self, name: str) -> Plugin:
@@ -177,7 +177,9 @@ class Framework:
 
     def new_state(self, pod: Pod) -> CycleState:
         """The state of a new cycle for a pod, in which what is kept from earlier cycles is at hand."""
-        return CycleState(kept=self._kept.answers(pod, self))
+        state = CycleState()
+        state.write(self._cache.answers(pod, self))
+        return state
 
     def run_pre_enqueue(self, pod: Pod) -> Status:
         """Ask whether the pod may enter the queue; the first refusal counts."""
@@ -222,7 +224,7 @@ class Framework:
     def run_filters(self, state: CycleState, pod: Pod, nodes: Overlay) -> FilterRun:
         """Run every filter that PreFilter did not skip over all worlds, also where an earlier one said no."""
         rejections: dict[str, Rejections] = {}
-        kept = state.kept if nodes.is_everywhere(self.cluster.nodes) else None
+        kept = state.read(CachedResults) if nodes.is_everywhere(self.cluster.nodes) else None
         for name in self.plugin_names(ExtensionPoint.FILTER, FilterPlugin):
             if name not in state.skip_filter_plugins:
                 ask = partial(self._filter, name, state, pod)
@@ -334,9 +336,10 @@ class Framework:
 
     def _pre_filter(self, name: str, state: CycleState, pod: Pod) -> PreFilterResult:
         try:
-            if state.kept is None or self._classes[name].prepares_from is None:
+            kept = state.read(CachedResults)
+            if kept is None or self._classes[name].prepares_from is None:
                 return self._ask_pre_filter(name, state, pod)
-            return state.kept.pre_filter(name, state, pod, self._ask_pre_filter)
+            return kept.pre_filter(name, state, pod, self._ask_pre_filter)
         except PluginError as error:
             return PreFilterResult(Status(Code.ERROR, (str(error),)))
 

@@ -14,6 +14,7 @@ from kschedctl.arrays import Int64Array
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.interface import MAX_NODE_SCORE, PluginError, PreScorePlugin, ScorePlugin
+from kschedctl.framework.result_cache import CachedResults
 from kschedctl.framework.runtime import Framework
 from kschedctl.framework.status import Code, Status
 
@@ -61,7 +62,7 @@ def run_score(
     PluginError
         Where a plugin ends the cycle with an error.
     """
-    kept, ask, weights = state.kept, partial(_pre_score, framework), framework.profile.weights
+    kept, ask, weights = state.read(CachedResults), partial(_pre_score, framework), framework.profile.weights
     for name in framework.plugin_names(ExtensionPoint.PRE_SCORE, PreScorePlugin):
         if kept is None or framework.plugin_class(name).prepares_from is None:
             status = ask(name, state, pod, rows)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from kschedctl.answers.leader import Election
 from kschedctl.api.pod import Pod
 from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.findings.finding import Finding, ObjectRef, Severity
 from kschedctl.framework.config.types import LeaderElection
-from kschedctl.leaderelection.overview import Election, Elections, host_of
+from kschedctl.leaderelection.overview import Elections, host_of
 from kschedctl.leaderelection.settings import ElectionSettings
 
 #: How far a holder's clock may seem to be ahead, in seconds: a running cluster is read for a while.
@@ -74,8 +75,8 @@ def check_config(config: LeaderElection, found: Elections) -> Iterator[Finding]:
         )
         return
     wanted = settings_of(config).lease_duration_seconds
-    if election.holder and election.lease_duration != wanted:
-        problem = f"is {wanted} s in whole seconds, and the leader of {name} has {election.lease_duration} s"
+    if election.holder and election.lease_duration_seconds != wanted:
+        problem = f"is {wanted} s in whole seconds, and the leader of {name} has {election.lease_duration_seconds} s"
         yield _of_config("leaseDuration", f"{problem}: it runs with another configuration")
 
 
@@ -95,7 +96,7 @@ def _state(election: Election) -> Iterator[Finding]:
         yield _about(election, "nobody leads: the last holder gave it up", severity)
     elif election.expired:
         assert election.renewed_ago is not None
-        ended = election.renewed_ago - election.lease_duration
+        ended = election.renewed_ago - election.lease_duration_seconds
         problem = f"nobody leads: the lease of {election.holder} ended {ended:.0f} s before the snapshot"
         yield _about(election, problem, Severity.ERROR, "if nobody takes over, nobody contends for it")
     elif election.renewed_ago is not None and election.renewed_ago < -_AHEAD:

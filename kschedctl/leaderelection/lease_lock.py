@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, Final
+from uuid import uuid4
 
 import msgspec
 
@@ -109,6 +111,11 @@ class LeaseLock:
         if not isinstance(answer, dict):
             raise LockError(f"{self._client.host} does not answer with a Lease")
         return answer
+
+
+def own_identity() -> str:
+    """Return the identity of a candidate that is given none; two on one host differ."""
+    return f"{socket.gethostname()}_{uuid4()}"
 
 
 def lease_name(text: str) -> tuple[str, str]:

@@ -7,6 +7,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
+from msgspec import structs
+
+from kschedctl.answers.leader import Election, ElectionCandidate
 from kschedctl.api.coordination import (
     LEADER_ANNOTATION,
     NODE_LEASES,
@@ -19,7 +22,6 @@ from kschedctl.api.coordination import (
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.selectors import parse_int64
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.findings.finding import ObjectRef
 from kschedctl.leaderelection.bounds import Conditions, bounds
 from kschedctl.leaderelection.settings import ElectionSettings
 
@@ -27,84 +29,6 @@ from kschedctl.leaderelection.settings import ElectionSettings
 _API_SERVER: Final = "apiserver.kubernetes.io/identity"
 #: Candidates put something unique behind the name of their host, so that no two are taken for one.
 _UNIQUE: Final = "_"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
-    """A candidate of a coordinated election.
-
-    Attributes
-    ----------
-    name : str
-        Who it is.
-    binary_version, emulation_version, strategy : str
-        What it offers.
-    renewed_ago : float or None
-        How long before the snapshot it last said that it is there, in seconds.
-    preferred : bool
-        Whether it would be elected now.
-    """
-
-    name: str
-    binary_version: str
-    emulation_version: str
-    strategy: str
-    renewed_ago: float | None
-    preferred: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Election:
-    """An election and its state.
-
-    Attributes
-    ----------
-    ref : ObjectRef
-        Where its record is.
-    holder : str
-        Who leads, as it calls itself; empty where the lease was given up.
-    pod, node : str
-        The pod, as namespace/name, and the node that this means; empty where there is none.
-    lease_duration : int
-        In seconds.
-    acquired_ago, renewed_ago : float or None
-        How long before the snapshot, in seconds; below zero where the holder's clock is ahead of it.
-    transitions : int
-        How often another one took over.
-    expired : bool or None
-        Whether the lease had ended by then; unknown where either time is.
-    earliest, latest : float or None
-        If the holder died with the snapshot, or is dead: when another leads, in seconds after the snapshot.
-    strategy, preferred_holder : str
-        Of coordinated election.
-    candidates : tuple of Candidate
-        Those that have told so.
-    """
-
-    ref: ObjectRef
-    holder: str
-    pod: str
-    node: str
-    lease_duration: int
-    acquired_ago: float | None
-    renewed_ago: float | None
-    transitions: int
-    expired: bool | None
-    earliest: float | None
-    latest: float | None
-    strategy: str = ""
-    preferred_holder: str = ""
-    candidates: tuple[Candidate, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """As namespace/name."""
-        return f"{self.ref.namespace}/{self.ref.name}"
-
-    @property
-    def led(self) -> bool:
-        """Whether somebody led when the snapshot was taken, as far as is known."""
-        return bool(self.holder) and not self.expired
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +108,7 @@ class _Reader:
             spec.renew_time,
             spec.lease_transitions,
         )
-        return replace(
+        return structs.replace(
             found,
             strategy=spec.strategy,
             preferred_holder=spec.preferred_holder,
@@ -219,17 +143,18 @@ class _Reader:
         earliest, latest = self._take_over(holder, lease_duration, age)
         pod, node = self._holder(obj, holder)
         return Election(
-            ref=obj.ref,
+            name=f"{obj.namespace}/{obj.name}",
+            kind=obj.ref.kind,
             holder=holder,
             pod=pod,
             node=node,
-            lease_duration=lease_duration,
+            lease_duration_seconds=lease_duration,
             acquired_ago=self._ago(acquired),
             renewed_ago=age,
             transitions=transitions,
             expired=None if age is None else age >= lease_duration,
-            earliest=earliest,
-            latest=latest,
+            earliest=_rounded(earliest),
+            latest=_rounded(latest),
         )
 
     def _ago(self, moment: datetime | None) -> float | None:
@@ -265,7 +190,7 @@ class _Reader:
         index = self._cluster.pods.index[namespace, name]
         return self._cluster.pods.records[index].node_name
 
-    def _candidates(self, lease: Lease) -> tuple[Candidate, ...]:
+    def _candidates(self, lease: Lease) -> tuple[ElectionCandidate, ...]:
         given = [
             one
             for one in self._cluster.list(LeaseCandidate)
@@ -273,7 +198,7 @@ class _Reader:
         ]
         best = _best(given)
         return tuple(
-            Candidate(
+            ElectionCandidate(
                 name=one.name,
                 binary_version=one.spec.binary_version,
                 emulation_version=one.spec.emulation_version,
@@ -283,6 +208,11 @@ class _Reader:
             )
             for one in given
         )
+
+
+def _rounded(seconds: float | None) -> float | None:
+    """Return seconds without what floating point adds."""
+    return None if seconds is None else round(seconds, 6)
 
 
 def _best(candidates: Iterable[LeaseCandidate]) -> LeaseCandidate | None:

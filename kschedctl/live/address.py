@@ -1,8 +1,11 @@
-"""Addresses of servers and proxies, looked at before anything is sent to them."""
+"""Addresses of servers and proxies, looked at before anything is sent to them.
+
+The official client takes them as they are: tests/live/test_kubeconfig.py::test_address and
+tests/live/test_kubeconfig.py::test_what_is_wrong_is_named.
+"""
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import Final
 
 from kschedctl.live.kubeconfig import ClusterEntry, Entry
@@ -38,15 +41,12 @@ def proxy_address(cluster: Entry[ClusterEntry]) -> str:
         Where it is none, or of a kind that cannot be used.
     """
     address = cluster.value.proxy_url
-    if not address:
-        return ""
-    scheme = _check(cluster, "proxy-url", address, (*_SERVER_SCHEMES, *_SOCKS_SCHEMES))
-    if scheme in _SOCKS_SCHEMES and find_spec("socks") is None:
-        raise cluster.error(f"{address} needs what is not installed", "proxy-url", "pip install pysocks")
+    if address:
+        _check(cluster, "proxy-url", address, (*_SERVER_SCHEMES, *_SOCKS_SCHEMES))
     return address
 
 
-def _check(cluster: Entry[ClusterEntry], field: str, address: str, schemes: tuple[str, ...]) -> str:
+def _check(cluster: Entry[ClusterEntry], field: str, address: str, schemes: tuple[str, ...]) -> None:
     from urllib3.exceptions import LocationValueError
     from urllib3.util import parse_url
 
@@ -60,4 +60,3 @@ def _check(cluster: Entry[ClusterEntry], field: str, address: str, schemes: tupl
         raise cluster.error(f"{address!a} is no address", field, expected) from None
     if url.scheme not in schemes or not url.host or url.query is not None or url.fragment is not None:
         raise cluster.error(f"{address!a} is no address that can be used", field, expected)
-    return url.scheme

@@ -1,4 +1,9 @@
-"""Which cluster is meant: kubectl's rules for contexts, and the namespace that one names."""
+"""Which cluster is meant: kubectl's rules for contexts, and the namespace that one names.
+
+The official client tells no file that is not there from one without contexts
+(tests/live/test_context.py::test_what_cannot_be_used), and does not know the namespace of a pod
+(tests/live/test_kubeconfig.py::test_namespace_in_a_pod).
+"""
 
 from __future__ import annotations
 

@@ -1,15 +1,20 @@
-"""From a user of a kubeconfig to what a request is sent with: who asks, and as whom."""
+"""From a user of a kubeconfig to what a request is sent with: who asks, and as whom.
+
+The official client takes a token before its file, has no letters but Latin ones in passwords
+(tests/live/test_kubeconfig.py::test_authorization), passes over providers that it does not know
+(tests/live/test_kubeconfig.py::test_what_is_wrong_is_named) and acts as nobody else
+(tests/live/test_kubeconfig.py::test_whoever_is_acted_as_is_sent). OIDC is left to it.
+"""
 
 from __future__ import annotations
 
 import base64
-import binascii
-import ssl
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
 from kschedctl.errors import ClusterError
+from kschedctl.live.certificates import file_or_data
 from kschedctl.live.exec_plugin import ExecStatus, run_plugin
 from kschedctl.live.kubeconfig import ClusterEntry, Entry, UserEntry
 
@@ -158,64 +163,3 @@ def _certificates(user: Entry[UserEntry], made: ExecStatus | None) -> dict[str, 
     if len(out) == 1:
         raise user.error("a certificate and its key belong together, and one of them is missing")
     return out
-
-
-def file_or_data(entry: Entry[Any], field: str, path: str, data: str) -> dict[str, str]:
-    """A certificate or key as the client is given it: as data, where there is some, else as a file.
-
-    Raises
-    ------
-    InputError
-        Where the data cannot be unpacked or the file cannot be read.
-    """
-    if data:
-        try:
-            base64.b64decode("".join(data.split()), validate=True)
-        except (binascii.Error, ValueError) as error:
-            raise entry.error(f"is not base64: {error}", f"{field}-data") from None
-        return {f"{field}-data": data}
-    if not path:
-        return {}
-    full = entry.resolved(path)
-    try:
-        Path(full).read_bytes()
-    except (OSError, ValueError) as error:
-        raise entry.error(f"{full}: {getattr(error, 'strerror', None) or error}", field) from None
-    return {field: full}
-
-
-def check_certificates(configuration: Any, user: Entry[UserEntry], cluster: Entry[ClusterEntry]) -> None:
-    """Look whether certificates and keys can be read, so that a wrong one is told with its place.
-
-    Parameters
-    ----------
-    configuration : kubernetes.client.Configuration
-        The client's, which has them as files.
-    user, cluster : Entry
-        Where they are from.
-
-    Raises
-    ------
-    InputError
-        Where one cannot.
-    """
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    if configuration.ssl_ca_cert:
-        try:
-            context.load_verify_locations(cafile=configuration.ssl_ca_cert)
-        except (OSError, ValueError) as error:
-            field = (
-                "certificate-authority-data" if cluster.value.certificate_authority_data else "certificate-authority"
-            )
-            raise cluster.error(f"holds no certificates that can be read: {_reason(error)}", field) from None
-    if configuration.cert_file:
-        try:
-            # Nobody is asked for the password of a key.
-            context.load_cert_chain(configuration.cert_file, configuration.key_file, password="")
-        except (OSError, ValueError) as error:
-            problem = f"client certificate and key cannot be read: {_reason(error)}"
-            raise user.error(problem) from None
-
-
-def _reason(error: Exception) -> str:
-    return getattr(error, "reason", None) or getattr(error, "strerror", None) or str(error)

@@ -1,4 +1,9 @@
-"""Credentials from a program that a kubeconfig names, as for client-go (``client.authentication.k8s.io``)."""
+"""Credentials from a program that a kubeconfig names, as for client-go (``client.authentication.k8s.io``).
+
+The official client waits for it without end (tests/live/test_kubeconfig.py::test_plugin_that_hangs_is_given_up),
+lets it read what is typed and tells it other things
+(tests/live/test_kubeconfig.py::test_plugin_is_told_what_it_needs).
+"""
 
 from __future__ import annotations
 
@@ -6,13 +11,13 @@ import os
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from kschedctl.api.meta import ApiStruct, Time
 from kschedctl.errors import ClusterError, InputError
+from kschedctl.live.certificates import as_data
 from kschedctl.live.kubeconfig import ClusterEntry, Entry, ExecEntry, UserEntry
 from kschedctl.snapshot.conform import decode
 
@@ -45,16 +50,7 @@ class _ExecCredential(ApiStruct, frozen=True):
 
 
 def run_plugin(user: Entry[UserEntry], cluster: Entry[ClusterEntry], seconds: float | None) -> ExecStatus:
-    """Run a user's plugin.
-
-    Parameters
-    ----------
-    user : Entry
-        The user, who has one.
-    cluster : Entry
-        The cluster to log in to.
-    seconds : float or None
-        How long it may take; ``None`` for as long as it likes.
+    """Run the plugin of a user who has one, for so many seconds at most.
 
     Raises
     ------
@@ -118,11 +114,12 @@ def _request(plugin: ExecEntry, cluster: Entry[ClusterEntry], interactive: bool)
     spec: dict[str, Any] = {"interactive": interactive}
     if plugin.provide_cluster_info:
         value, extensions = cluster.value, (cluster.plain or {}).get("extensions")
+        authority = value.certificate_authority, value.certificate_authority_data
         told = {
             "server": value.server,
             "tls-server-name": value.tls_server_name,
             "insecure-skip-tls-verify": value.insecure_skip_tls_verify,
-            "certificate-authority-data": value.certificate_authority_data or _file_data(cluster),
+            "certificate-authority-data": as_data(cluster, "certificate-authority", *authority),
             "proxy-url": value.proxy_url,
         }
         spec["cluster"] = {field: given for field, given in told.items() if given}
@@ -130,16 +127,6 @@ def _request(plugin: ExecEntry, cluster: Entry[ClusterEntry], interactive: bool)
             if isinstance(extension, dict) and extension.get("name") == _EXTENSION:
                 spec["cluster"]["config"] = extension.get("extension")
     return {"apiVersion": plugin.api_version, "kind": "ExecCredential", "spec": spec}
-
-
-def _file_data(cluster: Entry[ClusterEntry]) -> str:
-    from base64 import b64encode
-
-    path = cluster.resolved(cluster.value.certificate_authority)
-    try:
-        return b64encode(Path(path).read_bytes()).decode() if path else ""
-    except OSError as error:
-        raise cluster.error(f"{path}: {error.strerror}", "certificate-authority") from None
 
 
 def _credentials(text: bytes, plugin: ExecEntry, name: str) -> ExecStatus:

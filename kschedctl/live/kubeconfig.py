@@ -1,7 +1,8 @@
 """Kubeconfigs as kubectl reads them: several files are one, and the first that names something counts.
 
 Every field that is used has a type here, so that a wrong one is told with its file and place before anything is done
-with it.
+with it. The official client names neither (tests/live/test_kubeconfig.py::test_text_that_is_no_kubeconfig), and of
+several current contexts takes the last (tests/live/test_context.py::test_several_files_are_merged).
 """
 
 from __future__ import annotations

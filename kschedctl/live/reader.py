@@ -11,7 +11,8 @@ from kschedctl.api.kinds import KINDS
 from kschedctl.api.meta import ApiObject
 from kschedctl.errors import ClusterError, SnapshotError
 from kschedctl.findings.location import Location
-from kschedctl.live.connection import CONNECTIONS, Connection
+from kschedctl.live.api_server import CONNECTIONS
+from kschedctl.live.connection import Connection
 from kschedctl.live.context import LiveContext
 from kschedctl.live.discovery import Served, served_kinds
 from kschedctl.live.lists import Listing, list_objects

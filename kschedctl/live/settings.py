@@ -8,8 +8,9 @@ from typing import Any, Final
 
 from kschedctl.errors import ClusterError, InputError
 from kschedctl.live.address import proxy_address, server_address
+from kschedctl.live.certificates import check_certificates, file_or_data
 from kschedctl.live.context import DEFAULT_FILE, LiveContext, kubeconfig_files
-from kschedctl.live.credentials import Credentials, Header, check_certificates, file_or_data
+from kschedctl.live.credentials import Credentials, Header
 from kschedctl.live.kubeconfig import ClusterEntry, Entry, UserEntry, read_kubeconfigs
 from kschedctl.live.limits import READING_FACTOR
 from kschedctl.live.threads import within
@@ -55,14 +56,20 @@ class ClientSettings:
         Raises
         ------
         InputError
-            Where the environment names a proxy that cannot be used.
+            Where the kubeconfig or the environment names a proxy that cannot be used.
         """
         from kubernetes.client import ApiClient
-        from urllib3.exceptions import HTTPError
+        from urllib3 import disable_warnings
+        from urllib3.exceptions import DependencyWarning, HTTPError
 
+        # What is missing is told here.
+        disable_warnings(DependencyWarning)
         try:
             return ApiClient(self.configuration).rest_client.pool_manager
-        except (HTTPError, ValueError, ImportError) as error:
+        except ImportError:
+            problem = f"the proxy {self.configuration.proxy} needs what is not installed"
+            raise InputError(problem, hint="pip install pysocks") from None
+        except (HTTPError, ValueError) as error:
             problem = f"the proxy {self.configuration.proxy} cannot be used: {error}"
             raise InputError(problem, hint="look at HTTPS_PROXY and HTTP_PROXY in the environment") from None
 
@@ -81,8 +88,8 @@ def client_settings(live: LiveContext) -> ClientSettings:
         from kubernetes.client import Configuration
     except ImportError:
         raise InputError(
-            "no snapshot of the cluster is given, and asking a running one needs the Kubernetes client",
-            hint=f"{_GIVE_SNAPSHOT}, or install the client: pip install kubernetes",
+            "a running cluster is read with the Kubernetes client, which is not installed",
+            hint=f"pip install 'kschedctl[live]'{f', or {_GIVE_SNAPSHOT}' if live.snapshot_would_do else ''}",
         ) from None
     files = kubeconfig_files(live.kubeconfig)
     configuration = Configuration()
@@ -139,7 +146,8 @@ def _load(
 
     try:
         if "auth-provider" in own:
-            # A token is renewed by asking a server, which may take its time.
+            # A token is renewed by asking a server, for which the official client would wait for ever:
+            # tests/live/test_kubeconfig.py::test_login_that_hangs_is_given_up.
             within(seconds, load, f"{user.file}: {user.path}.auth-provider: logging in has not ended")
         else:
             load()

@@ -1,1 +1,1 @@
-"""The best placement of all waiting pods at once, found by a solver and put through the real filters."""
+"""The best placement of all pending pods at once, found by a solver and verified by the real filters."""

@@ -1,11 +1,11 @@
-"""A catalog: kinds of nodes that can be bought, with their prices.
+"""Catalogs of node kinds that can be bought, with prices.
 
 .. code-block:: yaml
 
     kinds:
     - name: general-4
-      price: 0.192            # of one node, in whatever unit; text or a number, six decimals at the most
-      most: 10                # how many there are to be had; as many as one likes where it is not given
+      price: 0.192            # of one node, in any unit; text or a number, at most six decimals
+      most: 10                # the number of available nodes; unlimited by default
       allocatable: {cpu: 3920m, memory: 14Gi, pods: 58}
       labels: {topology.kubernetes.io/zone: eu-1a}
       taints: [{key: dedicated, value: batch, effect: NoSchedule}]
@@ -48,17 +48,17 @@ class NodeKind(ApiStruct, frozen=True):
     Attributes
     ----------
     name : str
-        Its name, with which those of its nodes begin.
+        The prefix of the nodes' names.
     price : str
-        What one costs.
+        The price of one node.
     most : int or None
-        How many there are to be had.
+        The number of available nodes; ``None`` for unlimited.
     allocatable : dict of str to str
-        What one offers.
+        The allocatable resources of one node.
     labels : dict of str to str
-        Its labels; that of the hostname is added.
+        The nodes' labels; the hostname label is added.
     taints : tuple of Taint
-        Its taints.
+        The nodes' taints.
     """
 
     name: str = ""
@@ -70,11 +70,11 @@ class NodeKind(ApiStruct, frozen=True):
 
     @property
     def cost(self) -> int:
-        """The price in millionths."""
+        """The price, in millionths."""
         return int(Decimal(self.price) * UNIT)
 
     def node(self, number: int) -> Node:
-        """One of its nodes, counted from 1."""
+        """Return the node with a number, counted from 1."""
         name = f"{self.name}-new-{number}"
         offers = cast("dict[str, Any]", dict(self.allocatable))
         return Node(
@@ -85,7 +85,7 @@ class NodeKind(ApiStruct, frozen=True):
 
 
 class Catalog(ApiStruct, frozen=True):
-    """All kinds."""
+    """The kinds of nodes that can be bought."""
 
     kinds: tuple[NodeKind, ...] = ()
 
@@ -96,7 +96,7 @@ def read_catalog(path: str) -> Catalog:
     Raises
     ------
     InputError
-        With everything that is wrong with it, each with its line and column.
+        With all problems, each with its line and column.
     """
     try:
         text = Path(path).read_bytes()
@@ -114,18 +114,16 @@ def read_catalog(path: str) -> Catalog:
 
 
 def _placed(finding: Finding, path: str) -> Finding:
-    """With its line and column behind the file, as editors have it."""
+    """Add line and column to a finding, after the file name as editors have it."""
     found = with_fields(finding, place=path)
     position = position_of(found)
-    return (
-        found
-        if position is None
-        else with_fields(found, place=f"{path}:{position.line}:{position.column}", position=position)
-    )
+    if position is None:
+        return found
+    return with_fields(found, place=f"{path}:{position.line}:{position.column}", position=position)
 
 
 def _with_texts(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The catalog with prices and quantities as text, which YAML lets people write as numbers."""
+    """Convert prices and quantities to text, which YAML allows as numbers."""
     kinds = data.get("kinds")
     if not isinstance(kinds, list):
         return data
@@ -133,16 +131,12 @@ def _with_texts(data: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _kind_with_texts(kind: Mapping[str, Any]) -> Mapping[str, Any]:
-    offers = kind.get("allocatable")
-    return {
-        **kind,
-        **({"price": _text(kind["price"])} if "price" in kind else {}),
-        **(
-            {"allocatable": {key: _text(amount) for key, amount in offers.items()}}
-            if isinstance(offers, Mapping)
-            else {}
-        ),
-    }
+    out = dict(kind)
+    if "price" in kind:
+        out["price"] = _text(kind["price"])
+    if isinstance(kind.get("allocatable"), Mapping):
+        out["allocatable"] = {key: _text(amount) for key, amount in kind["allocatable"].items()}
+    return out
 
 
 def _text(value: Any) -> Any:

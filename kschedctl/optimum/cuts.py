@@ -1,15 +1,15 @@
-"""Cuts: solutions that the real filters refuse, and all that fail for the same reason, are excluded."""
+"""Cuts: constraints that exclude a refused solution and all others that fail for the same reason."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
-from kschedctl.optimum.goals import Placement
 from kschedctl.optimum.model import Model
+from kschedctl.optimum.placement import Placement
 from kschedctl.optimum.question import Question
-from kschedctl.optimum.trial import OF_OTHERS, OF_THE_NODE, Refusal, related
+from kschedctl.optimum.trial import OF_OTHERS, OF_THE_NODE, Refusal, related_kinds
 
 if TYPE_CHECKING:
     from ortools.sat.python.cp_model import IntVar
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """At least one of these counts must be another one.
+    """A cut: at least one of these counts must change.
 
     Attributes
     ----------
     fewer, more : tuple of ((int, int), int)
-        Kinds and node rows, with the number of which fewer, or more, must be placed.
+        Kinds and node rows, each with a count that must fall, or rise.
     leave_more, leave_fewer : tuple of (int, int)
-        Occupants, with the number of which more, or fewer, must leave.
+        Groups of occupants, each with a number of evictions that must rise, or fall.
     """
 
     fewer: tuple[tuple[tuple[int, int], int], ...] = ()
@@ -34,44 +34,42 @@ class Cut:
 
 
 def cut_of(question: Question, placement: Placement, refusal: Refusal) -> Cut:
-    """What a refusal excludes."""
-    occupants = range(len(question.occupants))
-    leaving = {o: placement.leaving.get(o, 0) for o in occupants}
+    """Return the cut for a refusal."""
+    leaving = {o: placement.leaving.get(o, 0) for o in range(len(question.occupants))}
     if refusal.plugins and refusal.plugins <= OF_THE_NODE:
         here = tuple(((k, row), n) for (k, row), n in placement.placed.items() if row == refusal.row and n)
         own = tuple((o, n) for o, n in leaving.items() if question.occupants[o].row == refusal.row)
         return Cut(fewer=here, leave_more=own)
-    kinds = set(range(len(question.kinds)))
-    if refusal.plugins <= OF_OTHERS:
-        kinds = related(question, refusal.kind)
+    kinds = related_kinds(question, refusal.kind) if refusal.plugins <= OF_OTHERS else set(range(len(question.kinds)))
     placed = {(k, row): placement.placed.get((k, row), 0) for k in kinds for row in range(len(question.cluster.nodes))}
-    every = tuple(placed.items())
     return Cut(
-        fewer=tuple((key, n) for key, n in every if n),
-        more=every,
+        fewer=tuple((key, n) for key, n in placed.items() if n),
+        more=tuple(placed.items()),
         leave_more=tuple(leaving.items()),
         leave_fewer=tuple((o, n) for o, n in leaving.items() if n),
     )
 
 
 def exclude(model: Model, cut: Cut) -> None:
-    """Exclude from a model over single nodes what a cut excludes."""
-    literals = list(_literals(model, cut))
+    """Add a cut to a model over single nodes."""
+
+    def placed(key: tuple[int, int]) -> IntVar | None:
+        k, row = key
+        return model.placed.get((k, model.site_of_row.get(row, -1)))
+
+    rising = chain(
+        ((placed(key), n) for key, n in cut.more),
+        ((model.leaving[o], n) for o, n in cut.leave_more),
+    )
+    falling = chain(
+        ((placed(key), n) for key, n in cut.fewer),
+        ((model.leaving[o], n) for o, n in cut.leave_fewer),
+    )
+    literals = []
+    for changes, rises in ((falling, False), (rising, True)):
+        for variable, n in changes:
+            if variable is not None:
+                literals.append(model.cp.new_bool_var(""))
+                rule = model.cp.add(variable >= n + 1 if rises else variable <= n - 1)
+                rule.only_enforce_if(literals[-1])
     model.cp.add_bool_or(literals)
-
-
-def _literals(model: Model, cut: Cut) -> Iterator[IntVar]:
-    for sign, counts in ((-1, cut.fewer), (1, cut.more)):
-        for (k, row), n in counts:
-            variable = model.placed.get((k, model.site_of_row.get(row, -1)))
-            if variable is not None:
-                literal = model.cp.new_bool_var("")
-                model.cp.add(variable <= n - 1 if sign < 0 else variable >= n + 1).only_enforce_if(literal)
-                yield literal
-    for sign, left in ((1, cut.leave_more), (-1, cut.leave_fewer)):
-        for o, n in left:
-            variable = model.leaving[o]
-            if variable is not None:
-                literal = model.cp.new_bool_var("")
-                model.cp.add(variable <= n - 1 if sign < 0 else variable >= n + 1).only_enforce_if(literal)
-                yield literal

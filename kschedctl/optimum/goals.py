@@ -1,9 +1,9 @@
-"""Goals, one after another: what comes first is as good as can be before the next is looked at.
+"""Goals of a placement, in order of precedence: a later goal never worsens an earlier one.
 
-1. as many pods on nodes as can be, by priority from the highest; who leaves and is not placed again is one less
-2. disruption budgets broken as little as can be
-3. as few evictions as can be, by priority from the highest
-4. the scheduler's own scores, or nodes that come into use, or the price of nodes that are bought
+1. the most pods on nodes, by priority from the highest; an evicted pod that is not placed again counts as one fewer
+2. the fewest evictions beyond disruption budgets
+3. the fewest evictions, by priority from the highest
+4. the highest sum of the scheduler's scores, the fewest nodes that come into use, or the lowest price of bought nodes
 """
 
 from __future__ import annotations
@@ -15,118 +15,99 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from kschedctl.optimum.model import Model
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.optimum.placement import Placement
 from kschedctl.optimum.question import Question
 from kschedctl.workloads.replacement import NODE_BOUND
 
 if TYPE_CHECKING:
-    from kschedctl.optimum.model import Linear
+    from kschedctl.optimum.cp_sat import Linear
+    from kschedctl.optimum.model import Model
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
-    """Who goes where, and who leaves.
-
-    Attributes
-    ----------
-    placed : mapping of (int, int) to int
-        How many pods of a kind go to a node row.
-    leaving : mapping of int to int
-        How many of which occupants leave.
-    """
-
-    placed: Mapping[tuple[int, int], int] = field(default_factory=dict)
-    leaving: Mapping[int, int] = field(default_factory=dict)
-
-    def of_kind(self, k: int) -> int:
-        """How many pods of a kind are placed."""
-        return sum(count for (kind, _), count in self.placed.items() if kind == k)
-
-
-class Last(StrEnum):
-    """What decides between placements that are equal in everything else."""
+class FinalGoal(StrEnum):
+    """The goal that decides between placements that are equal in all other goals."""
 
     SCORES = "scores"
     NODES = "nodes"
 
 
 class Goal(Protocol):
-    """One goal."""
+    """A goal: by default a weighted sum over placed pods and evicted pods."""
 
     @property
     def name(self) -> str:
-        """What is counted, for people."""
+        """The name shown to users."""
         ...
 
     @property
     def maximize(self) -> bool:
-        """Whether more is better."""
+        """True if a higher value is better."""
         ...
+
+    def placed_weight(self, question: Question, k: int, row: int) -> int:
+        """Return the weight of a pod of kind `k` on a node."""
+        return 0
+
+    def leaving_weight(self, question: Question, o: int) -> int:
+        """Return the weight of an evicted pod of occupants `o`."""
+        return 0
 
     def expression(self, model: Model) -> Linear:
-        """What is counted, for the solver."""
-        ...
+        """Return the value as an expression over the variables of `model`."""
+        question = model.question
+        placed = [(self.placed_weight(question, k, model.sites[s].row), x) for (k, s), x in model.placed.items()]
+        leaving = [(self.leaving_weight(question, o), x) for o, x in enumerate(model.leaving) if x is not None]
+        return sum(weight * x for weight, x in (*placed, *leaving) if weight)
 
     def value(self, question: Question, placement: Placement) -> int:
-        """What a placement comes to."""
-        ...
+        """Return the value of a placement."""
+        placed = sum(self.placed_weight(question, k, row) * n for (k, row), n in placement.placed.items())
+        return placed + sum(self.leaving_weight(question, o) * n for o, n in placement.leaving.items())
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
-    """How many pods of a priority are on nodes: those that are placed, less those that leave."""
+class Running(Goal):
+    """The number of placed pods of a priority, less the number of evicted ones."""
 
     priority: int
     maximize: bool = True
 
     @property
     def name(self) -> str:
-        """For people."""
+        """The name shown to users."""
         return f"more pods of priority {self.priority} on nodes"
 
-    def expression(self, model: Model) -> Linear:
-        """For the solver."""
-        kinds = [k for k, kind in enumerate(model.question.kinds) if kind.priority == self.priority]
-        placed = sum(sum(model.of_kind(k)) for k in kinds)
-        return placed - sum(
-            variable
-            for occupants, variable in zip(model.question.occupants, model.leaving, strict=True)
-            if variable is not None and occupants.priority == self.priority
-        )
+    def placed_weight(self, question: Question, k: int, row: int) -> int:
+        """Return 1 for a kind of the priority."""
+        return int(question.kinds[k].priority == self.priority)
 
-    def value(self, question: Question, placement: Placement) -> int:
-        """Of a placement."""
-        kinds = {k for k, kind in enumerate(question.kinds) if kind.priority == self.priority}
-        placed = sum(count for (k, _), count in placement.placed.items() if k in kinds)
-        gone = sum(n for o, n in placement.leaving.items() if question.occupants[o].priority == self.priority)
-        return placed - gone
+    def leaving_weight(self, question: Question, o: int) -> int:
+        """Return -1 for occupants of the priority."""
+        return -int(question.occupants[o].priority == self.priority)
 
 
 @dataclass(frozen=True, slots=True)
-class Violations:
-    """By how many evictions disruption budgets are broken, over all budgets."""
+class Violations(Goal):
+    """The number of evictions beyond disruption budgets, over all budgets."""
 
     name: str = "evictions beyond disruption budgets"
     maximize: bool = False
 
     def expression(self, model: Model) -> Linear:
-        """For the solver."""
+        """Return the sum of a variable per budget: the evictions beyond it."""
         total: Linear = 0
         for budget in model.question.budgets:
-            covered = [
-                variable
-                for occupants, variable in zip(model.question.occupants, model.leaving, strict=True)
-                if variable is not None and budget.classes[occupants.class_id]
-            ]
+            groups = zip(model.question.occupants, model.leaving, strict=True)
+            covered = [(o, x) for o, x in groups if x is not None and budget.classes[o.class_id]]
             if covered:
-                most = sum(len(o.pods) for o in model.question.occupants if budget.classes[o.class_id])
-                beyond = model.cp.new_int_var(0, most, "")
-                model.cp.add(beyond >= sum(covered) - max(budget.allowed, 0))
+                beyond = model.cp.new_int_var(0, sum(len(o.pods) for o, _ in covered), "")
+                model.cp.add(beyond >= sum(x for _, x in covered) - max(budget.allowed, 0))
                 total = total + beyond
         return total
 
     def value(self, question: Question, placement: Placement) -> int:
-        """Of a placement."""
+        """Return the number of evictions beyond budgets."""
         out = 0
         for budget in question.budgets:
             leaving = placement.leaving.items()
@@ -136,55 +117,44 @@ class Violations:
 
 
 @dataclass(frozen=True, slots=True)
-class Evictions:
-    """How many pods of a priority leave their node."""
+class Evictions(Goal):
+    """The number of evicted pods of a priority; of any priority for ``None``."""
 
-    priority: int
+    priority: int | None = None
     maximize: bool = False
 
     @property
     def name(self) -> str:
-        """For people."""
-        return f"evictions of priority {self.priority}"
+        """The name shown to users."""
+        return "pods that move" if self.priority is None else f"evictions of priority {self.priority}"
 
-    def expression(self, model: Model) -> Linear:
-        """For the solver."""
-        return sum(
-            variable
-            for occupants, variable in zip(model.question.occupants, model.leaving, strict=True)
-            if variable is not None and occupants.priority == self.priority
-        )
-
-    def value(self, question: Question, placement: Placement) -> int:
-        """Of a placement."""
-        return sum(n for o, n in placement.leaving.items() if question.occupants[o].priority == self.priority)
+    def leaving_weight(self, question: Question, o: int) -> int:
+        """Return 1 for occupants of the priority."""
+        return int(self.priority is None or question.occupants[o].priority == self.priority)
 
 
 @dataclass(frozen=True, slots=True)
-class Scores:
-    """The scores that the scheduler would give each pod's node as the cluster is at the start, added up."""
+class Scores(Goal):
+    """The sum of the scores that the scheduler gives each pod's node in the initial cluster."""
 
     name: str = "scores"
     maximize: bool = True
 
-    def expression(self, model: Model) -> Linear:
-        """For the solver."""
-        scores = [kind.sifted.scores for kind in model.question.kinds]
-        return sum(int(scores[k][model.sites[s].row]) * variable for (k, s), variable in model.placed.items())
-
-    def value(self, question: Question, placement: Placement) -> int:
-        """Of a placement."""
-        return sum(int(question.kinds[k].sifted.scores[row]) * n for (k, row), n in placement.placed.items())
+    def placed_weight(self, question: Question, k: int, row: int) -> int:
+        """Return the score of the node for the kind."""
+        return int(question.kinds[k].filters.scores[row])
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
-    """How many nodes come into use that nobody was on, pods of DaemonSets and mirror pods aside; or what they cost.
+class Opened(Goal):
+    """The number of unused nodes that receive pods, or their price.
+
+    A node with only DaemonSet pods and mirror pods counts as unused.
 
     Attributes
     ----------
     prices : mapping of int to int
-        What each of some rows costs; empty for 1 of every node that is not in use.
+        Prices by node row; empty for a price of 1 for every unused node.
     """
 
     prices: Mapping[int, int] = field(default_factory=dict)
@@ -192,11 +162,11 @@ class Opened:
     maximize: bool = False
 
     def prices_of(self, question: Question) -> dict[int, int]:
-        """What rows cost that come into use."""
+        """Return the price of each node that is not in use, by row."""
         return dict(self.prices) or dict.fromkeys(unused_rows(question), 1)
 
     def expression(self, model: Model) -> Linear:
-        """For the solver."""
+        """Return the price of the opened nodes; pods are limited to the capacity of opened nodes."""
         prices = self.prices_of(model.question)
         total: Linear = 0
         for s, site in enumerate(model.sites):
@@ -206,43 +176,79 @@ class Opened:
                 continue
             opened = model.cp.new_int_var(0, site.n_nodes, "")
             for k, x in here:
-                most = int(model.ground.most[k][site.row])
+                most = int(model.capacity.most[k][site.row])
                 model.cp.add(x <= min(most, len(model.question.kinds[k].pods) or most) * opened)
-            for name, free in model.ground.free.items():
-                asked = [(model.question.kinds[k].sifted.wanted.get(name, 0), x) for k, x in here]
-                if model.ground.offered[name][site.row] and any(amount > 0 for amount, _ in asked):
-                    model.cp.add(sum(amount * x for amount, x in asked) <= int(free[site.row]) * opened)
+            for name, free in model.capacity.free.items():
+                requests = model.requests_at(s, name)
+                if requests:
+                    model.cp.add(sum(amount * x for amount, x in requests) <= int(free[site.row]) * opened)
             total = total + price * opened
         return total
 
     def value(self, question: Question, placement: Placement) -> int:
-        """Of a placement."""
+        """Return the price of the unused nodes that receive pods."""
         prices = self.prices_of(question)
-        return sum(prices.get(row, 0) for row in {row for (_, row), n in placement.placed.items() if n})
+        return sum(prices.get(row, 0) for row in placement.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The result for one goal.
+
+    Attributes
+    ----------
+    goal : Goal
+        The goal.
+    value : int
+        The value of the placement.
+    bound : int or None
+        A limit that no placement with the same values of earlier goals exceeds; ``None`` if unknown.
+    """
+
+    goal: Goal
+    value: int
+    bound: int | None
+
+    @property
+    def proven(self) -> bool:
+        """True if no placement is better."""
+        return self.value == self.bound
+
+    @property
+    def gap(self) -> float | None:
+        """The distance from the bound, in percent of the bound; ``None`` if no bound is known."""
+        if self.bound is None:
+            return None
+        return 0.0 if self.proven else 100 * abs(self.bound - self.value) / max(abs(self.bound), 1)
+
+
+def nodes_in_use(cluster: Cluster) -> dict[int, list[int]]:
+    """Return the pods of each used node by row, without DaemonSet pods and mirror pods."""
+    used: dict[int, list[int]] = {}
+    for index in np.flatnonzero(cluster.pods.node_row >= 0).tolist():
+        owner = cluster.pods.owner(index)
+        if owner is None or owner.kind not in NODE_BOUND:
+            used.setdefault(int(cluster.pods.node_row[index]), []).append(index)
+    return used
 
 
 def unused_rows(question: Question) -> list[int]:
-    """The nodes with nobody but pods that belong to the node."""
-    pods = question.start.cluster.pods
-    used = np.zeros(len(question.cluster.nodes), dtype=np.bool_)
-    for index in np.flatnonzero(pods.node_row >= 0).tolist():
-        owner = pods.owner(index)
-        if owner is None or owner.kind not in NODE_BOUND:
-            used[pods.node_row[index]] = True
-    return np.flatnonzero(~used).tolist()
+    """Return the rows of nodes without pods, DaemonSet pods and mirror pods aside."""
+    used = nodes_in_use(question.start.cluster)
+    return [row for row in range(len(question.cluster.nodes)) if row not in used]
 
 
-def goals_of(question: Question, last: Last) -> list[Goal]:
-    """The goals of a question, in order."""
+def goals_of(question: Question, final: FinalGoal) -> list[Goal]:
+    """Return the goals of a question, in order."""
     leaving = {occupants.priority for occupants in question.occupants}
     priorities = sorted({kind.priority for kind in question.kinds} | leaving, reverse=True)
     goals: list[Goal] = [Running(priority) for priority in priorities]
     if leaving and question.budgets:
         goals.append(Violations())
     goals += [Evictions(priority) for priority in sorted(leaving, reverse=True)]
-    return [*goals, Scores() if last is Last.SCORES else Opened()]
+    return [*goals, Scores() if final is FinalGoal.SCORES else Opened()]
 
 
-def worth(question: Question, goals: Sequence[Goal], placement: Placement) -> tuple[int, ...]:
-    """What a placement comes to, so that the better of two is the greater."""
+def goal_values(question: Question, goals: Sequence[Goal], placement: Placement) -> tuple[int, ...]:
+    """Return the values of goals, negated where less is better, so that a greater tuple is a better placement."""
     return tuple(goal.value(question, placement) * (1 if goal.maximize else -1) for goal in goals)

@@ -1,67 +1,64 @@
-"""The question as an integer program: how many pods of each kind go to each site, and who leaves.
+"""The question as an integer program: the number of pods of each kind on each site, and the evicted pods.
 
-What a solution must keep is what any order of placing implies for the end: resources, ports and anti-affinity are exact
-in that; of affinity and spread constraints it is what must hold once all are placed. Where that is not enough, the real
-filters say so afterwards, and the solution is excluded (``cuts``). Over sites of several nodes the program is a
-relaxation: its best is a bound.
+The constraints hold for the final state of any placement order. They are exact for resources, ports and anti-affinity.
+Affinity and spread constraints depend on the order: the model has only their consequences for the final state, and a
+solution that the real filters refuse is excluded by a cut. Over sites of several nodes the model is a relaxation, so
+that its optimum is a bound.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 from kschedctl.cluster.labels import LabelColumn
+from kschedctl.optimum.cp_sat import load_solver
+from kschedctl.optimum.placement import Placement
 from kschedctl.optimum.question import Occupants
-from kschedctl.optimum.sites import Ground, Site, is_inner
-from kschedctl.optimum.solver import new_model
+from kschedctl.optimum.sites import Capacity, Site, is_per_node
 from kschedctl.plugins.inter_pod_affinity.filtering import KeyCounts
+from kschedctl.plugins.node_ports import HostPort, host_ports
 from kschedctl.plugins.pod_topology_spread.filtering import DomainCounts
 
 if TYPE_CHECKING:
-    from ortools.sat.python.cp_model import IntVar, LinearExpr
+    from ortools.sat.python.cp_model import CpModel, IntVar
 
-    Linear: TypeAlias = LinearExpr | int
+    from kschedctl.optimum.cp_sat import Linear
 
-#: The domain of a site whose nodes are domains of their own.
+#: The domain of a site in which every node is a domain of its own.
 _INNER: Final = -2
 
 
 class Model:
-    """The program over some sites.
+    """The integer program over some sites.
 
     Parameters
     ----------
-    ground : Ground
-        What nodes offer.
     sites : sequence of Site
-        Where pods may be placed; nodes that are not among them take none.
+        The nodes that may receive pods.
     for_preemptors : bool
-        Whether pods leave only a node that a pod of higher priority goes to which may evict them.
+        True if pods may leave only a node that receives a pod allowed to preempt them.
 
     Attributes
     ----------
-    cp : CpModel
-        The program.
     placed : dict of (int, int) to IntVar
-        How many pods of a kind go to a site, where any may.
+        The number of pods per kind and site, for possible pairs.
     leaving : list of IntVar or None
-        How many of the occupants leave; ``None`` where none can.
+        The number of evicted pods per group of occupants; ``None`` if none can be evicted.
     """
 
-    def __init__(self, ground: Ground, sites: Sequence[Site], *, for_preemptors: bool = True) -> None:
-        self.ground = ground
-        self.question = ground.question
+    def __init__(self, capacity: Capacity, sites: Sequence[Site], *, for_preemptors: bool = True) -> None:
+        self.capacity = capacity
+        self.question = capacity.question
         self.sites = tuple(sites)
-        self.cp = new_model()
+        self.cp: CpModel = load_solver().CpModel()
         self.placed: dict[tuple[int, int], IntVar] = {}
         self.leaving: list[IntVar | None] = []
         self.site_of_row = {row: number for number, site in enumerate(self.sites) for row in site.rows}
         self._on_row: dict[int, list[int]] = defaultdict(list)
         for number, occupants in enumerate(self.question.occupants):
             self._on_row[occupants.row].append(number)
-        self._codes: dict[str, list[int]] = {}
         self._domains: dict[str, dict[int, list[int]]] = {}
         self._presence: dict[tuple[int, str, int], IntVar] = {}
         self._leave(for_preemptors=for_preemptors)
@@ -74,8 +71,6 @@ class Model:
         self._affinity()
         self._spread()
 
-    # Who leaves, and who is placed.
-
     def _leave(self, *, for_preemptors: bool) -> None:
         for number, occupants in enumerate(self.question.occupants):
             can = not for_preemptors or occupants.row in self.site_of_row
@@ -83,7 +78,7 @@ class Model:
             self.leaving.append(variable)
 
     def staying(self, number: int) -> Linear:
-        """How many of the occupants stay."""
+        """Return the number of occupants that stay."""
         total = len(self.question.occupants[number].pods)
         variable = self.leaving[number]
         return total if variable is None else total - variable
@@ -98,7 +93,7 @@ class Model:
                 most_again[occupants.kind] += len(occupants.pods)
         for k, kind in enumerate(self.question.kinds):
             total = len(kind.pods) + most_again[k]
-            most = self.ground.most[k]
+            most = self.capacity.most[k]
             for s, site in enumerate(self.sites):
                 bound = min(total, int(most[site.row]) * site.n_nodes)
                 if bound > 0:
@@ -108,12 +103,20 @@ class Model:
                 self.cp.add(sum(own) <= len(kind.pods) + sum(supply[k]))
 
     def of_kind(self, k: int) -> list[IntVar]:
-        """How many pods of a kind go to each site."""
+        """Return the variables of a kind."""
         return [self.placed[k, s] for s in range(len(self.sites)) if (k, s) in self.placed]
 
     def at_site(self, s: int) -> list[tuple[int, IntVar]]:
-        """The kinds that may go to a site, each with how many do."""
+        """Return the variables of a site, each with its kind."""
         return [(k, self.placed[k, s]) for k in range(len(self.question.kinds)) if (k, s) in self.placed]
+
+    def counts_by_site(self, placement: Placement) -> Counter[tuple[int, int]]:
+        """Return the number of pods of a placement per kind and site."""
+        counts: Counter[tuple[int, int]] = Counter()
+        for (k, row), n in placement.placed.items():
+            if row in self.site_of_row:
+                counts[k, self.site_of_row[row]] += n
+        return counts
 
     def _only_for_preemptors(self) -> None:
         for number, occupants in enumerate(self.question.occupants):
@@ -125,48 +128,49 @@ class Model:
             takers = [x for k, x in here if kinds[k].preempts and kinds[k].priority > occupants.priority]
             self.cp.add(variable <= len(occupants.pods) * sum(takers))
 
+    def requests_at(self, s: int, name: str) -> list[tuple[int, IntVar]]:
+        """Return the requested amount of an offered resource, with the variable of each kind that requests some."""
+        if not self.capacity.offered[name][self.sites[s].row]:
+            # Devices can provide a resource that is not offered; the real filters decide in the end.
+            return []
+        amounts = [(self.question.kinds[k].filters.wanted.get(name, 0), x) for k, x in self.at_site(s)]
+        return [(amount, x) for amount, x in amounts if amount > 0]
+
     def _resources(self) -> None:
+        occupants = self.question.occupants
         for s, site in enumerate(self.sites):
-            here = self.at_site(s)
-            remaining = self._on_row.get(site.row, ())
-            for name, free in self.ground.free.items():
-                amounts = [(self.question.kinds[k].sifted.wanted.get(name, 0), x) for k, x in here]
-                asked = [(amount, x) for amount, x in amounts if amount > 0]
-                if not asked or not self.ground.offered[name][site.row]:
-                    # Where it is not offered, devices stand for it: the filters have the last word.
+            for name, free in self.capacity.free.items():
+                requests = self.requests_at(s, name)
+                if not requests:
                     continue
                 room = int(free[site.row]) * site.n_nodes
-                occupied = [(self.ground.usage(self.question.occupants[o].class_id, name), o) for o in remaining]
-                held = sum(amount * len(self.question.occupants[o].pods) for amount, o in occupied)
+                here = self._on_row.get(site.row, ())
+                occupied = [(self.capacity.usage(occupants[o].class_id, name), o) for o in here]
+                held = sum(amount * len(occupants[o].pods) for amount, o in occupied)
                 kept = sum(amount * self.staying(o) for amount, o in occupied if amount)
-                rule = self.cp.add(sum(amount * x for amount, x in asked) + kept <= room)
+                rule = self.cp.add(sum(amount * x for amount, x in requests) + kept <= room)
                 if held > room:
-                    # More is used than there is, which is nobody's matter who asks for none of it.
-                    any_asks = self.cp.new_bool_var("")
-                    rule.only_enforce_if(any_asks)
-                    for _, x in asked:
-                        self.cp.add(x == 0).only_enforce_if(~any_asks)
+                    # An overcommitted node rejects only pods that request the resource.
+                    any_requests = self.cp.new_bool_var("")
+                    rule.only_enforce_if(any_requests)
+                    for _, x in requests:
+                        self.cp.add(x == 0).only_enforce_if(~any_requests)
 
     def _ports(self) -> None:
         kinds = self.question.kinds
-        with_ports = [k for k, kind in enumerate(kinds) if kind.sifted.ports]
-        for i, k in enumerate(with_ports):
-            rivals = [r for r in with_ports[i + 1 :] if _conflict(kinds[k].sifted.ports, kinds[r].sifted.ports)]
-            for s, site in enumerate(self.sites):
-                for r in rivals:
-                    if (k, s) in self.placed and (r, s) in self.placed:
-                        self.cp.add(self.placed[k, s] + self.placed[r, s] <= site.n_nodes)
-        if not with_ports:
-            return
-        for number, occupants in enumerate(self.question.occupants):
-            used = _ports_of(self.question.cluster.pods.classes[occupants.class_id].pod)
-            site_number = self.site_of_row.get(occupants.row)
-            for k in with_ports if used else ():
-                if site_number is not None and _conflict(kinds[k].sifted.ports, used):
-                    self._requires_leaving(self.placed.get((k, site_number)), number)
+        with_ports = [k for k, kind in enumerate(kinds) if kind.filters.ports]
+        for (k, s), x in self.placed.items():
+            for r in with_ports if kinds[k].filters.ports else ():
+                if r > k and (r, s) in self.placed and _conflict(kinds[k].filters.ports, kinds[r].filters.ports):
+                    self.cp.add(x + self.placed[r, s] <= self.sites[s].n_nodes)
+        for number, occupants in enumerate(self.question.occupants if with_ports else ()):
+            used = host_ports(self.question.cluster.pods.classes[occupants.class_id].pod)
+            for k in with_ports if occupants.row in self.site_of_row else ():
+                if _conflict(kinds[k].filters.ports, used):
+                    self._requires_leaving(self.placed.get((k, self.site_of_row[occupants.row])), number)
 
     def _requires_leaving(self, some: IntVar | None, number: int) -> None:
-        """Where some pod is placed (a variable of at most 1) all of the occupants leave."""
+        """Require all occupants to leave if a variable of at most 1 is 1."""
         if some is None:
             return
         variable = self.leaving[number]
@@ -175,29 +179,22 @@ class Model:
         else:
             self.cp.add(variable >= len(self.question.occupants[number].pods) * some)
 
-    # Domains.
-
-    def codes(self, key: str, column: LabelColumn) -> list[int]:
-        """The domain of every site; -1 without the label, -2 where its nodes are domains of their own."""
-        found = self._codes.get(key)
-        if found is None:
-            inner = is_inner(column)
-            found = [
-                _INNER if inner and site.n_nodes > 1 and column.codes[site.row] >= 0 else int(column.codes[site.row])
-                for site in self.sites
-            ]
-            self._codes[key] = found
-            domains: dict[int, list[int]] = defaultdict(list)
-            for s, code in enumerate(found):
-                domains[code].append(s)
-            self._domains[key] = domains
-        return found
+    def _prepare_domains(self, key: str, column: LabelColumn) -> None:
+        """Group sites by their domain: -1 without the label, ``_INNER`` if every node is a domain of its own."""
+        if key in self._domains:
+            return
+        inner = is_per_node(column)
+        domains: dict[int, list[int]] = defaultdict(list)
+        for s, site in enumerate(self.sites):
+            code = int(column.codes[site.row])
+            domains[_INNER if inner and site.n_nodes > 1 and code >= 0 else code].append(s)
+        self._domains[key] = domains
 
     def _in_domain(self, key: str, code: int, k: int) -> list[IntVar]:
         return [self.placed[k, s] for s in self._domains[key].get(code, ()) if (k, s) in self.placed]
 
-    def presence(self, k: int, key: str, code: int) -> IntVar | None:
-        """1 where any pod of a kind is placed in a domain; ``None`` where none can."""
+    def _present(self, k: int, key: str, code: int) -> IntVar | None:
+        """Return a variable that is 1 if a pod of a kind is in a domain; ``None`` if none can be."""
         sites = [s for s in self._domains[key].get(code, ()) if (k, s) in self.placed]
         if not sites:
             return None
@@ -209,7 +206,7 @@ class Model:
         return found
 
     def _matching_occupants(self, per_class: Iterable[int], column: LabelColumn) -> list[tuple[int, Occupants, int]]:
-        """The occupants that match, with their domain."""
+        """Return the matching occupants with their number and domain."""
         matches = list(per_class)
         return [
             (number, occupants, int(column.codes[occupants.row]))
@@ -220,17 +217,14 @@ class Model:
     def _anti_affinity(self) -> None:
         kinds = self.question.kinds
         rivals: dict[str, set[tuple[int, int]]] = defaultdict(set)
-        columns: dict[str, LabelColumn] = {}
         for k, kind in enumerate(kinds):
-            affinity = kind.sifted.affinity
-            for counts in (*affinity.anti_affinity, *affinity.existing) if affinity is not None else ():
-                columns[counts.key] = counts.column
-                self.codes(counts.key, counts.column)
+            for counts in kind.filters.exclusions:
+                self._prepare_domains(counts.key, counts.column)
                 for r, other in enumerate(kinds):
                     if counts.per_class[other.class_id] > 0:
                         rivals[counts.key].add((min(k, r), max(k, r)))
                 for number, _, code in self._matching_occupants(counts.per_class.tolist(), counts.column):
-                    self._requires_leaving(self.presence(k, counts.key, code), number)
+                    self._requires_leaving(self._present(k, counts.key, code), number)
         for key, pairs in rivals.items():
             alone = {k for k, r in pairs if k == r}
             for code, sites in self._domains[key].items():
@@ -240,7 +234,7 @@ class Model:
                     self._apart(k, r, key, code, sites, alone)
 
     def _apart(self, k: int, r: int, key: str, code: int, sites: Sequence[int], alone: set[int]) -> None:
-        """At most one of two kinds in a domain, and of one that keeps its own away at most one pod."""
+        """Allow at most one of two kinds in a domain, and at most one pod of a kind that excludes itself."""
         if code == _INNER:
             for s in sites:
                 own = [self.placed[i, s] for i in {k, r} if (i, s) in self.placed]
@@ -252,29 +246,29 @@ class Model:
             if own:
                 self.cp.add(sum(own) <= 1)
             return
-        first, second = self.presence(k, key, code), self.presence(r, key, code)
+        first, second = self._present(k, key, code), self._present(r, key, code)
         if first is not None and second is not None:
             self.cp.add_at_most_one((first, second))
 
     def _affinity(self) -> None:
         for k, kind in enumerate(self.question.kinds):
-            affinity = kind.sifted.affinity
+            affinity = kind.filters.affinity
             if affinity is None or not affinity.affinity:
                 continue
-            # The first of a series may go anywhere, if nobody matches it yet.
+            # The first pod of a series may be placed anywhere if no pod matches its term yet.
             first = affinity.matches_itself and not any(counts.counts.any() for counts in affinity.affinity)
             for counts in affinity.affinity:
                 self._near(k, counts, first=first)
 
     def _near(self, k: int, counts: KeyCounts, *, first: bool) -> None:
-        self.codes(counts.key, counts.column)
+        self._prepare_domains(counts.key, counts.column)
         helpers = [r for r, other in enumerate(self.question.kinds) if r != k and counts.per_class[other.class_id] > 0]
         occupants = self._matching_occupants(counts.per_class.tolist(), counts.column)
         seeds = []
         for code in self._domains[counts.key]:
             if code < 0 or counts.counts[code] > 0:
                 continue
-            here = self.presence(k, counts.key, code)
+            here = self._present(k, counts.key, code)
             if here is None:
                 continue
             support: list[Linear] = [x for r in helpers for x in self._in_domain(counts.key, code, r)]
@@ -292,17 +286,17 @@ class Model:
     def _spread(self) -> None:
         kinds = self.question.kinds
         for k, kind in enumerate(kinds):
-            for domains in kind.sifted.spread:
-                # Those under the same constraint end together; of others it is not known who comes last.
-                same = [r for r, other in enumerate(kinds) if r == k or _same_constraint(domains, other.sifted.spread)]
+            for domains in kind.filters.spread:
+                # Kinds with the same constraint are counted together; for other kinds the last pod is unknown.
+                same = [r for r, other in enumerate(kinds) if r == k or _same_constraint(domains, other.filters.spread)]
                 if domains.constraint.selector:
-                    # One without a selector, or with an empty one, counts nobody who is placed.
+                    # A constraint without a selector, or with an empty one, counts no placed pods.
                     own = [r for r in same if domains.self_match and domains.moved[kinds[r].class_id]]
                     self._even(k, domains, own)
 
     def _even(self, k: int, domains: DomainCounts, together: Sequence[int]) -> None:
         constraint, key = domains.constraint, domains.constraint.topology_key
-        self.codes(key, domains.column)
+        self._prepare_domains(key, domains.column)
         kinds = self.question.kinds
         counted = [r for r, other in enumerate(kinds) if domains.moved[other.class_id]]
         staying = self._staying_by_domain(domains)
@@ -328,16 +322,16 @@ class Model:
                 for s in sites:
                     self._even_inside(k, s, domains, least)
                 continue
-            here = self.presence(k, key, code) if code >= 0 else None
+            here = self._present(k, key, code) if code >= 0 else None
             if here is None or not any(domains.included[self.sites[s].row] for s in sites):
                 continue
             own = [x for r in together for x in self._included(domains, code, r)]
             count: Linear = int(domains.counts[code]) + sum(own) + sum(staying.get(code, ()))
-            # In terms of a variable, also where nothing else varies.
+            # `here` is part of the sum so that it is an expression even if everything else is constant.
             self.cp.add(count - least <= constraint.max_skew - 1 + here).only_enforce_if(here)
 
     def _even_inside(self, k: int, s: int, domains: DomainCounts, least: Linear) -> None:
-        """The same for each of several nodes that are domains of their own."""
+        """Spread a kind over the nodes of a site that are domains of their own."""
         site = self.sites[s]
         room = domains.constraint.max_skew - int(domains.counts[domains.column.codes[site.row]])
         if (k, s) in self.placed and domains.included[site.row] and domains.self_match and room >= 0:
@@ -364,15 +358,5 @@ def _same_constraint(domains: DomainCounts, others: Iterable[DomainCounts]) -> b
     )
 
 
-def _conflict(wanted: Iterable[object], used: Iterable[object]) -> bool:
-    from kschedctl.plugins.node_ports import HostPort
-
-    every = [port for port in used if isinstance(port, HostPort)]
-    return any(want.conflicts(port) for want in wanted if isinstance(want, HostPort) for port in every)
-
-
-def _ports_of(pod: object) -> tuple[object, ...]:
-    from kschedctl.api.pod import Pod
-    from kschedctl.plugins.node_ports import host_ports
-
-    return host_ports(pod) if isinstance(pod, Pod) else ()
+def _conflict(wanted: Iterable[HostPort], used: Iterable[HostPort]) -> bool:
+    return any(want.conflicts(port) for want in wanted for port in used)

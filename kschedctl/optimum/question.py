@@ -1,7 +1,7 @@
-"""What is asked of the solver: the pods that wait, in kinds; who may be evicted for them; what each node has left.
+"""The question for the solver: pending pods by kind, the running pods that may be evicted, and disruption budgets.
 
-A kind is pods that no filter tells apart. What the filters say is asked of the real plugins, over the cluster without
-those who may be evicted: where a pod finds no place even there, it finds none at all.
+A kind is a set of pods that no filter distinguishes. The real plugins filter each kind over the cluster without the
+pods that may be evicted: a pod that fits nowhere in that cluster fits nowhere at all.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kschedctl.framework.interface import Plugin
 from kschedctl.framework.runtime import Framework
 from kschedctl.framework.signature import encoded
 from kschedctl.framework.status import Code
-from kschedctl.optimum.filters import Sifted, sift
+from kschedctl.optimum.filters import FilterResults, evaluate_filters
 from kschedctl.preemption.budgets import Budget, get_pod_disruption_budgets
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.pods import age, pod_at, without_nomination
@@ -32,54 +32,54 @@ from kschedctl.whatif.pods import move_pods
 from kschedctl.workloads.replacement import fresh_pod
 
 _PREEMPTION: Final = "DefaultPreemption"
-#: Beyond this many pairs of a kind and a node, pods that are evicted are not placed again.
+#: The number of pairs of a kind and a node above which evicted pods are not placed again.
 _MOST_CELLS: Final = 200_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """Pods that are alike.
+    """A set of identical pods.
 
     Attributes
     ----------
     pods : tuple of Pod
-        Those that wait, the first to be placed first; none of a kind that only comes about when others are evicted.
+        Pending pods, the oldest first; empty for a kind that exists only after evictions.
     sample : Pod
-        One of them.
+        One pod of the kind.
     class_id : int
-        Their class in the cluster of the question.
-    priority : int
-        Their priority.
+        The pods' class in the cluster of the question.
     preempts : bool
-        Whether others may be evicted for them.
-    sifted : Sifted
-        What the filters say.
+        True if the pods can preempt others.
+    filters : FilterResults
+        The filters' results.
     """
 
     pods: tuple[Pod, ...]
     sample: Pod
     class_id: int
-    priority: int
     preempts: bool
-    sifted: Sifted
+    filters: FilterResults
+
+    @property
+    def priority(self) -> int:
+        """The pods' priority."""
+        return self.sample.spec.priority or 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Occupants:
-    """Pods of one node that are alike and may leave it.
+    """Identical pods on one node that may be evicted.
 
     Attributes
     ----------
     row : int
         The node.
     pods : tuple of int
-        Indices into the pods of the cluster at the start.
-    class_id : int
-        Their class.
-    priority : int
-        Their priority.
+        Indices into the pods of the initial cluster.
+    class_id, priority : int
+        The pods' class and priority.
     kind : int
-        The kind that their controller makes instead; -1 where none does.
+        The kind of the pods that their controller creates instead; -1 if no controller does.
     """
 
     row: int
@@ -91,22 +91,26 @@ class Occupants:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """Where all pods would go at once.
+    """The question where to place all pending pods at once.
 
     Attributes
     ----------
     start : Scheduler
-        Over the cluster as it is, nominations of the waiting pods aside.
+        The scheduler over the initial cluster, without nominations of pending pods.
     emptied : Scheduler
-        Over the same without those who may leave, and with a pod of every kind that waits.
+        The scheduler over the cluster without occupants and with a pending pod of every kind.
     kinds : tuple of Kind
-        Who is to be placed.
+        The pods to place.
     occupants : tuple of Occupants
-        Who may leave.
+        The pods that may be evicted.
     budgets : tuple of Budget
-        The disruption budgets; their classes are those of ``emptied``.
+        The disruption budgets, in terms of classes of ``emptied``.
     gated : tuple of str
-        The pods that wait at a gate and so take no part, ``namespace/name``.
+        Pods with scheduling gates, ``namespace/name``; they are not placed.
+    numbers : mapping of object to int
+        The number of each kind, by the key that distinguishes kinds.
+    labels : frozenset of str
+        The label keys that distinguish kinds.
     """
 
     start: Scheduler
@@ -115,102 +119,99 @@ class Question:
     occupants: tuple[Occupants, ...]
     budgets: tuple[Budget, ...]
     gated: tuple[str, ...]
-    #: What tells kinds apart, and the labels that do.
     numbers: Mapping[object, int]
     labels: frozenset[str]
 
     def kind_number(self, pod: Pod) -> int:
-        """The kind of a pod, on a node or not; -1 where none is like it."""
-        return self.numbers.get(_key(_again(pod), self.labels), -1)
+        """Return the kind of a pending or running pod; -1 if there is none."""
+        return self.numbers.get(_key(as_pending(pod), self.labels), -1)
 
     @property
     def cluster(self) -> Cluster:
-        """The cluster without those who may leave."""
+        """The cluster without occupants."""
         return self.emptied.cluster
 
     @property
     def n_waiting(self) -> int:
-        """How many pods wait."""
+        """The number of pending pods."""
         return sum(len(kind.pods) for kind in self.kinds)
 
     def framework(self, kind: Kind) -> Framework:
-        """The profile that decides for a kind."""
+        """Return the scheduling profile of a kind."""
         return self.emptied.framework(kind.sample.spec.scheduler_name)
 
 
-#: Whether a pod of the cluster may leave its node, by its index.
+#: A predicate: whether the pod with an index may leave its node.
 MayLeave = Callable[[Cluster, int], bool]
 
 
-def nobody(cluster: Cluster, index: int) -> bool:
-    """No pod may leave."""
+def no_evictions(cluster: Cluster, index: int) -> bool:
+    """Forbid all evictions."""
     return False
 
 
 def pose(scheduler: Scheduler, may_leave: MayLeave | None = None, *, waiting: bool = True) -> Question:
-    """Pose the question over a cluster.
+    """Pose the question for a cluster.
 
     Parameters
     ----------
-    scheduler : Scheduler
-        Over the cluster with the pods that wait.
     may_leave : callable, optional
-        Which running pods may leave their node; by default those that a waiting pod could evict.
+        The running pods that may leave their node; by default those that a pending pod could preempt.
     waiting : bool
-        Whether the pods that wait are to be placed.
+        False to place no pending pods.
     """
-    found, gated = _waiting(scheduler) if waiting else ([], [])
+    found, gated = _pending(scheduler) if waiting else ([], [])
     nominated = [pod for pod in found if pod.status.nominated_node_name]
     found = [without_nomination(pod) for pod in found]
     if nominated:
         scheduler = scheduler.moved(scheduler.cluster.with_pods(added=map(without_nomination, nominated)))
     if may_leave is None:
-        highest = max((_priority(pod) for pod in found if _preempts(scheduler, pod)), default=None)
-        may_leave = nobody if highest is None else _of_lower_priority(highest)
+        highest = max((pod.spec.priority or 0 for pod in found if _preempts(scheduler, pod)), default=None)
+        may_leave = no_evictions if highest is None else _of_lower_priority(highest)
     cluster = scheduler.cluster
     leaving = [index for index in np.flatnonzero(cluster.pods.node_row >= 0).tolist() if may_leave(cluster, index)]
-    kept = _read_labels(cluster)
-    again = _made_again(cluster, leaving, kept) if leaving else {}
+    labels = _selector_labels(cluster)
     by_key: dict[object, list[Pod]] = {}
     for pod in found:
-        by_key.setdefault(_key(pod, kept), []).append(pod)
-    if (len(by_key) + len(again)) * len(cluster.nodes) > _MOST_CELLS:
-        again = {}
-    keys = list(dict.fromkeys((*by_key, *again)))
-    samples = [by_key[key][0] if key in by_key else again[key] for key in keys]
-    emptied = move_pods(cluster, removed=leaving).cluster
-    emptied = move_pods(emptied, added=[pod for key, pod in again.items() if key not in by_key]).cluster
+        by_key.setdefault(_key(pod, labels), []).append(pod)
+    recreated: dict[object, Pod] = {}
+    for pod in (pod_at(cluster, index) for index in leaving):
+        if is_made_again(pod):
+            recreated.setdefault(_key(as_pending(pod), labels), as_pending(pod))
+    if (len(by_key) + len(recreated)) * len(cluster.nodes) > _MOST_CELLS:
+        recreated = {}
+    new = {key: pod for key, pod in recreated.items() if key not in by_key}
+    samples = {**{key: pods[0] for key, pods in by_key.items()}, **new}
+    numbers = {key: number for number, key in enumerate(samples)}
+    emptied = move_pods(move_pods(cluster, removed=leaving).cluster, added=list(new.values())).cluster
     over = scheduler.moved(emptied)
-    index = emptied.pods.index
-    kinds = []
-    for key, sample in zip(keys, samples, strict=True):
-        at = index[sample.namespace, sample.name]
-        there = emptied.pods.pod(at)
-        kinds.append(
-            Kind(
-                pods=tuple(by_key.get(key, ())),
-                sample=there,
-                class_id=int(emptied.pods.class_id[at]),
-                priority=_priority(there),
-                preempts=_preempts(over, there),
-                sifted=sift(over, there),
-            )
-        )
-    numbers = {key: number for number, key in enumerate(keys)}
     return Question(
         start=scheduler,
         emptied=over,
-        kinds=tuple(kinds),
-        occupants=tuple(_occupants(cluster, leaving, kept, numbers)),
+        kinds=tuple(_kind(over, sample, by_key.get(key, ())) for key, sample in samples.items()),
+        occupants=tuple(_occupants(cluster, leaving, labels, numbers)),
         budgets=get_pod_disruption_budgets(cluster) if leaving and any(cluster.list(PodDisruptionBudget)) else (),
         gated=tuple(gated),
         numbers=numbers,
-        labels=kept,
+        labels=labels,
     )
 
 
-def _waiting(scheduler: Scheduler) -> tuple[list[Pod], list[str]]:
-    """The pods that the scheduler would try, the oldest first, and those that wait at a gate."""
+def _kind(scheduler: Scheduler, sample: Pod, pods: Iterable[Pod]) -> Kind:
+    there = scheduler.cluster.pods
+    index = there.index[sample.namespace, sample.name]
+    pod = there.pod(index)
+    return Kind(
+        pods=tuple(pods),
+        sample=pod,
+        class_id=int(there.class_id[index]),
+        preempts=_preempts(scheduler, pod),
+        filters=evaluate_filters(scheduler, pod),
+    )
+
+
+def _pending(scheduler: Scheduler) -> tuple[list[Pod], list[str]]:
+    """Return the pods that the scheduler would try, the oldest first, and the pods with scheduling gates."""
     pods = scheduler.cluster.pods
     found, gated = [], []
     for index in np.flatnonzero(pods.node_row == PENDING).tolist():
@@ -222,10 +223,6 @@ def _waiting(scheduler: Scheduler) -> tuple[list[Pod], list[str]]:
         else:
             gated.append(pod.key)
     return sorted(found, key=age), gated
-
-
-def _priority(pod: Pod) -> int:
-    return pod.spec.priority or 0
 
 
 def _preempts(scheduler: Scheduler, pod: Pod) -> bool:
@@ -243,60 +240,44 @@ def _of_lower_priority(highest: int) -> MayLeave:
 
 
 def _occupants(
-    cluster: Cluster, leaving: Sequence[int], kept: frozenset[str], numbers: dict[object, int]
+    cluster: Cluster, leaving: Sequence[int], labels: frozenset[str], numbers: dict[object, int]
 ) -> Iterable[Occupants]:
     pods = cluster.pods
-    rows, classes, priorities = pods.node_row, pods.class_id, pods.priority
     groups: dict[tuple[int, int, int, int], list[int]] = {}
     for index in leaving:
         pod = pod_at(cluster, index)
-        number = numbers.get(_key(_again(pod), kept), -1) if is_made_again(pod) else -1
-        groups.setdefault((int(rows[index]), int(classes[index]), int(priorities[index]), number), []).append(index)
-    for (row, class_id, priority, number), indices in groups.items():
-        yield Occupants(row=row, pods=tuple(indices), class_id=class_id, priority=priority, kind=number)
+        kind = numbers.get(_key(as_pending(pod), labels), -1) if is_made_again(pod) else -1
+        group = int(pods.node_row[index]), int(pods.class_id[index]), int(pods.priority[index]), kind
+        groups.setdefault(group, []).append(index)
+    for (row, class_id, priority, kind), indices in groups.items():
+        yield Occupants(row=row, pods=tuple(indices), class_id=class_id, priority=priority, kind=kind)
 
 
-def _made_again(cluster: Cluster, leaving: Sequence[int], kept: frozenset[str]) -> dict[object, Pod]:
-    """A pod of each kind that controllers make instead of those who leave."""
-    out: dict[object, Pod] = {}
-    for index in leaving:
-        pod = pod_at(cluster, index)
-        if is_made_again(pod):
-            again = _again(pod)
-            out.setdefault(_key(again, kept), again)
-    return out
-
-
-def _again(pod: Pod) -> Pod:
+def as_pending(pod: Pod) -> Pod:
+    """Return the pod that a controller creates instead of an evicted one."""
     return fresh_pod(replace(pod, spec=replace(pod.spec, node_name="")))
 
 
-def _key(pod: Pod, kept: frozenset[str]) -> object:
-    """What tells kinds apart: all that filters and scores read, of the labels those that any selector reads."""
-    labels = tuple(sorted((key, value) for key, value in pod.metadata.labels.items() if key in kept))
+def _key(pod: Pod, labels: frozenset[str]) -> object:
+    """Return the key that distinguishes kinds: everything that filters, scores and selectors depend on."""
+    read = tuple(sorted((key, value) for key, value in pod.metadata.labels.items() if key in labels))
     owner = pod.metadata.controller
-    made_by = (owner.kind, owner.name) if owner is not None else None
-    # Claims that are made for one pod are its own.
+    controller = (owner.kind, owner.name) if owner is not None else None
+    # A pod with claims of its own is a kind of its own.
     own = pod.key if pod.spec.resource_claims or any(v.ephemeral is not None for v in pod.spec.volumes) else ""
-    return pod.metadata.namespace, labels, made_by, own, encoded(pod.spec)
+    return pod.metadata.namespace, read, controller, own, encoded(pod.spec)
 
 
-def _read_labels(cluster: Cluster) -> frozenset[str]:
-    """The keys of labels of pods that some selector reads: of terms, constraints and budgets."""
+def _selector_labels(cluster: Cluster) -> frozenset[str]:
+    """Return the pod label keys that affinity terms, spread constraints and disruption budgets select by."""
+    selectors: list[LabelSelector | None] = [budget.spec.selector for budget in cluster.list(PodDisruptionBudget)]
     keys: set[str] = set()
-
-    def read(selector: LabelSelector | None) -> None:
-        if selector is not None:
-            keys.update(selector.match_labels)
-            keys.update(each.key for each in selector.match_expressions)
-
-    specs = {id(record.spec): record.spec for record in cluster.pods.records}
-    for spec in specs.values():
-        for term in pod_affinity_terms(spec):
-            read(term.label_selector)
+    for spec in {id(record.spec): record.spec for record in cluster.pods.records}.values():
+        selectors += [term.label_selector for term in pod_affinity_terms(spec)]
         for constraint in spec.topology_spread_constraints:
-            read(constraint.label_selector)
+            selectors.append(constraint.label_selector)
             keys.update(constraint.match_label_keys)
-    for budget in cluster.list(PodDisruptionBudget):
-        read(budget.spec.selector)
+    for selector in selectors:
+        if selector is not None:
+            keys.update(selector.match_labels, (each.key for each in selector.match_expressions))
     return frozenset(keys)

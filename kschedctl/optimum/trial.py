@@ -1,34 +1,35 @@
-"""A placement put through the real filters, pod by pod, in an order that works, if there is one."""
+"""Verification of a placement: an order in which the real filters accept every pod, or the reason why there is none."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, TypeAlias
 
 from msgspec.structs import replace
 
 from kschedctl.api.pod import Pod
 from kschedctl.framework.effects import changed_objects
 from kschedctl.framework.status import Code
-from kschedctl.optimum.goals import Placement
-from kschedctl.optimum.question import Question
+from kschedctl.optimum.placement import Placement
+from kschedctl.optimum.question import Question, as_pending
 from kschedctl.scheduler.binding import bind
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.pods import on_node, pod_at
 from kschedctl.simulate.world import running
 from kschedctl.whatif.pods import move_pods
-from kschedctl.workloads.replacement import fresh_pod
 
-#: So many pods are tried in the search for an order before it is given up.
+#: The number of pods that the search for an order tries before it gives up.
 _MOST_TRIES: Final = 3_000
-#: Of more pods than this not all orders are tried.
+#: The number of pods above which not all orders are tried.
 _MOST_IN_SEARCH: Final = 60
-#: The filters by which it matters in which order others are placed.
+#: Filters whose result depends on the order in which other pods are placed.
 OF_OTHERS: Final = frozenset({"InterPodAffinity", "PodTopologySpread"})
-#: Those that go by the pods of the node alone, and never turn away fewer pods for more of them.
+#: Filters that depend on the pods of the node alone, and accept a subset of any pods that they accept.
 OF_THE_NODE: Final = frozenset({"NodeResourcesFit", "NodePorts", "NodeVolumeLimits"})
+
+#: A pod of a kind on a node row.
+_Item: TypeAlias = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +39,13 @@ class Step:
     Attributes
     ----------
     pod : Pod
-        The pod as it waits.
+        The pending pod.
     kind : int
-        Its kind.
+        The pod's kind.
     node : str
-        Where it goes.
+        The node that the pod is bound to.
     again : bool
-        Whether it comes instead of one that left.
+        True if the pod replaces an evicted one.
     """
 
     pod: Pod
@@ -55,35 +56,32 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """A placement that the real filters let pass.
+    """A placement that the real filters accept.
 
     Attributes
     ----------
     steps : tuple of Step
-        In an order in which every pod passes.
+        The placed pods, in an order in which every pod is accepted.
     left : tuple of Pod
-        Who left before, with the node.
-    after : Scheduler
-        Over the cluster in the end.
+        The pods evicted before, each with its node.
     """
 
     steps: tuple[Step, ...]
     left: tuple[Pod, ...]
-    after: Scheduler
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why no order works.
+    """The reason why no order is accepted.
 
     Attributes
     ----------
     kind, row : int
-        A pod that finds no place, and where it was to go.
+        A rejected pod's kind, and the node it was to be placed on.
     plugins : frozenset of str
-        Which filters turn it away.
+        The filters that reject the pod.
     certain : bool
-        Whether all orders were tried.
+        True if all orders were tried.
     """
 
     kind: int
@@ -92,238 +90,173 @@ class Refusal:
     certain: bool
 
 
-@dataclass(slots=True)
-class _Search:
-    """The search for an order."""
-
-    question: Question
-    tries: int = 0
-    failed: set[frozenset[tuple[tuple[int, int], int]]] = field(default_factory=set)
-    refusing: set[str] = field(default_factory=set)
-    refusal: Refusal | None = None
-
-
-def prove(question: Question, placement: Placement, first: list[tuple[int, int]] | None = None) -> Proof | Refusal:
-    """Put a placement through the real filters.
-
-    Parameters
-    ----------
-    first : list of (int, int)
-        Kinds and node rows in the order in which they are tried first; by default as kinds suggest.
-    """
-    start, left = _after_leaving(question, placement)
-    search = _Search(question)
-    names = _names(question, placement, left)
-    items = Counter({key: n for key, n in placement.placed.items() if n})
-    steps: list[Step] = []
-    after = _place(search, start, items, names, steps, first or _suggested(question, items))
-    if after is not None:
-        return Proof(tuple(steps), tuple(left), after)
-    assert search.refusal is not None
-    return search.refusal
+def prove(question: Question, placement: Placement) -> Proof | Refusal:
+    """Verify a placement with the real filters."""
+    cluster, start = question.start.cluster, question.start
+    evicted = [
+        (index, question.occupants[o].kind)
+        for o, n in sorted(placement.leaving.items())
+        for index in sorted(question.occupants[o].pods)[:n]
+    ]
+    left = [(pod_at(cluster, index), kind) for index, kind in evicted]
+    if evicted:
+        start = start.moved(move_pods(cluster, removed=[index for index, _ in evicted]).cluster)
+    search = _Search(question, left)
+    result = search.place(start, Counter({key: n for key, n in placement.placed.items() if n}))
+    if isinstance(result, Refusal):
+        return result
+    return Proof(tuple(search.steps), tuple(pod for pod, _ in left))
 
 
-def put(scheduler: Scheduler, pod: Pod, node: str) -> Scheduler | frozenset[str]:
-    """Place a pod on a node, through filters and binding; the plugins that turn it away, where some do."""
-    # Nobody is evicted for it: who leaves has left.
-    asked = replace(pod, spec=replace(pod.spec, preemption_policy="Never"))
-    decision = scheduler.explain(asked)
+def place(scheduler: Scheduler, pod: Pod, node: str) -> Scheduler | frozenset[str]:
+    """Place a pod on a node, through filters and binding; return the plugins that reject the pod, if any do."""
+    # No pod is preempted: the evicted pods have already left.
+    decision = scheduler.decide(replace(pod, spec=replace(pod.spec, preemption_policy="Never")))
     row = scheduler.cluster.nodes.row[node]
     statuses = decision.statuses
     searched = statuses is not None and bool((decision.searched == row).any())
     if decision.error or statuses is None or not searched or statuses.code[row]:
         pre_filter = decision.pre_filter.status.plugin if decision.pre_filter is not None else ""
-        said = {name for name, _ in statuses.reasons(row)} if statuses is not None and searched else set()
-        return frozenset((said | {pre_filter}) - {""})
+        rejecting = {name for name, _ in statuses.reasons(row)} if statuses is not None and searched else set()
+        return frozenset((rejecting | {pre_filter}) - {""})
     binding = bind(decision, node)
     if binding.status.code not in (Code.SUCCESS, Code.WAIT):
         return frozenset({binding.status.plugin})
     cluster = scheduler.cluster.with_pods(added=[running(on_node(pod, node))])
     changes = list(decision.state.effects)
-    if changes:
-        cluster = cluster.with_added(changed_objects(changes))
-    return scheduler.moved(cluster)
+    return scheduler.moved(cluster.with_added(changed_objects(changes)) if changes else cluster)
 
 
-def _after_leaving(question: Question, placement: Placement) -> tuple[Scheduler, list[Pod]]:
-    cluster = question.start.cluster
-    indices = [index for o, n in sorted(placement.leaving.items()) for index in sorted(question.occupants[o].pods)[:n]]
-    left = [pod_at(cluster, index) for index in indices]
-    return question.start.moved(move_pods(cluster, removed=indices).cluster) if indices else question.start, left
+def related_kinds(question: Question, kind: int) -> set[int]:
+    """Return the kinds that affinity and spread constraints relate to a kind, directly or through other kinds."""
 
+    def depends(k: int, r: int) -> bool:
+        filters, other = question.kinds[k].filters, question.kinds[r].class_id
+        terms = (*filters.attractions, *filters.exclusions)
+        return any(counts.per_class[other] for counts in terms) or any(d.moved[other] for d in filters.spread)
 
-def _names(question: Question, placement: Placement, left: list[Pod]) -> dict[int, list[tuple[Pod, bool]]]:
-    """The pods of each kind that are placed, the last first: those that wait before those that come again."""
-    again: dict[int, list[Pod]] = {}
-    position = 0
-    for o, n in sorted(placement.leaving.items()):
-        again.setdefault(question.occupants[o].kind, []).extend(left[position : position + n])
-        position += n
-    out = {}
-    for k, kind in enumerate(question.kinds):
-        fresh = [fresh_pod(replace(pod, spec=replace(pod.spec, node_name=""))) for pod in again.get(k, ())]
-        out[k] = [*((pod, False) for pod in kind.pods), *((pod, True) for pod in fresh)][::-1]
-    return out
-
-
-def _suggested(question: Question, items: Counter[tuple[int, int]]) -> list[tuple[int, int]]:
-    """An order that is likely to work: those that others need before them, and constraints by turns of domains."""
-
-    def depth(k: int) -> tuple[int, int]:
-        affinity = question.kinds[k].sifted.affinity
-        wants = affinity.affinity if affinity is not None else ()
-        return int(bool(wants)) + int(bool(wants) and affinity is not None and not affinity.matches_itself), k
-
-    turns: list[tuple[int, tuple[int, int], tuple[int, int]]] = []
-    for (k, row), n in items.items():
-        turns += [(turn, depth(k), (k, row)) for turn in range(n)]
-    by_kind = sorted(turns, key=lambda each: (each[1], each[0], _even(question, each[2]), each[2]))
-    return [item for _, _, item in by_kind]
-
-
-def _even(question: Question, item: tuple[int, int]) -> int:
-    """How many pods are in the domain already that the kind is spread over."""
-    k, row = item
-    return sum(int(d.counts[d.column.codes[row]]) for d in question.kinds[k].sifted.spread)
-
-
-def _place(
-    search: _Search,
-    scheduler: Scheduler,
-    items: Counter[tuple[int, int]],
-    names: dict[int, list[tuple[Pod, bool]]],
-    steps: list[Step],
-    order: list[tuple[int, int]],
-) -> Scheduler | None:
-    """Place all: in the order given, those that find no place yet after the others; where that ends, otherwise."""
-    current, left = _in_turn(search, scheduler, names, steps, order)
-    if not left:
-        return current
-    stuck = left[0]
-    said = _try(search, current, stuck, names, steps)
-    search.refusing |= said if not isinstance(said, Scheduler) else frozenset()
-    _undo(names, steps, 0)
-    # Those that the kind has nothing to do with come after it, in any order.
-    near = related(search.question, stuck[0]) if search.refusing <= OF_OTHERS else set(range(len(names)))
-    own = Counter({item: n for item, n in items.items() if item[0] in near})
-    found = _searched(search, scheduler, own, names, steps) if own.total() <= _MOST_IN_SEARCH else None
-    if found is not None:
-        rest = [item for item in order if item[0] not in near]
-        found, left = _in_turn(search, found, names, steps, rest)
-        if not left:
-            return found
-        stuck = left[0]
-    certain = own.total() <= _MOST_IN_SEARCH and search.tries < _MOST_TRIES and found is None
-    search.refusal = Refusal(*stuck, frozenset(search.refusing), certain)
-    return None
-
-
-def _in_turn(
-    search: _Search,
-    scheduler: Scheduler,
-    names: dict[int, list[tuple[Pod, bool]]],
-    steps: list[Step],
-    order: list[tuple[int, int]],
-) -> tuple[Scheduler, list[tuple[int, int]]]:
-    """Place pods in an order, and again those that found no place, for as long as some do; who is left."""
-    left = list(order)
-    while left:
-        later: list[tuple[int, int]] = []
-        for item in left:
-            if item in later:
-                later.append(item)
-                continue
-            said = _try(search, scheduler, item, names, steps)
-            if isinstance(said, Scheduler):
-                scheduler = said
-            else:
-                later.append(item)
-        if len(later) == len(left):
-            break
-        left = later
-    return scheduler, left
-
-
-def related(question: Question, kind: int) -> set[int]:
-    """The kinds that affinity and spread constraints bring together with one, over any number of others."""
     reach, todo = {kind}, [kind]
     while todo:
         k = todo.pop()
-        for r, other in enumerate(question.kinds):
-            if r not in reach and (
-                _counts(question, k, other.class_id) or _counts(question, r, question.kinds[k].class_id)
-            ):
-                reach.add(r)
-                todo.append(r)
+        new = [r for r in range(len(question.kinds)) if r not in reach and (depends(k, r) or depends(r, k))]
+        reach.update(new)
+        todo += new
     return reach
 
 
-def _counts(question: Question, k: int, class_id: int) -> bool:
-    """Whether pods of a class count for where a kind may go."""
-    sifted = question.kinds[k].sifted
-    affinity = sifted.affinity
-    terms = (*affinity.affinity, *affinity.anti_affinity, *affinity.existing) if affinity is not None else ()
-    return any(counts.per_class[class_id] for counts in terms) or any(d.moved[class_id] for d in sifted.spread)
+class _Search:
+    """The search for an order.
 
+    Attributes
+    ----------
+    steps : list of Step
+        The pods placed so far.
+    """
 
-def _searched(
-    search: _Search,
-    scheduler: Scheduler,
-    items: Counter[tuple[int, int]],
-    names: dict[int, list[tuple[Pod, bool]]],
-    steps: list[Step],
-) -> Scheduler | None:
-    """Try all orders, depth first; what is left is what matters, so that no such state is tried twice."""
-    if not items:
-        return scheduler
-    state = frozenset(items.items())
-    if state in search.failed or search.tries >= _MOST_TRIES:
-        return None
-    for item in sorted(items):
-        search.tries += 1
-        said = _try(search, scheduler, item, names, steps)
-        if not isinstance(said, Scheduler):
-            search.refusing |= said
-            continue
-        rest = items.copy()
-        rest[item] -= 1
-        found = _searched(search, said, +rest, names, steps)
+    def __init__(self, question: Question, left: list[tuple[Pod, int]]) -> None:
+        self.question = question
+        self.steps: list[Step] = []
+        self._tries = 0
+        self._failed: set[frozenset[tuple[_Item, int]]] = set()
+        self._rejecting: set[str] = set()
+        # Pods per kind, the last one placed first: pending pods before those that replace evicted ones.
+        again = [(as_pending(pod), kind) for pod, kind in reversed(left)]
+        self._unplaced = [
+            [
+                *((pod, True) for pod, of in again if of == k),
+                *((p, False) for p in kind.pods[::-1]),
+            ]
+            for k, kind in enumerate(question.kinds)
+        ]
+
+    def place(self, scheduler: Scheduler, items: Counter[_Item]) -> Scheduler | Refusal:
+        """Place all pods in a likely order, then in any order those that relate to a pod that was rejected."""
+        order = self._likely_order(items)
+        current, left = self._in_turn(scheduler, order)
+        if not left:
+            return current
+        stuck = left[0]
+        rejected = self._try(current, stuck)
+        self._rejecting |= rejected if not isinstance(rejected, Scheduler) else frozenset()
+        self._undo(0)
+        # Unrelated kinds come later, in any order.
+        every = set(range(len(self.question.kinds)))
+        near = related_kinds(self.question, stuck[0]) if self._rejecting <= OF_OTHERS else every
+        own = Counter({item: n for item, n in items.items() if item[0] in near})
+        found = self._any_order(scheduler, own) if own.total() <= _MOST_IN_SEARCH else None
         if found is not None:
-            return found
-        _undo(names, steps, len(steps) - 1)
-    search.failed.add(state)
-    return None
+            after, left = self._in_turn(found, [item for item in order if item[0] not in near])
+            if not left:
+                return after
+            stuck = left[0]
+        certain = own.total() <= _MOST_IN_SEARCH and self._tries < _MOST_TRIES and found is None
+        return Refusal(*stuck, frozenset(self._rejecting), certain)
 
+    def _likely_order(self, items: Counter[_Item]) -> list[_Item]:
+        """Return the items, kinds with affinity last, and the pods of a kind alternating between domains."""
 
-def _try(
-    search: _Search,
-    scheduler: Scheduler,
-    item: tuple[int, int],
-    names: dict[int, list[tuple[Pod, bool]]],
-    steps: list[Step],
-) -> Scheduler | frozenset[str]:
-    k, row = item
-    pod, again = names[k][-1]
-    node = scheduler.cluster.nodes.names[row]
-    there = (pod.namespace, pod.name) in scheduler.cluster.pods.index
-    before = scheduler if there or not again else scheduler.moved(move_pods(scheduler.cluster, added=[pod]).cluster)
-    said = put(before, _as_there(before, pod), node)
-    if isinstance(said, Scheduler):
-        names[k].pop()
-        steps.append(Step(pod, k, node, again))
-    return said
+        def rank(turn: int, item: _Item) -> tuple[int, int, int, int, _Item]:
+            k, row = item
+            filters = self.question.kinds[k].filters
+            depth = 0
+            if filters.affinity is not None and filters.attractions:
+                depth = 1 if filters.affinity.matches_itself else 2
+            return depth, k, turn, sum(int(d.counts[d.column.codes[row]]) for d in filters.spread), item
 
+        return [rank[-1] for rank in sorted(rank(turn, item) for item, n in items.items() for turn in range(n))]
 
-def _as_there(scheduler: Scheduler, pod: Pod) -> Pod:
-    pods = scheduler.cluster.pods
-    return pods.pod(pods.index[pod.namespace, pod.name])
+    def _in_turn(self, scheduler: Scheduler, order: list[_Item]) -> tuple[Scheduler, list[_Item]]:
+        """Place pods in an order, and retry rejected ones as long as some are accepted; return the rejected rest."""
+        left = list(order)
+        while left:
+            later: list[_Item] = []
+            for item in left:
+                placed = None if item in later else self._try(scheduler, item)
+                if isinstance(placed, Scheduler):
+                    scheduler = placed
+                else:
+                    later.append(item)
+            if len(later) == len(left):
+                break
+            left = later
+        return scheduler, left
 
+    def _any_order(self, scheduler: Scheduler, items: Counter[_Item]) -> Scheduler | None:
+        """Try all orders, depth first; a set of remaining items is tried once, as only these matter."""
+        if not items:
+            return scheduler
+        state = frozenset(items.items())
+        if state in self._failed or self._tries >= _MOST_TRIES:
+            return None
+        for item in sorted(items):
+            self._tries += 1
+            placed = self._try(scheduler, item)
+            if not isinstance(placed, Scheduler):
+                self._rejecting |= placed
+                continue
+            found = self._any_order(placed, items - Counter([item]))
+            if found is not None:
+                return found
+            self._undo(len(self.steps) - 1)
+        self._failed.add(state)
+        return None
 
-def _undo(names: dict[int, list[tuple[Pod, bool]]], steps: list[Step], down_to: int) -> None:
-    for step in _popped(steps, down_to):
-        names[step.kind].append((step.pod, step.again))
+    def _try(self, scheduler: Scheduler, item: _Item) -> Scheduler | frozenset[str]:
+        k, row = item
+        pod, again = self._unplaced[k][-1]
+        node = scheduler.cluster.nodes.names[row]
+        key = pod.namespace, pod.name
+        if again and key not in scheduler.cluster.pods.index:
+            scheduler = scheduler.moved(move_pods(scheduler.cluster, added=[pod]).cluster)
+        pods = scheduler.cluster.pods
+        placed = place(scheduler, pods.pod(pods.index[key]), node)
+        if isinstance(placed, Scheduler):
+            self._unplaced[k].pop()
+            self.steps.append(Step(pod, k, node, again))
+        return placed
 
-
-def _popped(steps: list[Step], down_to: int) -> Iterator[Step]:
-    while len(steps) > down_to:
-        yield steps.pop()
+    def _undo(self, n_steps: int) -> None:
+        """Take back all steps but the first `n_steps`."""
+        while len(self.steps) > n_steps:
+            step = self.steps.pop()
+            self._unplaced[step.kind].append((step.pod, step.again))

@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 from msgspec.structs import replace
 
+from kschedctl.answers.volumes import Action
 from kschedctl.api.selectors import Selector, SelectorError
 from kschedctl.api.storage import StorageClass
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
@@ -18,7 +19,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
 from kschedctl.persistentvolume.default_class import default_storage_class
 from kschedctl.persistentvolume.index import find_best_match, rejected_volumes
-from kschedctl.persistentvolume.outcome import Action, ClaimOutcome, Rejected
+from kschedctl.persistentvolume.outcome import ClaimOutcome, Rejected
 from kschedctl.volumes.claims import (
     BIND_COMPLETED,
     SELECTED_NODE,

@@ -3,35 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 
+from kschedctl.answers.volumes import Action
 from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.volumes.matching import Mismatch
-
-
-class Action(StrEnum):
-    """What becomes of a claim."""
-
-    #: It is bound, and stays so.
-    KEEP = "Bound"
-    #: It is bound to a volume that exists.
-    BIND = "Bind"
-    #: Its provisioner is asked for a volume.
-    PROVISION = "Provision"
-    #: It waits for a pod that uses it.
-    WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
-    #: It waits for the pods that use it to be scheduled.
-    WAIT_FOR_POD = "WaitForPodScheduled"
-    #: The volume that it names does not exist yet.
-    WAIT_FOR_VOLUME = "WaitForVolume"
-    #: No volume suits it, or the one it names is another claim's.
-    FAILED_BINDING = "FailedBinding"
-    #: The volume that it names does not satisfy it.
-    VOLUME_MISMATCH = "VolumeMismatch"
-    #: Its class does not exist or cannot provision.
-    PROVISIONING_FAILED = "ProvisioningFailed"
-    #: It was bound to a volume that is gone, or is another claim's.
-    LOST = "Lost"
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,8 @@ from kschedctl.api.wording import counted
 from kschedctl.arrays import Int64Array
 from kschedctl.framework.arithmetic import Arithmetic, Step, added
 from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.dependencies import Reach, Reads
 from kschedctl.framework.interface import MAX_NODE_SCORE, ScorePlugin
-from kschedctl.framework.reads import Reach, Reads
 
 _MIB: Final = 1024 * 1024
 _MIN_THRESHOLD: Final = 23 * _MIB

@@ -30,6 +30,7 @@ from kschedctl.framework.arithmetic import Arithmetic, Step, added
 from kschedctl.framework.checks import FilterCheck
 from kschedctl.framework.config.args import NodeAffinityArgs
 from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.dependencies import OF_NODE
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered
 from kschedctl.framework.interface import (
     FilterPlugin,
@@ -43,7 +44,6 @@ from kschedctl.framework.interface import (
     explain_default_normalize_score,
 )
 from kschedctl.framework.operands import Operands
-from kschedctl.framework.reads import OF_NODE
 from kschedctl.framework.remedy import Remedy, RemedyContext
 from kschedctl.framework.signature import encoded
 from kschedctl.framework.status import SKIP, SUCCESS, Code, Reason, Rejections, Status

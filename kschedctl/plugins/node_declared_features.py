@@ -12,10 +12,10 @@ from kschedctl.api.core import Node
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.dependencies import OF_NODE, OF_NOTHING
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered, same_pod
 from kschedctl.framework.interface import FilterPlugin, PluginError, PreFilterPlugin, PreFilterResult
 from kschedctl.framework.operands import Operands
-from kschedctl.framework.reads import OF_NODE, OF_NOTHING
 from kschedctl.framework.status import SKIP, Code, Reason, Rejections
 from kschedctl.releases.release import Release
 

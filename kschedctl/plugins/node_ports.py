@@ -14,10 +14,10 @@ from kschedctl.cluster.overlay import Overlay
 from kschedctl.cluster.records import PodClass
 from kschedctl.framework.checks import FilterCheck
 from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.dependencies import Reach, Reads
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, is_on_node, registered
 from kschedctl.framework.interface import FilterPlugin, PluginError, PreFilterPlugin, PreFilterResult
 from kschedctl.framework.operands import Operands
-from kschedctl.framework.reads import Reach, Reads
 from kschedctl.framework.remedy import Remedy, RemedyContext, Size, removed
 from kschedctl.framework.status import SKIP, Code, Reason, Rejections
 

@@ -20,13 +20,13 @@ from kschedctl.arrays import Int64Array, Mask, Rows
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.checks import FilterCheck
 from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.dependencies import OF_NOTHING, Reach, Reads
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, is_on_node, registered
 from kschedctl.framework.interface import FilterPlugin, PreFilterPlugin, PreFilterResult
 from kschedctl.framework.operands import Operands
-from kschedctl.framework.reads import OF_NOTHING, Reach, Reads
 from kschedctl.framework.signature import signed_volumes
 from kschedctl.framework.status import SKIP, Code, Reason, Rejections, Status
-from kschedctl.volumes.attachable import Attachable, Needs, Unattachable, attachable_volumes, counts_volumes
+from kschedctl.volumes.attachable_volumes import Attachable, Needs, Unattachable, attachable_volumes, counts_volumes
 from kschedctl.volumes.attachments import Attachments
 from kschedctl.volumes.hints import after_claim_change, after_limit_change, after_volume_detached
 from kschedctl.volumes.pod_claims import named_after

@@ -19,6 +19,7 @@ from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.arithmetic import Arithmetic, Step, added
 from kschedctl.framework.checks import FilterCheck
 from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.dependencies import OF_NODE, OF_NOTHING
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered, same_pod
 from kschedctl.framework.interface import (
     FilterPlugin,
@@ -31,7 +32,6 @@ from kschedctl.framework.interface import (
     explain_default_normalize_score,
 )
 from kschedctl.framework.operands import Operands
-from kschedctl.framework.reads import OF_NODE, OF_NOTHING
 from kschedctl.framework.remedy import Remedy, RemedyContext
 from kschedctl.framework.signature import signed_tolerations
 from kschedctl.framework.status import SUCCESS, Code, Reason, Rejections, Status

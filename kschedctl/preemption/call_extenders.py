@@ -16,7 +16,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.worlds import PodsInWorlds
 from kschedctl.framework.cycle_state import CycleState, NotModelled
 from kschedctl.framework.extender import Extender, ExtenderError, MetaVictims, Victims
-from kschedctl.framework.runtime import Framework
+from kschedctl.framework.interface import PluginsRunner
 from kschedctl.preemption.dry_run_preemption import DryRun
 from kschedctl.workloads.template import uid_of
 
@@ -24,12 +24,12 @@ from kschedctl.workloads.template import uid_of
 _Found = tuple[tuple[int, ...], int]
 
 
-def call_extenders(framework: Framework, state: CycleState, pod: Pod, run: DryRun) -> DryRun:
+def call_extenders(framework: PluginsRunner, state: CycleState, pod: Pod, run: DryRun) -> DryRun:
     """Ask the extenders that support preemption and are interested in the pod.
 
     Parameters
     ----------
-    framework : Framework
+    framework : PluginsRunner
         The pod's profile.
     state : CycleState
         Is told of extenders whose failure does not matter.

@@ -15,7 +15,7 @@ from kschedctl.api.pod import Pod
 from kschedctl.arrays import Int64Array, Mask, Rows
 from kschedctl.cluster.worlds import Numbering, PodsInWorlds
 from kschedctl.framework.cycle_state import CycleState
-from kschedctl.framework.runtime import Framework
+from kschedctl.framework.interface import PluginsRunner
 from kschedctl.framework.verdicts import NodeStatuses
 from kschedctl.preemption.budgets import Budget
 from kschedctl.preemption.select_victims_on_node import select_victims_on_node
@@ -84,13 +84,13 @@ class DryRun:
 
 
 def dry_run_preemption(
-    framework: Framework, state: CycleState, pod: Pod, potential_nodes: Rows, budgets: tuple[Budget, ...]
+    framework: PluginsRunner, state: CycleState, pod: Pod, potential_nodes: Rows, budgets: tuple[Budget, ...]
 ) -> DryRun:
     """Find the candidates and their victims.
 
     Parameters
     ----------
-    framework : Framework
+    framework : PluginsRunner
         The pod's profile.
     state : CycleState
         The state after PreFilter.

@@ -9,8 +9,8 @@ from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.extender import ExtenderError
+from kschedctl.framework.interface import PluginsRunner
 from kschedctl.framework.message import fit_error
-from kschedctl.framework.runtime import Framework
 from kschedctl.framework.status import Code, Status
 from kschedctl.framework.verdicts import NodeStatuses
 from kschedctl.preemption.budgets import get_pod_disruption_budgets
@@ -25,14 +25,14 @@ NO_CANDIDATE: Final = "no candidate node for preemption"
 NOT_HELPFUL: Final = "Preemption is not helpful for scheduling"
 
 
-def preempt(framework: Framework, state: CycleState, pod: Pod, statuses: NodeStatuses) -> PreemptionResult:
+def preempt(framework: PluginsRunner, state: CycleState, pod: Pod, statuses: NodeStatuses) -> PreemptionResult:
     """Look for a node to make room on.
 
     Every node is looked at; kube-scheduler stops at a share of them (``minCandidateNodesPercentage``).
 
     Parameters
     ----------
-    framework : Framework
+    framework : PluginsRunner
         The pod's profile.
     state : CycleState
         The state after PreFilter.

@@ -22,7 +22,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay, Selection
 from kschedctl.cluster.worlds import Numbering, PodsInWorlds
 from kschedctl.framework.cycle_state import CycleState
-from kschedctl.framework.runtime import Framework
+from kschedctl.framework.interface import PluginsRunner
 from kschedctl.framework.status import Code
 from kschedctl.framework.verdicts import NodeStatuses
 from kschedctl.preemption.budgets import Budget, filter_pods_with_pdb_violation
@@ -52,13 +52,13 @@ class SelectedVictims:
 
 
 def select_victims_on_node(
-    framework: Framework, state: CycleState, pod: Pod, rows: Rows, budgets: tuple[Budget, ...]
+    framework: PluginsRunner, state: CycleState, pod: Pod, rows: Rows, budgets: tuple[Budget, ...]
 ) -> SelectedVictims:
     """Find the smallest number of victims on each of some nodes.
 
     Parameters
     ----------
-    framework : Framework
+    framework : PluginsRunner
         The pod's profile.
     state : CycleState
         The state after PreFilter.
@@ -105,13 +105,13 @@ def lower_priority_pods(cluster: Cluster, pod: Pod, rows: Rows) -> PodsInWorlds:
 
 
 def _reprieve(
-    framework: Framework, state: CycleState, pod: Pod, emptied: Overlay, victims: PodsInWorlds, violating: Mask
+    framework: PluginsRunner, state: CycleState, pod: Pod, emptied: Overlay, victims: PodsInWorlds, violating: Mask
 ) -> Mask:
     """Put one victim of every world back a round, and let it stay where the pod still fits (upstream ``reprievePod``).
 
     Parameters
     ----------
-    framework, state, pod : Framework, CycleState, Pod
+    framework, state, pod : PluginsRunner, CycleState, Pod
         As in ``select_victims_on_node``.
     emptied : Overlay
         The worlds of ``victims``, with all victims removed. It is changed.

@@ -8,18 +8,18 @@ from __future__ import annotations
 import numpy as np
 
 from kschedctl.framework.config.args import DefaultPreemptionArgs
-from kschedctl.framework.runtime import Framework
+from kschedctl.framework.interface import PluginsRunner
 from kschedctl.preemption.dry_run_preemption import DryRun
 
 _PLUGIN = "DefaultPreemption"
 
 
-def calculate_num_candidates(framework: Framework, n_nodes: int) -> int:
+def calculate_num_candidates(framework: PluginsRunner, n_nodes: int) -> int:
     """At how many candidates the dry run stops (upstream ``calculateNumCandidates``).
 
     Parameters
     ----------
-    framework : Framework
+    framework : PluginsRunner
         The pod's profile.
     n_nodes : int
         On how many nodes removing pods may help.

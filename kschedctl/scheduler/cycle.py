@@ -13,6 +13,7 @@ from kschedctl.framework.cycle_state import CycleState
 from kschedctl.framework.extender import ExtenderError
 from kschedctl.framework.interface import PluginError
 from kschedctl.framework.message import fit_error
+from kschedctl.framework.result_cache import CachedResults
 from kschedctl.framework.runtime import Framework, PreFilterOutcome
 from kschedctl.framework.scoring import Scores, run_score
 from kschedctl.framework.status import Code, Status
@@ -42,7 +43,7 @@ def schedule_pod(framework: Framework, pod: Pod) -> Decision:
         return _cycle(framework, state, pod)
     finally:
         # What is kept moves on with the next cycle, and the state stays with the decision.
-        state.kept = None
+        state.discard(CachedResults)
 
 
 def find_nodes_that_fit_pod(framework: Framework, pod: Pod) -> Rows:
@@ -74,7 +75,7 @@ def find_nodes_that_fit_pod(framework: Framework, pod: Pod) -> Rows:
     except (PluginError, ExtenderError):
         return _NO_ROWS
     finally:
-        state.kept = None
+        state.discard(CachedResults)
 
 
 def _cycle(framework: Framework, state: CycleState, pod: Pod) -> Decision:

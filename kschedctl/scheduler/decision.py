@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 
 from kschedctl.api.pod import Pod
 from kschedctl.api.wording import counted, listed
@@ -19,16 +18,8 @@ from kschedctl.framework.status import SUCCESS, Code, Reason, Status
 from kschedctl.framework.verdicts import NodeStatuses
 from kschedctl.preemption.result import PreemptionResult
 from kschedctl.releases.release import Release
+from kschedctl.scheduler.outcome import Outcome
 from kschedctl.whatif.targets import find_node
-
-
-class Outcome(StrEnum):
-    """What comes of a scheduling cycle."""
-
-    SCHEDULED = "scheduled"
-    UNSCHEDULABLE = "unschedulable"
-    GATED = "gated"
-    ERROR = "error"
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -117,7 +117,7 @@ class Scheduler:
             self._frameworks[scheduler_name] = framework
         return framework
 
-    def explain(self, pod: Pod) -> Decision:
+    def decide(self, pod: Pod) -> Decision:
         """Decide where a pod goes, or why it cannot.
 
         Parameters

@@ -25,7 +25,7 @@ from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.world import SCHEDULER_ALONE
 from kschedctl.workloads.claims import with_own_claims
-from kschedctl.workloads.made import MadePod
+from kschedctl.workloads.made_pods import MadePod
 
 #: The filters whose answer hangs on the node alone; of the last one on what is free there.
 _OF_THE_NODE: Final = frozenset(
@@ -79,14 +79,14 @@ def capacity(scheduler: Scheduler, copy: Copy, most: int | None = None) -> Capac
     most : int, optional
         No more than so many are looked for.
     """
-    first = scheduler.explain(copy(0))
+    first = scheduler.decide(copy(0))
     free = _free_on_each(scheduler, first)
     if free is None or (most is not None and free.sum() > most):
         return _one_by_one(scheduler, copy, most)
     names = scheduler.cluster.nodes.names
     placed = list(_placed(copy, zip(names, free.tolist(), strict=True)))
     full = scheduler.moved(scheduler.cluster.with_pods(added=placed)) if placed else scheduler
-    return Capacity(free, False, full.explain(copy(len(placed))))
+    return Capacity(free, False, full.decide(copy(len(placed))))
 
 
 def _free_on_each(scheduler: Scheduler, first: Decision) -> Int64Array | None:
@@ -133,7 +133,7 @@ def _one_by_one(scheduler: Scheduler, copy: Copy, most: int | None) -> Capacity:
         number += 1
     made = with_own_claims(MadePod(copy(number)), simulation.cluster)
     cluster = simulation.cluster.with_added(made.objects) if made.objects else simulation.cluster
-    last = simulation.scheduler.moved(cluster).explain(made.pod)
+    last = simulation.scheduler.moved(cluster).decide(made.pod)
     return Capacity(counts, most is not None and number >= most and bool(last.best), last)
 
 

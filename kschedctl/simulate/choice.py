@@ -1,10 +1,11 @@
-"""What settles chance: which of the best nodes of equal score, or of equal candidates for preemption, is taken."""
+"""Tie-breaking: the choice between the best nodes of equal score, or between equal candidates for preemption."""
 
 from __future__ import annotations
 
 import random
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from kschedctl.api.pod import Pod
 
@@ -17,10 +18,23 @@ def first_by_name(pod: Pod, nodes: Sequence[str]) -> str:
     return nodes[0]
 
 
-def by_seed(seed: int) -> Choose:
-    """Any of the nodes; the same seed draws the same ones."""
-    source = random.Random(seed)
-    return lambda pod, nodes: source.choice(nodes)
+@dataclass(frozen=True, slots=True)
+class TieBreak:
+    """The rule of random choice: a seed that draws one of several equal nodes, or none to take the first by name."""
+
+    seed: int | None = None
+
+    def choose(self) -> Choose:
+        """Return the function that chooses; the functions of one seed draw the same nodes."""
+        if self.seed is None:
+            return first_by_name
+        source = random.Random(self.seed)
+        return lambda pod, nodes: source.choice(nodes)
+
+    @property
+    def words(self) -> str:
+        """The rule in words, behind "among equal nodes"."""
+        return "the first by name is taken" if self.seed is None else f"seed {self.seed} draws"
 
 
 def as_recorded(choices: Mapping[str, Iterable[str]]) -> Choose:

@@ -17,7 +17,7 @@ from kschedctl.simulate.attempt import Attempt
 from kschedctl.simulate.eviction import eviction_refusal
 from kschedctl.simulate.pods import is_on, pods_on
 from kschedctl.simulate.simulation import Simulation
-from kschedctl.whatif.copying import copy_of_node
+from kschedctl.whatif.node_copies import copy_of_node
 
 #: How long kubectl waits before it asks again, in seconds.
 RETRY: Final = 5.0
@@ -50,17 +50,6 @@ class DrainOptions:
     delete_empty_dir_data: bool = False
     disable_eviction: bool = False
     rolling: bool = False
-
-    def flags(self) -> list[str]:
-        """As flags of kubectl drain, and ``--rolling``."""
-        flags = {
-            "--ignore-daemonsets": self.ignore_daemon_sets,
-            "--force": self.force,
-            "--delete-emptydir-data": self.delete_empty_dir_data,
-            "--disable-eviction": self.disable_eviction,
-            "--rolling": self.rolling,
-        }
-        return [flag for flag, given in flags.items() if given]
 
 
 @dataclass(slots=True)
@@ -155,34 +144,41 @@ def _drain_node(simulation: Simulation, out: DrainedNode, options: DrainOptions)
     if out.refusals:
         return
     while pending:
-        held: set[str] = set()
-        said: dict[str, str] = {}
-        for pod in list(pending):
-            refusal, budget = "", None
-            if not options.disable_eviction:
-                refusal, budget = eviction_refusal(simulation.cluster, pod)
-            if refusal:
-                said[pod.key] = refusal
-                held |= {f"{budget.namespace}/{budget.name}"} if budget is not None else set()
-                continue
-            simulation.evict(pod)
-            out.evicted.append(pod)
-            pending.remove(pod)
+        refused, budgets = _evict(simulation, pending, options)
+        out.evicted += [pod for pod in pending if pod.key not in refused]
+        pending = [pod for pod in pending if pod.key in refused]
         if not pending:
             break
         changes = simulation.changes
         yield from simulation.run_for(RETRY)
         if simulation.is_idle and simulation.changes == changes:
-            out.blocked = said
-            for key in held:
+            out.blocked = refused
+            for key in budgets:
                 out.waited.pop(key, None)
             break
-        for key in held:
+        for key in budgets:
             out.waited[key] = out.waited.get(key, 0.0) + RETRY
     # kubectl waits until the pods are gone.
     while any(is_on(simulation.cluster, pod, out.node) for pod in out.evicted) and not simulation.is_idle:
         yield from simulation.run_for(RETRY)
     out.seconds = simulation.clock.now() - began
+
+
+def _evict(simulation: Simulation, pods: Sequence[Pod], options: DrainOptions) -> tuple[dict[str, str], set[str]]:
+    """Try to evict pods; return the refusals by pod, and the budgets that they are due to."""
+    refused: dict[str, str] = {}
+    budgets: set[str] = set()
+    for pod in pods:
+        refusal, budget = "", None
+        if not options.disable_eviction:
+            refusal, budget = eviction_refusal(simulation.cluster, pod)
+        if not refusal:
+            simulation.evict(pod)
+            continue
+        refused[pod.key] = refusal
+        if budget is not None:
+            budgets.add(f"{budget.namespace}/{budget.name}")
+    return refused, budgets
 
 
 def _pods_to_evict(simulation: Simulation, out: DrainedNode, options: DrainOptions) -> list[Pod]:

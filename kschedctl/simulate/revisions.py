@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from datetime import datetime
-from enum import StrEnum
 from typing import Final
 
 from msgspec.structs import replace
@@ -13,6 +10,7 @@ from msgspec.structs import replace
 from kschedctl.api.pod import Pod
 from kschedctl.simulate.disruption import is_unready
 from kschedctl.simulate.pods import pod_at
+from kschedctl.simulate.rollout_steps import RolloutStep, Side
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.timeline import Happening
 
@@ -20,42 +18,6 @@ from kschedctl.simulate.timeline import Happening
 MakePod = Callable[[int], Pod]
 _GOING: Final = frozenset({Happening.PREEMPTED, Happening.EVICTED, Happening.DELETED})
 _LONG_AGO: Final = float("-inf")
-
-
-class Side(StrEnum):
-    """Which revision a pod is of."""
-
-    OLD = "old"
-    NEW = "new"
-
-
-@dataclass(frozen=True, slots=True)
-class RolloutStep:
-    """One thing that the workload's controller does.
-
-    Attributes
-    ----------
-    time : datetime
-        When, by the virtual clock.
-    side : Side
-        Which revision gets more or fewer pods.
-    before, after : int
-        How many pods of it there are, those that are going not counted.
-    pods : tuple of str
-        The pods that come or go, ``namespace/name``.
-    available : int
-        How many pods of the workload are available right after it.
-    """
-
-    time: datetime
-    side: Side
-    before: int
-    after: int
-    pods: tuple[str, ...]
-    available: int
-
-    def __str__(self) -> str:
-        return f"{self.side} {self.before} -> {self.after}"
 
 
 class Revisions:
@@ -171,7 +133,9 @@ class Revisions:
         self.observe()
         available = len(self.available())
         self.lowest = min(self.lowest, available)
-        self.steps.append(RolloutStep(self.simulation.now(), side, before, after, keys, available))
+        now = self.simulation.now()
+        seconds = (now - self.steps[0].time).total_seconds() if self.steps else 0.0
+        self.steps.append(RolloutStep(len(self.steps) + 1, now, seconds, side, before, after, keys, available))
 
 
 def named(pod: Pod, name: str) -> Pod:

@@ -16,7 +16,8 @@ from typing import Final
 from kschedctl.api.pod import Pod
 from kschedctl.api.selectors import parse_int64
 from kschedctl.simulate.pods import age
-from kschedctl.simulate.revisions import MakePod, Revisions, Side
+from kschedctl.simulate.revisions import MakePod, Revisions
+from kschedctl.simulate.rollout_steps import Side
 from kschedctl.simulate.world import replacement
 from kschedctl.workloads.template import generated_name
 from kschedctl.workloads.update_strategy import DeploymentRolling

@@ -8,7 +8,8 @@ With ``OrderedReady`` all of that waits wherever a pod is not available, a pod o
 from __future__ import annotations
 
 from kschedctl.api.pod import Pod
-from kschedctl.simulate.revisions import MakePod, Revisions, Side
+from kschedctl.simulate.revisions import MakePod, Revisions
+from kschedctl.simulate.rollout_steps import Side
 from kschedctl.simulate.world import replacement
 from kschedctl.workloads.update_strategy import StatefulSetRolling
 

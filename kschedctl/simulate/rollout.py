@@ -30,13 +30,14 @@ from kschedctl.findings.finding import Where
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.choice import Choose, first_by_name
 from kschedctl.simulate.pods import pod_at
-from kschedctl.simulate.revisions import Revisions, Side, named
-from kschedctl.simulate.rolling import RollingController, Rollout, kept_by, play, settle
+from kschedctl.simulate.revisions import Revisions, named
 from kschedctl.simulate.rolling_deployment import RollingDeployment
 from kschedctl.simulate.rolling_stateful_set import RollingStatefulSet
+from kschedctl.simulate.rollout_loop import RollingController, Rollout, kept_by, play, settle
+from kschedctl.simulate.rollout_steps import Side
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.world import World
-from kschedctl.workloads.made import MadePod
+from kschedctl.workloads.made_pods import MadePod
 from kschedctl.workloads.ownership import pods_made_by
 from kschedctl.workloads.pods import pods_of
 from kschedctl.workloads.stateful_set import REVISION_HASH

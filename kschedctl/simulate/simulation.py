@@ -30,10 +30,10 @@ from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.attempt import Attempt
 from kschedctl.simulate.batch import GATE, OpportunisticBatch
 from kschedctl.simulate.choice import Choose, first_by_name
-from kschedctl.simulate.cluster_at_work import TICK, ClusterAtWork
 from kschedctl.simulate.pods import on_node, pod_at, without_nomination
 from kschedctl.simulate.queued_pod import QueuedPodInfo
 from kschedctl.simulate.rejectors import rejector_plugins
+from kschedctl.simulate.simulated_cluster import TICK, SimulatedCluster
 from kschedctl.simulate.timeline import Happening
 from kschedctl.simulate.world import World, running
 from kschedctl.workloads.template import uid_of
@@ -45,7 +45,7 @@ _LEFTOVERS_AFTER: Final = 330.0
 _MOST_PREEMPTIONS: Final = 25
 
 
-class Simulation(ClusterAtWork):
+class Simulation(SimulatedCluster):
     """A scheduler at work on a cluster, in virtual time.
 
     Parameters
@@ -162,7 +162,7 @@ class Simulation(ClusterAtWork):
         info = self.queue.pop()
         if info is None:
             return None
-        decision = self.scheduler.explain(info.pod)
+        decision = self.scheduler.decide(info.pod)
         attempt = self._schedule(info, decision) if decision.best else self._fail(info, decision)
         self._tried[info.key] = self._changes
         self._settle_waiting()

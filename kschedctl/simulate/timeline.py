@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
 
 
 class Happening(StrEnum):
@@ -20,26 +23,11 @@ class Happening(StrEnum):
     DELETED = "Deleted"
 
 
-@dataclass(frozen=True, slots=True)
-class TimelineEntry:
-    """One thing that happened.
+class TimelineEntry(msgspec.Struct, frozen=True):
+    """Something that happened; part of answers as it is."""
 
-    Attributes
-    ----------
-    time : datetime
-        When, by the virtual clock.
-    pod : str
-        ``namespace/name``.
-    event : Happening
-        What.
-    node : str
-        The node that it is about; empty where there is none.
-    why : str
-        The reason, where there is one.
-    """
-
-    time: datetime
-    pod: str
+    time: Annotated[datetime, Meta(description="By the virtual clock.")]
+    pod: Annotated[str, Meta(description="As namespace/name.")]
     event: Happening
-    node: str = ""
-    why: str = ""
+    node: Annotated[str, Meta(description="The node that it is about; empty if there is none.")]
+    why: Annotated[str, Meta(description="The reason, if there is one.")]

@@ -21,7 +21,7 @@ from kschedctl.api.kinds import CAPTURED_KINDS
 from kschedctl.api.meta import ApiObject, Labels, ObjectMeta
 from kschedctl.api.pod import Pod, PodSpec
 from kschedctl.api.volume import Volume
-from kschedctl.cluster.unread import Unread
+from kschedctl.cluster.unread_objects import Unread
 from kschedctl.snapshot.header import ServerVersion, SnapshotHeader
 from kschedctl.snapshot.kept_fields import READ_ANNOTATIONS, UNREAD_FIELDS, read_conditions, without_messages
 from kschedctl.snapshot.load import ObjectReader, taken_at

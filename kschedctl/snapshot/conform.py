@@ -1,4 +1,4 @@
-"""Decoding JSON to the API types: fast where the text fits them, exact where it does not.
+"""Decoding JSON, as text or as plain data, to the API types: fast where it fits them, exact where it does not.
 
 msgspec decodes what fits. What it refuses is looked at again as plain data, because Go's decoders take null for
 "absent" everywhere, and because an error has to name the exact field: msgspec leaves map keys out of its paths and
@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 import types
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import Any, Final, TypeVar, Union, cast, get_args, get_origin
+from typing import Any, Final, TypeAlias, TypeVar, Union, cast, get_args, get_origin
 
 import msgspec
 
@@ -22,6 +22,11 @@ from kschedctl.findings.field_path import joined
 from kschedctl.findings.finding import Finding
 
 T = TypeVar("T", bound=msgspec.Struct)
+#: A JSON value as text, known to be well-formed.
+JsonText: TypeAlias = msgspec.Raw | memoryview | bytes
+#: A JSON value as text, or decoded to plain data.
+JsonValue: TypeAlias = JsonText | dict[str, Any] | list[Any] | str | int | float | None
+TEXTS: Final = (msgspec.Raw, memoryview, bytes)
 _MAX_SHOWN: Final = 60
 _ZERO_TIME: Final = "0001-01-01T00:00:00Z"
 _KINDS: Final = ((dict, "an object"), (list, "a list"), (str, "text"), (int | float, "a number"))
@@ -50,13 +55,13 @@ def build_decoders(types: Iterable[type[msgspec.Struct]]) -> None:
         _decoder(type_)
 
 
-def decode(text: msgspec.Raw | memoryview | bytes, type_: type[T]) -> T:
+def decode(value: JsonValue, type_: type[T]) -> T:
     """Decode an object.
 
     Parameters
     ----------
-    text : Raw, memoryview or bytes
-        A JSON value, known to be well-formed.
+    value : JsonValue
+        The object.
     type_ : type
         An API type.
 
@@ -66,16 +71,18 @@ def decode(text: msgspec.Raw | memoryview | bytes, type_: type[T]) -> T:
         With all problems of the object, each with its path in Kubernetes spelling.
     """
     try:
-        return cast("T", _decoder(type_).decode(text))
+        if isinstance(value, TEXTS):
+            return cast("T", _decoder(type_).decode(value))
+        return msgspec.convert(value, type_)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         findings: list[Finding] = []
-        conformed = _conform(plain(text), type_, "", findings)
+        conformed = _conform(plain(value), type_, "", findings)
         if findings:
             raise InputError.together(findings) from None
         return msgspec.convert(conformed, type_)
 
 
-def plain(text: msgspec.Raw | memoryview | bytes) -> Any:
+def plain(value: JsonValue) -> Any:
     """Decode a JSON value to dicts and lists.
 
     Raises
@@ -83,21 +90,40 @@ def plain(text: msgspec.Raw | memoryview | bytes) -> Any:
     InputError
         Where it holds text that is not UTF-8 or has a bad escape, or is nested too deeply.
     """
-    return _decoded(text, Any)
+    return _decoded(value, Any) if isinstance(value, TEXTS) else value
 
 
-def top_level(text: msgspec.Raw | memoryview | bytes) -> dict[str, msgspec.Raw]:
-    """Decode the keys of a JSON object, their values left as text.
+def top_level(value: JsonValue) -> dict[str, JsonValue]:
+    """Decode the keys of a JSON object; what is text keeps its values as text.
 
     Raises
     ------
     InputError
         As for ``plain``.
     """
-    return cast("dict[str, msgspec.Raw]", _decoded(text, dict[str, msgspec.Raw]))
+    decoded = _decoded(value, dict[str, msgspec.Raw]) if isinstance(value, TEXTS) else value
+    return cast("dict[str, JsonValue]", decoded)
 
 
-def _decoded(text: msgspec.Raw | memoryview | bytes, type_: Any) -> Any:
+def elements(value: JsonValue) -> Sequence[JsonValue]:
+    """Decode a JSON list, whose elements stay text where it is text; null has none.
+
+    Raises
+    ------
+    msgspec.ValidationError
+        Where it is no list.
+    """
+    if isinstance(value, TEXTS):
+        return msgspec.json.decode(value, type=list[msgspec.Raw] | None) or ()
+    return msgspec.convert(value, list[Any] | None) or ()
+
+
+def json_text(value: JsonValue) -> bytes:
+    """Return a JSON value as text."""
+    return bytes(value) if isinstance(value, TEXTS) else msgspec.json.encode(value)
+
+
+def _decoded(text: JsonText, type_: Any) -> Any:
     try:
         return msgspec.json.decode(text, type=type_)
     except msgspec.DecodeError as error:

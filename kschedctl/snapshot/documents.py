@@ -1,29 +1,34 @@
-"""The documents of one file, each with what its first look tells: kind, version, items."""
+"""The documents of one file, each with its first look (kind, version, items) and its position in the file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
 from kschedctl.errors import InputError
-from kschedctl.findings.location import Location
-from kschedctl.snapshot.conform import plain, shown
+from kschedctl.findings.location import Location, Position
+from kschedctl.snapshot.conform import TEXTS, JsonValue, plain, shown
 from kschedctl.text.encoding import utf8_text
 from kschedctl.text.json_text import NotJsonError, json_documents, skip_blanks
+from kschedctl.text.positions import json_position, position_in_tree
 from kschedctl.text.repeated_keys import RepeatedKey, repeated_in_json, repeated_in_yaml
-from kschedctl.text.yaml import yaml_documents
+from kschedctl.text.tree import Step, YamlNode, read_tree
+from kschedctl.text.yaml import yaml_documents, yaml_values
 
 _JSON_SUFFIXES: Final = (".json", ".jsonl", ".ndjson")
+T = TypeVar("T")
 
 
-class Envelope(msgspec.Struct, rename="camel", gc=False):
-    """What tells how to read an object; ``items`` stay text until each is wanted."""
+class Envelope(msgspec.Struct, Generic[T], rename="camel", gc=False):
+    """What tells how to read an object; ``items`` of a text stay text until each is wanted."""
 
     api_version: str | None = None
     kind: str | None = None
-    items: list[msgspec.Raw] | msgspec.UnsetType | None = msgspec.UNSET
+    items: list[T] | msgspec.UnsetType | None = msgspec.UNSET
 
 
 class NoObjectError(InputError):
@@ -32,58 +37,86 @@ class NoObjectError(InputError):
     value: Any = None
 
 
-_ENVELOPES: Final = msgspec.json.Decoder(Envelope)
+_ENVELOPES: Final = msgspec.json.Decoder(Envelope[msgspec.Raw])
 
 
-class Document(NamedTuple):
+class YamlText:
+    """YAML in a file, and what is looked up in it only where somebody asks, once.
+
+    Attributes
+    ----------
+    text : bytes
+        UTF-8, with the lines of the whole file.
+    """
+
+    def __init__(self, text: bytes) -> None:
+        self.text = text
+        self._trees: dict[tuple[int, tuple[Step, ...]], YamlNode | None] = {}
+
+    @cached_property
+    def repeated(self) -> Mapping[int, Sequence[RepeatedKey]]:
+        """The keys that are given twice, by the number of their document."""
+        found: dict[int, list[RepeatedKey]] = {}
+        for nth, key in repeated_in_yaml(self.text):
+            found.setdefault(nth, []).append(key)
+        return found
+
+    def tree(self, nth: int, inside: tuple[Step, ...]) -> YamlNode | None:
+        """Return a document's values on the way to ``inside`` and in it, with their places."""
+        if (nth, inside) not in self._trees:
+            self._trees[nth, inside] = read_tree(self.text, nth, inside)
+        return self._trees[nth, inside]
+
+
+@dataclass(eq=False)
+class Document:
     """One document.
 
-    Parameters
+    Attributes
     ----------
     location : Location
-        Its file and number.
-    text : memoryview
-        JSON, whatever it was written in.
-    envelope : Envelope
-        Its first look.
-    repeated : tuple of RepeatedKey
-        Its keys that are given twice, where they were looked for.
+        Its file and number, which counts from 1.
+    value : JsonValue
+        JSON as text, whatever it was written in, or plain data.
+    first_look : Envelope or None
+        ``None`` where it has none on the face of it.
+    text : bytes or YamlText
+        The text of the file, which is JSON or YAML there.
+    at : int
+        The offset of JSON in the text; of YAML, which document of the text it is, from 1.
+    may_repeat : bool
+        Whether a key may be given twice.
     """
 
     location: Location
-    text: memoryview
-    envelope: Envelope
-    repeated: tuple[RepeatedKey, ...] = ()
+    value: JsonValue
+    first_look: Envelope[Any] | None
+    text: bytes | YamlText
+    at: int
+    may_repeat: bool = True
+
+    @cached_property
+    def envelope(self) -> Envelope[Any]:
+        """The first look, for documents that are objects; for others it raises what ``read_envelope`` does."""
+        return self.first_look if self.first_look is not None else read_envelope(self.value)
+
+    @cached_property
+    def repeated(self) -> Sequence[RepeatedKey]:
+        """Its keys that are given twice."""
+        if isinstance(self.text, YamlText):
+            return self.text.repeated.get(self.at, ()) if self.may_repeat else ()
+        assert isinstance(self.value, memoryview)
+        return tuple(repeated_in_json(bytes(self.value)))
+
+    def position(self, field: str, inside: tuple[Step, ...] = (), *, key: bool = False) -> Position | None:
+        """Return where a field is, or its nearest parent; parameters are those of ``json_position``."""
+        if not isinstance(self.text, YamlText):
+            return json_position(self.text, field, start=self.at, inside=inside, key=key)
+        tree = self.text.tree(self.at, inside)
+        return None if tree is None else position_in_tree(tree, self.text.text, field, inside=inside, key=key)
 
 
-class Written(NamedTuple):
-    """A document as it stands in its file.
-
-    Parameters
-    ----------
-    number : int
-        The document in the file, from 1.
-    json : memoryview
-        Its JSON, whatever it was written in.
-    envelope : Envelope or None
-        Its first look; ``None`` where it has none.
-    text : bytes
-        The text that it stands in, with the lines of the whole file.
-    start : int or None
-        Where its JSON begins in the text; ``None`` where it is YAML.
-    nth : int
-        Which document of the text it is where it is YAML, from 1.
-    """
-
-    number: int
-    json: memoryview
-    envelope: Envelope | None
-    text: bytes
-    start: int | None = None
-    nth: int = 1
-
-
-def documents(content: bytes, file: str, *, repeated: bool = False) -> Iterator[Document | InputError]:
+def documents(content: bytes, file: str, *, as_data: bool = False) -> Iterator[Document | InputError]:
     """The documents of a file.
 
     Parameters
@@ -92,8 +125,8 @@ def documents(content: bytes, file: str, *, repeated: bool = False) -> Iterator[
         JSON, JSON Lines or YAML; which of them is seen from the content, as kubectl does.
     file : str
         The name for errors, whose suffix decides whose error is shown where the text is neither.
-    repeated : bool
-        Whether keys that are given twice are looked for.
+    as_data : bool
+        Whether YAML becomes plain data, which costs many times its text in memory, instead of JSON.
 
     Yields
     ------
@@ -105,40 +138,31 @@ def documents(content: bytes, file: str, *, repeated: bool = False) -> Iterator[
     InputError
         Where the text is broken; what follows cannot be read.
     """
-    in_yaml: dict[int, list[RepeatedKey]] | None = None
-    for written in written_documents(content, file):
-        document = _document(Location(file, written.number), written.json, written.envelope)
-        if repeated and isinstance(document, Document):
-            if written.start is not None:
-                document = document._replace(repeated=tuple(repeated_in_json(bytes(written.json))))
-            else:
-                if in_yaml is None:
-                    in_yaml = _by_document(written.text)
-                document = document._replace(repeated=tuple(in_yaml.get(written.nth, ())))
-        yield document
+    for document in any_documents(content, file, as_data=as_data):
+        try:
+            _ = document.envelope
+        except InputError as error:
+            placed = error.at(document.location)
+            if isinstance(error, NoObjectError) and isinstance(placed, NoObjectError):
+                placed.value = error.value
+            yield placed
+        else:
+            yield document
 
 
-def _by_document(text: bytes) -> dict[int, list[RepeatedKey]]:
-    """The repeated keys of all YAML documents of a text."""
-    found: dict[int, list[RepeatedKey]] = {}
-    for nth, key in repeated_in_yaml(text):
-        found.setdefault(nth, []).append(key)
-    return found
-
-
-def written_documents(content: bytes, file: str) -> Iterator[Written]:
-    """The documents of a file, objects or not, and where they stand; as for ``documents``."""
+def any_documents(content: bytes, file: str, *, as_data: bool = False) -> Iterator[Document]:
+    """The documents of a file, objects or not; as for ``documents``."""
     text = utf8_text(content, file)
     begin = skip_blanks(text, 0)
     if text[begin : begin + 1] not in (b"{", b"["):
-        yield from _yaml(text, file)
+        yield from _yaml(text, file, as_data=as_data)
         return
     number = end = 0
     try:
         for number, document, envelope in json_documents(text, _ENVELOPES):
             start = skip_blanks(text, end)
             end = start + len(document)
-            yield Written(number, document, envelope, text, start)
+            yield Document(Location(file, number), document, envelope, text, start)
     except NotJsonError as broken:
         if number and not text[broken.start :].startswith(b"---"):
             raise broken.error(text, file) from None
@@ -146,55 +170,56 @@ def written_documents(content: bytes, file: str) -> Iterator[Written]:
         if file.removesuffix(".gz").lower().endswith(_JSON_SUFFIXES) and not number:
             raise broken.error(text, file) from None
         if not number:
-            yield from _yaml(text, file, broken=broken)
+            yield from _yaml(text, file, broken=broken, as_data=as_data)
         else:
             # Empty lines in place of the JSON keep the line numbers of errors right.
             rest = b"\n" * text.count(b"\n", 0, broken.start) + text[broken.start :]
-            yield from _yaml(rest, file, first=number + 1)
+            yield from _yaml(rest, file, number + 1, as_data=as_data)
 
 
-def _yaml(text: bytes, file: str, first: int = 1, broken: NotJsonError | None = None) -> Iterator[Written]:
+def _yaml(
+    text: bytes, file: str, first: int = 1, *, broken: NotJsonError | None = None, as_data: bool
+) -> Iterator[Document]:
+    whole = YamlText(text)
     try:
-        for number, document in yaml_documents(text, file, first):
-            try:
-                envelope = _ENVELOPES.decode(document)
-            except msgspec.ValidationError:
-                envelope = None
-            yield Written(number, memoryview(document), envelope, text, nth=number - first + 1)
+        if as_data:
+            for number, value, may_repeat in yaml_values(text, file, first):
+                envelope = _first_look(value)
+                yield Document(Location(file, number), value, envelope, whole, number - first + 1, may_repeat)
+        else:
+            for number, json in yaml_documents(text, file, first):
+                yield Document(Location(file, number), memoryview(json), _first_look(json), whole, number - first + 1)
     except InputError:
         if broken is None:
             raise
         raise broken.error(text, file) from None
 
 
-def _document(location: Location, text: memoryview, envelope: Envelope | None) -> Document | InputError:
+def _first_look(value: JsonValue) -> Envelope[Any] | None:
     try:
-        return Document(location, text, envelope if envelope is not None else read_envelope(text))
-    except InputError as error:
-        placed = error.at(location)
-        if isinstance(error, NoObjectError) and isinstance(placed, NoObjectError):
-            placed.value = error.value
-        return placed
+        if isinstance(value, TEXTS):
+            return _ENVELOPES.decode(value)
+        return msgspec.convert(value, Envelope[Any])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
 
 
-def read_envelope(text: memoryview | msgspec.Raw) -> Envelope:
-    """The first look at a text that may be anything.
+def read_envelope(value: JsonValue) -> Envelope[Any]:
+    """The first look at a value that may be anything.
 
     Parameters
     ----------
-    text : memoryview or Raw
-        A JSON value, known to be well-formed.
+    value : JsonValue
+        Text that is known to be well-formed, or plain data.
 
     Raises
     ------
     InputError
         Where it is no object, or its kind or version is no text; without its place.
     """
-    try:
-        return _ENVELOPES.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        pass
-    value = plain(text)
+    if (envelope := _first_look(value)) is not None:
+        return envelope
+    value = plain(value)
     if not isinstance(value, dict):
         hint = "a list of objects is written as kind: List with items" if isinstance(value, list) else ""
         error = NoObjectError(f"{shown(value)} is not a Kubernetes object", hint=hint)

@@ -29,7 +29,7 @@ _BEGINNING: Final = re.compile(
 #: How the first item begins: its first key, and where that holds a text also the second.
 _ITEM: Final = re.compile(rb'\s*\{\s*("\w+")\s*:\s*(?:"[^"\\]*"\s*,\s*("\w+")\s*:)?')
 _LISTS: Final = msgspec.json.Decoder(list[msgspec.Raw])
-_ENVELOPES: Final = msgspec.json.Decoder(Envelope)
+_ENVELOPES: Final = msgspec.json.Decoder(Envelope[msgspec.Raw])
 
 
 class NotStreamableError(Exception):
@@ -46,7 +46,7 @@ class Piece:
         Kind and version of the list, as far as they stand before the items.
     """
 
-    envelope: Envelope
+    envelope: Envelope[msgspec.Raw]
     items: list[msgspec.Raw]
 
 
@@ -120,7 +120,7 @@ def _close(piece: bytearray, between: re.Pattern[bytes]) -> tuple[list[msgspec.R
     return None
 
 
-def _envelope(text: bytes) -> Envelope:
+def _envelope(text: bytes) -> Envelope[msgspec.Raw]:
     try:
         return _ENVELOPES.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -23,8 +23,8 @@ from kschedctl.findings.finding import ObjectRef, Subject, Where, found_at
 from kschedctl.findings.location import Location
 from kschedctl.releases.release import Release
 from kschedctl.snapshot.conform import decode
-from kschedctl.snapshot.field_checks import refused
-from kschedctl.snapshot.new_objects import NewObject, refuse
+from kschedctl.snapshot.manifest import refuse
+from kschedctl.snapshot.manifest_reading import refused
 from kschedctl.snapshot.reading import read_manifest
 
 STDIN: Final = "-"
@@ -133,9 +133,9 @@ def given_pod(
         namespace, _, name = pod.rpartition("/")
         return find_pod(pods, name, namespace or DEFAULT_NAMESPACE), where
     if isinstance(pod, str | Path):
-        new: list[NewObject] = []
-        found, place = only_pod(read_manifest(pod, new=new), str(pod))
-        refuse(new, release)
+        manifest = read_manifest(pod)
+        found, place = only_pod(manifest.objects, str(pod))
+        refuse(manifest.read, release)
         return found, where or place
     # Of a pod as data, what scheduling does not read may be left out: admission checks the rest.
     return (pod_of(pod) if isinstance(pod, Mapping) else pod), where

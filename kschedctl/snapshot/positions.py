@@ -7,13 +7,11 @@ from pathlib import Path
 from kschedctl.errors import InputError
 from kschedctl.findings.finding import Finding
 from kschedctl.findings.location import Location, Position
-from kschedctl.snapshot.documents import written_documents
-from kschedctl.snapshot.objects import SIMULATOR_LISTS
+from kschedctl.snapshot.documents import any_documents
+from kschedctl.snapshot.layouts import SIMULATOR_LISTS, steps_to
 from kschedctl.snapshot.sources import read_sources
 from kschedctl.snapshot.summary import ReadSummary
 from kschedctl.snapshot.unpacking import Unpacking
-from kschedctl.text.positions import json_position, yaml_position
-from kschedctl.text.tree import Step
 
 
 def position_of(finding: Finding, *, key: bool = False) -> Position | None:
@@ -39,26 +37,16 @@ def position_of(finding: Finding, *, key: bool = False) -> Position | None:
         return finding.position
     # Of a file that is named in words, as a configuration is, the first document counts.
     place = finding.place if isinstance(finding.place, Location) else Location(finding.place)
-    file, in_list = _file_and_list(place.file)
-    inside: tuple[Step, ...] = () if place.item is None else (in_list, place.item - 1)
+    name, _, key_of_list = place.file.rpartition(":")
+    file = name if key_of_list in SIMULATOR_LISTS else place.file
     content = _content(file)
     if content is None:
         return None
     try:
-        found = next((each for each in written_documents(content, file) if each.number == place.document), None)
+        found = next((each for each in any_documents(content, file) if each.location.document == place.document), None)
     except InputError:
         return None
-    if found is None:
-        return None
-    if found.start is not None:
-        return json_position(found.text, finding.field, start=found.start, inside=inside, key=key)
-    return yaml_position(found.text, finding.field, document=found.nth, inside=inside, key=key)
-
-
-def _file_and_list(name: str) -> tuple[str, str]:
-    """The file, and the field that holds the list whose items are counted."""
-    file, _, key = name.rpartition(":")
-    return (file, key) if key in SIMULATOR_LISTS else (name, "items")
+    return None if found is None else found.position(finding.field, steps_to(place, file), key=key)
 
 
 def _content(file: str) -> bytes | None:

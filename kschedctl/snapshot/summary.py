@@ -9,12 +9,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-import msgspec
-
 from kschedctl.api.wording import counted, listed
-from kschedctl.cluster.unread import Unread
-from kschedctl.findings.finding import Finding
+from kschedctl.cluster.unread_objects import Unread
 from kschedctl.findings.shortened import shortened
+from kschedctl.snapshot.conform import JsonText
 from kschedctl.snapshot.header import SnapshotHeader
 
 #: When something was seen: conditions, leases, managed fields and events. Others may be of long ago, or to come.
@@ -79,8 +77,6 @@ class ReadSummary:
         Kinds that the user may not list, and what that means for answers.
     looked_for : set of str
         Kinds that are told as a whole: where none is there, the cluster has none of them.
-    warnings : list of Finding
-        Fields of manifests that an API server would not take, where they are not refused.
     """
 
     files: Counter[str] = field(default_factory=Counter)
@@ -96,7 +92,6 @@ class ReadSummary:
     announced: Counter[str] = field(default_factory=Counter)
     not_listed: dict[str, str] = field(default_factory=dict)
     looked_for: set[str] = field(default_factory=set)
-    warnings: list[Finding] = field(default_factory=list)
 
     @property
     def n_objects(self) -> int:
@@ -111,9 +106,16 @@ class ReadSummary:
         except ValueError:
             return None
 
-    def note_times(self, text: memoryview | msgspec.Raw) -> None:
+    def note_times(self, text: JsonText) -> None:
         """Take note of the times in an object, given as JSON."""
         self.newest = max((self.newest, *_SEEN.findall(text)))
+
+    def note_version(self, value: dict[str, Any]) -> None:
+        """Take note of what ``kubectl version`` or ``/version`` of an API server told."""
+        server = value.get("serverVersion", value)
+        version = server.get("gitVersion") if isinstance(server, dict) else None
+        if isinstance(version, str):
+            self.git_version = version
 
     @property
     def not_read(self) -> Counter[str]:

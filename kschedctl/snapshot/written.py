@@ -12,7 +12,7 @@ from kschedctl.api.core import Node
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.interning import PodInterner
-from kschedctl.snapshot.conform import decode
+from kschedctl.snapshot.conform import JsonText, decode
 
 _KEPT: Final = (Node, Pod)
 #: kube-scheduler drops it from the pods that it keeps.
@@ -21,20 +21,21 @@ _NAME: Final = "name"
 
 
 class WrittenObjects:
-    """The texts of nodes and pods, kept while a snapshot or a manifest is read."""
+    """Nodes and pods as they were written: of a snapshot their texts, of manifests what these were read into."""
 
     def __init__(self) -> None:
-        self._texts: dict[tuple[type, str, str], bytes] = {}
+        self._originals: dict[tuple[type, str, str], bytes | tuple[ApiObject, dict[str, Any]]] = {}
 
-    def keep(self, obj: ApiObject, text: msgspec.Raw | memoryview | bytes) -> None:
+    def keep(self, obj: ApiObject, original: JsonText | dict[str, Any]) -> None:
         """Keep what an object was read from; of one name the last."""
         if isinstance(obj, _KEPT):
-            self._texts[type(obj), obj.namespace, obj.name] = bytes(text)
+            kept = (obj, original) if isinstance(original, dict) else bytes(original)
+            self._originals[type(obj), obj.namespace, obj.name] = kept
 
     def beside(self, other: WrittenObjects | None) -> WrittenObjects:
         """These and others; of one name the others'."""
         both = WrittenObjects()
-        both._texts = {**self._texts, **(other._texts if other is not None else {})}
+        both._originals = {**self._originals, **(other._originals if other is not None else {})}
         return both
 
     def of(self, obj: ApiObject) -> dict[str, Any]:
@@ -47,11 +48,13 @@ class WrittenObjects:
         """
         # A manifest may leave the namespace to whoever applies it.
         keys = ((type(obj), namespace, obj.name) for namespace in (obj.namespace, ""))
-        text = next((self._texts[key] for key in keys if key in self._texts), None)
-        if text is None:
+        original = next((self._originals[key] for key in keys if key in self._originals), None)
+        if original is None:
             return completed(obj, None, {})
-        written: Any = msgspec.json.decode(text)
-        whole = completed(obj, _as_kept(decode(text, type(obj))), written)
+        if isinstance(original, bytes):
+            original = decode(original, type(obj)), msgspec.json.decode(original)
+        before, written = original
+        whole = completed(obj, _as_kept(before), written)
         for field in ("kind", "apiVersion"):
             # As Go's types write themselves.
             whole.pop(field, None)

@@ -1,92 +1,83 @@
-"""Asking the question of a plan of one case's cluster."""
+"""The question of a plan, put to the cluster of one case: the analyses of the commands, and what columns need."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
-from msgspec.structs import replace
-
+from kschedctl.analyses.asked_pod import AskedPod
+from kschedctl.analyses.capacity import CapacityRequest, capacity
+from kschedctl.analyses.drain import DrainRequest, drain_answer, run_drain
+from kschedctl.analyses.explain.grouping import decide_together
+from kschedctl.analyses.handle import Handle
+from kschedctl.analyses.provenance import envelope, provenance
+from kschedctl.analyses.simulate import SimulateRequest, run_simulation, simulation_answer, waiting_groups
+from kschedctl.answers.base import Envelope
+from kschedctl.answers.sweep import Ask
 from kschedctl.api.meta import ApiObject
-from kschedctl.api.pod import Pod
-from kschedctl.cluster.records import PENDING
+from kschedctl.completeness.missing import require_listed
 from kschedctl.errors import ManifestError
-from kschedctl.face import SchedulingCluster
-from kschedctl.framework.cycle_state import NotModelled
+from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.scheduler.decision import Decision
-from kschedctl.scheduler.missing import Missing, not_read, require_listed
-from kschedctl.scheduler.pending import pending_pods
-from kschedctl.simulate.attempt import Attempt
-from kschedctl.simulate.choice import by_seed, first_by_name
-from kschedctl.simulate.drain import DrainedNode, DrainOptions, drain
-from kschedctl.simulate.simulation import Simulation
-from kschedctl.simulate.timeline import Happening
+from kschedctl.simulate.drain import DrainOptions
+from kschedctl.simulate.pending import pending_pods
 from kschedctl.snapshot.pod_choice import is_manifest
 from kschedctl.snapshot.reading import read_manifest
 from kschedctl.sweep.measuring import Answered
-from kschedctl.sweep.plan import Ask
-from kschedctl.whatif.targets import find_kind, find_nodes
+from kschedctl.whatif.targets import find_kind
 from kschedctl.whatif.values import split_target
+from kschedctl.workloads.made_pods import MadePod
 from kschedctl.workloads.pods import WORKLOADS
 
 _DRAIN: Final = DrainOptions(ignore_daemon_sets=True, force=True, delete_empty_dir_data=True)
 
 
-def ask(question: Ask, cluster: SchedulingCluster, of: Sequence[str], seed: int | None) -> Answered:
-    """Ask a question.
+def ask(question: Ask, cluster: LoadedCluster, of: Sequence[str], seed: int | None) -> Answered:
+    """Put a question to a cluster.
 
     Parameters
     ----------
-    question : Ask
-        Which.
     of : sequence of str
-        What it is about.
+        The subject: pods, manifests, workloads or nodes.
     seed : int or None
         Draws among equal nodes; ``None`` for the first by name.
 
     Raises
     ------
     KschedctlError
-        Where it cannot be answered.
+        If it cannot be answered.
     """
     require_listed(cluster.cluster, "Pod")
     return _QUESTIONS[question](cluster, of, seed)
 
 
-def _simulate(cluster: SchedulingCluster, of: Sequence[str], seed: int | None) -> Answered:
-    simulation = cluster.simulate(choose=first_by_name if seed is None else by_seed(seed))
-    attempts = list(simulation)
-    happened = [entry.event for entry in simulation.timeline]
-    placed, waiting = happened.count(Happening.SCHEDULED), _waiting(simulation)
+def _simulate(cluster: LoadedCluster, of: Sequence[str], seed: int | None) -> Answered:
+    request = SimulateRequest(seed=seed)
+    run = run_simulation(cluster, request, Handle())
+    answer = simulation_answer(cluster, request, run)
     return Answered(
-        cluster=simulation.cluster,
+        cluster=run.simulation.cluster,
         release=cluster.release_choice.release,
         own={
-            "pods": placed + waiting,
-            "placed": placed,
-            "waiting": waiting,
-            "evicted": happened.count(Happening.PREEMPTED),
-            "attempts": len(attempts),
-            "seconds": (simulation.now() - simulation.began).total_seconds(),
+            "pods": answer.pods,
+            "placed": answer.placed,
+            "waiting": answer.pods - answer.placed,
+            "evicted": len(answer.evicted),
+            "attempts": len(answer.attempts),
+            "seconds": (run.simulation.now() - run.simulation.began).total_seconds(),
         },
-        pods=tuple(simulation.met.values()),
-        doubts=_doubts(cluster, (attempt.decision for attempt in attempts)),
+        pods=tuple(run.simulation.met.values()),
+        doubts=_doubts(answer),
     )
 
 
-def _waiting(simulation: Simulation) -> int:
-    pods = simulation.cluster.pods
-    rows = (pods.node_row == PENDING).nonzero()[0].tolist()
-    return sum(simulation.scheduler.knows(pods.pod(index)) for index in rows)
-
-
-def _explain(cluster: SchedulingCluster, of: Sequence[str], seed: int | None) -> Answered:
-    decisions: list[Decision] = []
-    missing: list[Missing] = []
-    for over, pod in _asked(cluster, of):
-        decision = over.explain(pod)
-        decisions.append(decision)
-        missing += over.missing(pod, decision)
+def _explain(cluster: LoadedCluster, of: Sequence[str], seed: int | None) -> Answered:
+    over, asked = _asked(cluster, of)
+    # Decisions are enough: an answer has the reasons of every node in words, which take much longer.
+    decided = list(decide_together(over, asked, seed))
+    decisions = [one.decision for one in decided]
+    missing = (each for one in decided for each in one.provenance.missing)
+    not_modelled = dict.fromkeys(note for decision in decisions for note in decision.not_modelled)
     scores = [
         int(decision.scores.total.max()) for decision in decisions if decision.scores and len(decision.scores.total)
     ]
@@ -97,11 +88,11 @@ def _explain(cluster: SchedulingCluster, of: Sequence[str], seed: int | None) ->
             "pods": len(decisions),
             "placed": sum(decision.schedulable for decision in decisions),
             "waiting": sum(not decision.schedulable for decision in decisions),
-            "feasibleNodes": min((_n_feasible(decision) for decision in decisions), default=None),
+            "feasibleNodes": min(map(_n_feasible, decisions), default=None),
             "score": sum(scores) / len(scores) if scores else None,
         },
         pods=tuple(decision.pod.metadata for decision in decisions),
-        doubts=_doubts(cluster, decisions, missing),
+        doubts=_doubts(Envelope(**envelope(cluster.cluster, provenance(cluster, missing), not_modelled))),
     )
 
 
@@ -109,58 +100,41 @@ def _n_feasible(decision: Decision) -> int:
     return len(decision.statuses.feasible) if decision.statuses is not None else 0
 
 
-def _capacity(cluster: SchedulingCluster, of: Sequence[str], seed: int | None) -> Answered:
-    asked = list(_asked(cluster, of))
+def _capacity(cluster: LoadedCluster, of: Sequence[str], seed: int | None) -> Answered:
+    over, asked = _asked(cluster, of)
     if len(asked) != 1:
         raise ManifestError(f"capacity is asked of one pod, not of {len(asked)}", where=", ".join(of))
-    ((over, written),) = asked
-    pod = over.admit(written).pod
-    fresh = replace(pod, spec=replace(pod.spec, node_name=""), status=type(pod.status)())
-
-    def copy(number: int) -> Pod:
-        # A name that no pod can have, so that it is nobody else's.
-        metadata = replace(fresh.metadata, name=f"{fresh.metadata.name}+{number + 1}", uid="")
-        return replace(fresh, metadata=metadata)
-
-    found = over.capacity(copy)
+    (answer,) = capacity(over, CapacityRequest(pods=asked), Handle())
     return Answered(
         cluster=cluster.cluster,
         release=cluster.release_choice.release,
-        own={"copies": found.total, "nodesTaking": int((found.counts > 0).sum())},
-        pods=(pod.metadata,),
-        doubts=_doubts(cluster, [found.next], over.missing(written)),
+        own={"copies": answer.copies, "nodesTaking": len(answer.nodes)},
+        pods=(over.find(asked[0].pod).metadata,),
+        doubts=_doubts(answer),
     )
 
 
-def _drain(cluster: SchedulingCluster, of: Sequence[str], seed: int | None) -> Answered:
-    names = cluster.nodes.names
-    nodes = list(dict.fromkeys(names[row] for each in of for row in find_nodes(cluster.cluster, each)))
-    simulation = cluster.simulate(choose=first_by_name if seed is None else by_seed(seed))
-    # What becomes of pods that wait already is not the drain's doing.
-    attempts = list(simulation)
-    began = simulation.now()
-    drained: list[DrainedNode] = []
-    for step in drain(simulation, nodes, _DRAIN):
-        if isinstance(step, Attempt):
-            attempts.append(step)
-        else:
-            drained.append(step)
+def _drain(cluster: LoadedCluster, of: Sequence[str], seed: int | None) -> Answered:
+    request = DrainRequest(nodes=tuple(of), options=_DRAIN, seed=seed)
+    run = run_drain(cluster, request, Handle())
+    answer = drain_answer(cluster, request, run)
     return Answered(
-        cluster=simulation.cluster,
+        cluster=run.simulation.cluster,
         release=cluster.release_choice.release,
         own={
-            "drained": sum(node.drained for node in drained),
-            "evicted": sum(len(node.evicted) for node in drained),
-            "blocked": sum(len(node.blocked) for node in drained),
-            "waiting": _waiting(simulation),
-            "seconds": (simulation.now() - began).total_seconds(),
+            "drained": sum(node.drained for node in answer.nodes),
+            "evicted": sum(len(node.moved) for node in answer.nodes),
+            "blocked": sum(len(node.blocked) for node in answer.nodes),
+            # The answer leaves out pods that were pending before.
+            "waiting": sum(len(group.pods) for group in waiting_groups(run.simulation, run.attempts)),
+            "seconds": (run.simulation.now() - run.began).total_seconds(),
         },
-        pods=tuple(simulation.met.values()),
-        doubts=_doubts(cluster, (attempt.decision for attempt in attempts)),
+        pods=tuple(run.simulation.met.values()),
+        doubts=_doubts(answer),
     )
 
 
-_QUESTIONS: Final[Mapping[Ask, Callable[[SchedulingCluster, Sequence[str], int | None], Answered]]] = {
+_QUESTIONS: Final[Mapping[Ask, Callable[[LoadedCluster, Sequence[str], int | None], Answered]]] = {
     Ask.SIMULATE: _simulate,
     Ask.EXPLAIN: _explain,
     Ask.CAPACITY: _capacity,
@@ -168,31 +142,33 @@ _QUESTIONS: Final[Mapping[Ask, Callable[[SchedulingCluster, Sequence[str], int |
 }
 
 
-def _asked(cluster: SchedulingCluster, of: Sequence[str]) -> Iterator[tuple[SchedulingCluster, Pod]]:
-    """The pods that are meant, each with the cluster that has what comes with it."""
+def _asked(cluster: LoadedCluster, of: Sequence[str]) -> tuple[LoadedCluster, tuple[AskedPod, ...]]:
+    """Return the pods that are meant, and the cluster with what their controllers create besides."""
     if not of:
-        for index in pending_pods(cluster.cluster):
-            pod = cluster.pods.pod(index)
-            if pod.spec.scheduler_name in cluster.configuration.profiles:
-                yield cluster, pod
+        pending = map(cluster.pods.pod, pending_pods(cluster.cluster))
+        profiles = cluster.configuration.profiles
+        return cluster, tuple(AskedPod(pod) for pod in pending if pod.spec.scheduler_name in profiles)
+    made: list[MadePod] = []
+    asked: list[AskedPod] = []
+
+    def make(objects: Iterable[ApiObject]) -> None:
+        for obj in objects:
+            if isinstance(obj, WORKLOADS):
+                new = cluster.pods_of(obj, where=obj.ref)
+                made.extend(new)
+                asked.extend(AskedPod(one.pod) for one in new)
+
     for text in of:
         if is_manifest(text):
-            for obj, _ in read_manifest(text):
-                yield from _made(cluster, obj)
+            make(obj for obj, _ in read_manifest(text).objects)
         elif text.count("/") > 1:
-            yield from _made(cluster, _workload(cluster, text))
+            make([_workload(cluster, text)])
         else:
-            yield cluster, cluster.find(text)
+            asked.append(AskedPod(cluster.written_pod(text)[0]))
+    return cluster.with_made(made), tuple(asked)
 
 
-def _made(cluster: SchedulingCluster, obj: ApiObject) -> Iterator[tuple[SchedulingCluster, Pod]]:
-    if isinstance(obj, WORKLOADS):
-        made = cluster.pods_of(obj, where=obj.ref)
-        over = cluster.with_made(made)
-        yield from ((over, one.pod) for one in made)
-
-
-def _workload(cluster: SchedulingCluster, text: str) -> ApiObject:
+def _workload(cluster: LoadedCluster, text: str) -> ApiObject:
     word, name, namespace = split_target(text, "")
     kind = find_kind(word)
     found = cluster.cluster.get(kind, name, namespace)
@@ -201,21 +177,11 @@ def _workload(cluster: SchedulingCluster, text: str) -> ApiObject:
     return found
 
 
-def _doubts(
-    cluster: SchedulingCluster, decisions: Iterable[Decision], missing: Iterable[Missing] = ()
-) -> tuple[str, ...]:
-    """What says that the cluster's own scheduler may answer otherwise."""
-    read = cluster.cluster
-    # Kinds that may not be listed are missing where the answer depends on them; the others do not matter to it.
-    harmless = set(read.not_listed.values())
-    lacking = {str(each): None for each in (*not_read(read), *missing)}
-    unmodelled: dict[NotModelled, None] = {}
-    for decision in decisions:
-        unmodelled |= dict.fromkeys(decision.not_modelled)
+def _doubts(answer: Envelope) -> tuple[str, ...]:
+    """Return what says that the cluster's own scheduler may answer otherwise."""
     every = (
-        cluster.release_choice.warning,
-        *(warning for warning in read.warnings if warning not in harmless),
-        *lacking,
-        *(f"not modelled yet: {each.feature} ({each.effect})" for each in unmodelled),
+        *(answer.doubts or ()),
+        *(f"{each.needed_for}: {each.effect}" for each in answer.missing),
+        *(f"not modelled yet: {each.feature} ({each.effect})" for each in answer.not_modelled),
     )
-    return tuple(dict.fromkeys(text for text in every if text))
+    return tuple(dict.fromkeys(every))

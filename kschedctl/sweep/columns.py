@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from kschedctl.answers.sweep import Ask
 from kschedctl.api.well_known import HOSTNAME, ZONE
 from kschedctl.api.wording import similar
 from kschedctl.errors import InputError
-from kschedctl.sweep.plan import Ask
 
 UTILISATION: Final = "utilisation."
 SKEW: Final = "skew."

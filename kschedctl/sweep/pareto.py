@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from kschedctl.sweep.plan import Aim
+from kschedctl.answers.sweep import Aim
 from kschedctl.sweep.row import Row
 
 

@@ -5,11 +5,12 @@ The reference in docs/sweep.md is made of these types.
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta, field
+
+from kschedctl.answers.sweep import Aim, Ask
 
 API_VERSION: Final = "kschedctl/v1"
 KIND: Final = "Sweep"
@@ -17,22 +18,6 @@ KIND: Final = "Sweep"
 
 class PlanStruct(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw_only=True):
     """Base of all parts of a plan."""
-
-
-class Ask(StrEnum):
-    """What is asked in every case; each is a command of that name."""
-
-    SIMULATE = "simulate"
-    EXPLAIN = "explain"
-    CAPACITY = "capacity"
-    DRAIN = "drain"
-
-
-class Aim(StrEnum):
-    """What of a column is better: more or less of it."""
-
-    MAXIMISE = "maximise"
-    MINIMISE = "minimise"
 
 
 #: One text or several.

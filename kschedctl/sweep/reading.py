@@ -12,13 +12,14 @@ from typing import Any, Final
 
 import msgspec
 
+from kschedctl.answers.sweep import Ask
 from kschedctl.api.wording import similar
 from kschedctl.errors import InputError, PlanError
 from kschedctl.findings.finding import Finding
 from kschedctl.sweep.axis import EDITS_BY_NAME, OF, SNAPSHOT, Axis, read_axis
 from kschedctl.sweep.cases import Cases
 from kschedctl.sweep.columns import check_column, default_columns
-from kschedctl.sweep.plan import Ask, Plan, PlanStruct, texts
+from kschedctl.sweep.plan import Plan, PlanStruct, texts
 from kschedctl.text.positions import yaml_position
 from kschedctl.text.repeated_keys import repeated_in_yaml
 from kschedctl.text.yaml import yaml_value

@@ -20,8 +20,8 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.framework.config.args import default_args
 from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.dependencies import Reach
 from kschedctl.framework.interface import MAX_NODE_SCORE, FilterPlugin, Plugin, ScorePlugin
-from kschedctl.framework.reads import Reach
 from kschedctl.framework.status import Code, Rejections, Status
 from kschedctl.releases.release import LATEST, Release
 from kschedctl.testing.arithmetic import check_arithmetic

@@ -17,8 +17,8 @@ from kschedctl.api.meta import ApiObject
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.records import PENDING
 from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.dependencies import Reach, Reads
 from kschedctl.framework.interface import FilterPlugin, Plugin, ScorePlugin
-from kschedctl.framework.reads import Reach, Reads
 from kschedctl.framework.status import Code
 from kschedctl.testing.probe import Answers, Subject, ask, judge, prepare, prepare_scores
 from kschedctl.testing.samples import Sample

@@ -15,7 +15,7 @@ from typing import Final, Protocol
 
 from kschedctl.findings.location import Position
 from kschedctl.text.json_text import skip_blanks
-from kschedctl.text.tree import NoTreeError, Step, yaml_trees
+from kschedctl.text.tree import Step, YamlNode, read_tree
 
 _INDEX: Final = re.compile(r"\[(\d+)\]")
 _PLAIN_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
@@ -96,14 +96,14 @@ def yaml_position(
     >>> yaml_position(b"spec:\n  containers:\n  - name: api\n", "spec.containers[0].name")
     Position(line=3, column=11)
     """
-    import yaml
+    root = read_tree(text, document, inside)
+    return None if root is None else position_in_tree(root, text, path, inside=inside, key=key)
 
-    try:
-        root = next(yaml_trees(text, first=document, inside=inside), None)
-    except (yaml.YAMLError, NoTreeError):
-        return None
-    if root is None:
-        return None
+
+def position_in_tree(
+    root: YamlNode, text: bytes, path: str, *, inside: Sequence[Step] = (), key: bool = False
+) -> Position:
+    """Return the place of a field in a YAML document that has been read; parameters are those of ``json_position``."""
     at, characters = _offset(root, path, inside, key=key), text.decode(errors="replace")
     return Position(characters.count("\n", 0, at) + 1, at - characters.rfind("\n", 0, at))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from kschedctl.findings.location import Position
@@ -89,52 +90,72 @@ class _UnreadableError(Exception):
     """A key is a mapping or a list."""
 
 
+@dataclass(slots=True)
+class _Open:
+    """An open mapping or sequence.
+
+    Attributes
+    ----------
+    keys : set of str, optional
+        The keys of a mapping so far; ``None`` for a sequence.
+    step : str, int or None
+        The key or index of the value that comes next; ``_MERGE`` for ``<<``, and for an alias in place of a key.
+    waits_for_key : bool
+        Whether a key comes next.
+    """
+
+    keys: set[str] | None
+    step: Step | None
+    waits_for_key: bool
+
+    def go_on(self) -> None:
+        """Go on to the next key or item, behind a value."""
+        self.waits_for_key = self.keys is not None
+        if isinstance(self.step, int):
+            self.step += 1
+
+
 def _repeated(text: bytes, last: int | None) -> Iterator[tuple[int, RepeatedKey]]:
     import yaml
 
     next_event: Any = yaml.CBaseLoader(text).get_event
     number = 0
-    #: Per open mapping its keys, per open sequence ``None``; and the way to what comes next in each.
-    opened: list[dict[str, None] | None] = []
-    steps: list[Step | None] = []
-    waits_for_key: list[bool] = []
+    opened: list[_Open] = []
     while not isinstance(event := next_event(), yaml.StreamEndEvent):
         if isinstance(event, yaml.DocumentStartEvent):
             number += 1
             if last is not None and number > last:
                 return
-            continue
-        if isinstance(event, yaml.DocumentEndEvent | yaml.StreamStartEvent):
-            continue
-        if isinstance(event, yaml.CollectionEndEvent):
-            opened.pop(), steps.pop(), waits_for_key.pop()
-        elif opened and (keys := opened[-1]) is not None and waits_for_key[-1]:
-            if isinstance(event, yaml.CollectionStartEvent):
-                raise _UnreadableError
-            # An alias in place of a key is taken for no key: what it stands for is not known here.
-            name = key_name(event) if isinstance(event, yaml.ScalarEvent) else _MERGE
-            steps[-1], waits_for_key[-1] = name, False
-            if name is not _MERGE and name in keys and _MERGE not in steps:
-                mark = event.start_mark
-                way = tuple(step for step in steps if step is not None)
-                yield number, RepeatedKey(way, Position(mark.line + 1, mark.column + 1))
-            if name is not _MERGE:
-                keys[name] = None
-            continue
+        elif isinstance(event, yaml.CollectionEndEvent):
+            opened.pop()
+            _after_value(opened)
+        elif opened and opened[-1].waits_for_key:
+            if _take_key(opened[-1], event) and all(each.step is not _MERGE for each in opened):
+                steps = tuple(each.step for each in opened if each.step is not None)
+                yield number, RepeatedKey(steps, Position(event.start_mark.line + 1, event.start_mark.column + 1))
         elif isinstance(event, yaml.CollectionStartEvent):
             is_map = isinstance(event, yaml.MappingStartEvent)
-            opened.append({} if is_map else None)
-            steps.append(None if is_map else 0)
-            waits_for_key.append(is_map)
-            continue
-        _after_value(opened, steps, waits_for_key)
+            opened.append(_Open(set(), None, True) if is_map else _Open(None, 0, False))
+        elif isinstance(event, yaml.NodeEvent):
+            _after_value(opened)
 
 
-def _after_value(opened: list[dict[str, None] | None], steps: list[Step | None], waits_for_key: list[bool]) -> None:
-    """Go on to the next key or item of what is open."""
-    if not opened:
-        return
-    waits_for_key[-1] = opened[-1] is not None
-    step = steps[-1]
-    if isinstance(step, int):
-        steps[-1] = step + 1
+def _take_key(mapping: _Open, event: Any) -> bool:
+    """Take the key of a mapping, and return whether the mapping has it already."""
+    import yaml
+
+    if isinstance(event, yaml.CollectionStartEvent):
+        raise _UnreadableError
+    # What an alias stands for is not known here.
+    name = key_name(event) if isinstance(event, yaml.ScalarEvent) else _MERGE
+    mapping.step, mapping.waits_for_key = name, False
+    if name is _MERGE or mapping.keys is None:
+        return False
+    repeated = name in mapping.keys
+    mapping.keys.add(name)
+    return repeated
+
+
+def _after_value(opened: list[_Open]) -> None:
+    if opened:
+        opened[-1].go_on()

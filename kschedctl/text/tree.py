@@ -124,6 +124,16 @@ def yaml_trees(text: bytes, *, first: int = 1, inside: Sequence[Step] = ()) -> I
                 yield _tree(next_event, inside)
 
 
+def read_tree(text: bytes, document: int = 1, inside: Sequence[Step] = ()) -> YamlNode | None:
+    """Return the values of one document, parameters as for ``yaml_trees``; ``None`` where it cannot be read."""
+    import yaml
+
+    try:
+        return next(yaml_trees(text, first=document, inside=inside), None)
+    except (yaml.YAMLError, NoTreeError):
+        return None
+
+
 def _tree(next_event: Any, inside: Sequence[Step]) -> YamlNode:
     """The values of the document that comes next."""
     import yaml

@@ -84,13 +84,30 @@ def yaml_documents(text: bytes | memoryview, file: str, first: int = 1) -> Itera
 
 def documents_by_events(text: bytes, file: str, first: int = 1, start: int = 0) -> Iterator[tuple[int, bytes]]:
     """The same with libyaml alone, from a place on where a document begins, which has the number ``first``."""
+    for number, value, _ in _by_events(text, file, first, start, items_as_text=True):
+        yield number, msgspec.json.encode(value)
+
+
+def yaml_values(text: bytes, file: str, first: int = 1) -> Iterator[tuple[int, Any, bool]]:
+    """Yield the documents of a YAML text as plain data.
+
+    Parameters and errors are those of ``yaml_documents``; the last of each tuple is true where a key stood where its
+    mapping had one of that name: repeated, or brought in by ``<<``.
+    """
+    return _by_events(text, file, first, 0, items_as_text=False)
+
+
+def _by_events(
+    text: bytes, file: str, first: int, start: int, *, items_as_text: bool
+) -> Iterator[tuple[int, Any, bool]]:
     number = first
     with _told(file, text.count(b"\n", 0, start), start, first) as told:
-        reader = EventReader(text[start:])
+        reader = EventReader(text[start:], items_as_text=items_as_text)
         while reader.next_document():
+            reader.repeated = False
             value = reader.document()
             if value is not None:
-                yield number, msgspec.json.encode(value)
+                yield number, value, reader.repeated
             number += 1
             told.number = number
 

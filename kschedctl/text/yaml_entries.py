@@ -22,8 +22,10 @@ _QUOTED: Final = re.compile(r"\"[^\"\\\t]*\"|'[^'\t]*'")
 #: Markers, directives, explicit keys and merges.
 _NO_ENTRIES: Final = ("---", "...", "%", "?", "<")
 
-#: The columns of the dashes, the column of the entry after them, its key where it has one, and its value.
-Entry = tuple[tuple[int, ...], int, str | None, Any]
+#: The column of a key that begins its line, its key and value; then the columns of the dashes and of what follows them.
+Entry = tuple[int, str | None, Any, tuple[int, ...], int]
+#: The first of these where the line begins with a dash, or has no key.
+NO_KEY_COLUMN: Final = -1
 
 
 class NotPlainError(Exception):
@@ -61,7 +63,7 @@ def parse_entry(line: str) -> Entry | None:
         raise NotPlainError
     key, colon, text = rest.partition(": ")
     if not colon and rest[-1] != ":":
-        return dashes, dashes[-1] if dashes else column, None, _scalar(rest)
+        return NO_KEY_COLUMN, None, _scalar(rest), dashes, column
     if not colon:
         key = rest[:-1]
     if _KEY.fullmatch(key):
@@ -72,8 +74,8 @@ def parse_entry(line: str) -> Entry | None:
     elif _QUOTED.fullmatch(key) and len(key) <= _MAX_KEY:
         key = key[1:-1]
     else:
-        return dashes, dashes[-1] if dashes else column, None, OTHER
-    return dashes, column, key, _scalar(text) if colon else FOLLOWS
+        return NO_KEY_COLUMN, None, OTHER, dashes, column
+    return NO_KEY_COLUMN if dashes else column, key, _scalar(text) if colon else FOLLOWS, dashes, column
 
 
 def _scalar(text: str) -> Any:

@@ -32,13 +32,6 @@ _TAG_TYPES: Final = {"int": int, "float": float, "bool": bool, "null": type(None
 _TAG: Final = "tag:yaml.org,2002:"
 
 
-class _Unset:
-    """The key of a mapping that waits for one."""
-
-
-_NO_KEY: Final = _Unset()
-
-
 class _Merge:
     """The key ``<<``."""
 
@@ -95,9 +88,12 @@ class EventReader:
         self._next: Any = CBaseLoader(text).get_event
         self._next()
         self._plain: dict[str, Scalar] = {}
+        self._keys: dict[str, str] = {}
         self._max_depth = MAX_DEPTH - depth
         self._items_as_text = items_as_text
+        self._n_nodes = self._n_alias_nodes = 0
         self.repeated = False
+        #: Each with its value and the number of nodes in it; nothing for one that is still open.
         self.anchors: dict[str, tuple[Any, int] | None] = {}
 
     def next_document(self) -> bool:
@@ -106,82 +102,84 @@ class EventReader:
 
     def document(self) -> Any:
         """Build the value of the document that the reader stands at."""
-        # One loop without a call per event: there are several events to a line, and they are the cost of YAML.
-        scalar_event, alias_event = self._events.ScalarEvent, self._events.AliasEvent
-        mapping_start, sequence_start = self._events.MappingStartEvent, self._events.SequenceStartEvent
-        next_event, remembered = self._next, self._plain
-        anchors = self.anchors = {}
-        # Per open container: itself, the waiting key, its anchor and the number of nodes before it.
-        stack: list[tuple[Any, Any, str | None, int]] = []
-        container: Any = None
-        key: Any = _NO_KEY
-        anchor: str | None = None
-        before = n_nodes = n_alias_nodes = 0
-        while True:
+        self.anchors = {}
+        self._n_alias_nodes = 0
+        value = self._node(self._next(), 0)
+        self._next()
+        return value
+
+    def _node(self, event: Any, depth: int, key: str | _Merge | None = None) -> Any:
+        """Build the value that begins with an event.
+
+        Parameters
+        ----------
+        depth : int
+            The number of containers around it.
+        key : str, optional
+            Its key, where it is in a mapping.
+        """
+        kind = type(event)
+        if kind is self._events.ScalarEvent:
+            return self._scalar(event)
+        if kind is self._events.AliasEvent:
+            return self._alias(event)
+        if depth == self._max_depth:
+            raise BadNodeError(f"is nested more than {MAX_DEPTH} levels deep", event.start_mark)
+        anchor, before = event.anchor, self._n_nodes
+        if anchor is not None:
+            self.anchors[anchor] = None
+        if kind is self._events.MappingStartEvent:
+            value: Any = self._mapping(depth)
+        else:
+            value = self._sequence(depth, as_text=self._items_as_text and depth == 1 and key == "items")
+        # Its end counts too; its beginning is counted by the container around it.
+        self._n_nodes += 1
+        if anchor is not None:
+            self.anchors[anchor] = (value, self._n_nodes - before + 1)
+        return value
+
+    def _mapping(self, depth: int) -> dict[str, Any]:
+        next_event, scalar_event = self._next, self._events.ScalarEvent
+        mapping_end = self._events.MappingEndEvent
+        out: dict[str, Any] = {}
+        while type(event := next_event()) is not mapping_end:
+            key = self._key(event)
             event = next_event()
-            kind = type(event)
-            n_nodes += 1
-            if kind is scalar_event:
-                text = event.value
-                if container.__class__ is dict and key is _NO_KEY:
-                    key = self._key(event)
-                    if event.anchor is not None:
-                        anchors[event.anchor] = (text if key is _MERGE else key, 1 + len(text) // _CHARS_PER_NODE)
-                    continue
-                if not event.implicit[0] or event.tag is not None:
-                    value = text if event.implicit[1] else self._tagged(event)
-                elif text in remembered:
-                    value = remembered[text]
-                elif text and text[0] not in FIRST_OF_OTHERS:
-                    value = text
-                else:
-                    value = self._resolve(event)
-                if event.anchor is not None:
-                    anchors[event.anchor] = (value, 1 + len(text) // _CHARS_PER_NODE)
-            elif kind is alias_event:
-                value, weight = self._alias(event, anchors)
-                n_nodes += weight
-                n_alias_nodes += weight
-                if n_alias_nodes > MAX_ALIAS_NODES:
-                    raise BadNodeError(
-                        f"aliases stand for more than {MAX_ALIAS_NODES:,} nodes",
-                        event.start_mark,
-                        "write out what the aliases repeat, or leave them away",
-                    )
-                if container.__class__ is dict and key is _NO_KEY:
-                    key = self._alias_key(value, event)
-                    continue
-            elif kind is mapping_start or kind is sequence_start:
-                if container.__class__ is dict and key is _NO_KEY:
-                    raise BadNodeError("a mapping or list cannot be a key", event.start_mark)
-                if len(stack) == self._max_depth:
-                    raise BadNodeError(f"is nested more than {MAX_DEPTH} levels deep", event.start_mark)
-                stack.append((container, key, anchor, before))
-                container, key = ({} if kind is mapping_start else []), _NO_KEY
-                anchor, before = event.anchor, n_nodes - 1
-                if anchor is not None:
-                    anchors[anchor] = None
-                continue
+            value = self._scalar(event) if type(event) is scalar_event else self._node(event, depth + 1, key)
+            self._n_nodes += 2
+            if isinstance(key, _Merge):
+                self._merge(out, value, event)
             else:
-                value = container
-                if anchor is not None:
-                    anchors[anchor] = (value, n_nodes - before)
-                container, key, anchor, before = stack.pop()
-            if container is None:
-                next_event()
-                return value
-            if container.__class__ is list:
-                if len(stack) == 2 and self._items_as_text and stack[1][1] == "items":
-                    value = msgspec.Raw(msgspec.json.encode(value))
-                container.append(value)
-            elif key is _MERGE:
-                self._merge(container, value, event)
-                key = _NO_KEY
-            else:
-                if key in container:
+                if key in out:
                     self.repeated = True
-                container[key] = value
-                key = _NO_KEY
+                out[key] = value
+        return out
+
+    def _sequence(self, depth: int, *, as_text: bool) -> list[Any]:
+        next_event, sequence_end = self._next, self._events.SequenceEndEvent
+        out: list[Any] = []
+        while type(event := next_event()) is not sequence_end:
+            value = self._node(event, depth + 1)
+            self._n_nodes += 1
+            out.append(msgspec.Raw(msgspec.json.encode(value)) if as_text else value)
+        return out
+
+    def _scalar(self, event: ScalarEvent) -> Scalar:
+        text: str = event.value
+        if not event.implicit[0] or event.tag is not None:
+            value = text if event.implicit[1] else self._tagged(event)
+        elif text in self._plain:
+            value = self._plain[text]
+        elif text and text[0] not in FIRST_OF_OTHERS:
+            value = text
+        else:
+            value = self._resolve(event)
+        if event.anchor is not None:
+            self._anchor(event, value)
+        return value
+
+    def _anchor(self, event: Any, value: Scalar) -> None:
+        self.anchors[event.anchor] = (value, 1 + len(event.value) // _CHARS_PER_NODE)
 
     def _resolve(self, event: ScalarEvent) -> Scalar:
         """The value of a scalar without quotes; remembered, because manifests repeat themselves."""
@@ -219,18 +217,33 @@ class EventReader:
             raise BadNodeError(f"{text!r} is not of the tagged type !!{short}", event.start_mark)
         return value
 
-    def _key(self, event: ScalarEvent) -> str | _Merge:
+    def _key(self, event: Any) -> str | _Merge:
+        if type(event) is self._events.AliasEvent:
+            return self._known_key(self._alias(event), event)
+        if type(event) is not self._events.ScalarEvent:
+            raise BadNodeError("a mapping or list cannot be a key", event.start_mark)
+        key = self._scalar_key(event)
+        if event.anchor is not None:
+            self._anchor(event, event.value if isinstance(key, _Merge) else key)
+        return key
+
+    def _scalar_key(self, event: ScalarEvent) -> str | _Merge:
         text: str = event.value
         if text == "<<" and (event.implicit[0] or event.tag == f"{_TAG}merge"):
             return _MERGE
         if not event.implicit[0] or event.tag is not None:
-            return text if event.implicit[1] else self._alias_key(self._tagged(event), event)
-        try:
-            return plain_key(text)
-        except ValueError as error:
-            raise BadNodeError(str(error), event.start_mark, f'quote it if it is text: "{text}"') from None
+            return text if event.implicit[1] else self._known_key(self._tagged(event), event)
+        key = self._keys.get(text)
+        if key is None:
+            try:
+                key = plain_key(text)
+            except ValueError as error:
+                raise BadNodeError(str(error), event.start_mark, f'quote it if it is text: "{text}"') from None
+            if len(self._keys) < _MAX_REMEMBERED:
+                self._keys[text] = key
+        return key
 
-    def _alias_key(self, value: Any, event: Any) -> str:
+    def _known_key(self, value: Any, event: Any) -> str:
         """A key whose value is known already: that of an alias or of a scalar with a tag."""
         if isinstance(value, str):
             return value
@@ -238,13 +251,22 @@ class EventReader:
             return str(msgspec.json.encode(value), "ascii")
         raise BadNodeError("null, a mapping or a list cannot be a key", event.start_mark)
 
-    def _alias(self, event: Any, anchors: dict[str, tuple[Any, int] | None]) -> tuple[Any, int]:
-        if event.anchor not in anchors:
+    def _alias(self, event: Any) -> Any:
+        if event.anchor not in self.anchors:
             raise BadNodeError(f"there is no anchor &{event.anchor} before this alias", event.start_mark)
-        anchored = anchors[event.anchor]
+        anchored = self.anchors[event.anchor]
         if anchored is None:
             raise BadNodeError(f"anchor &{event.anchor} contains itself", event.start_mark)
-        return anchored
+        value, weight = anchored
+        self._n_nodes += weight
+        self._n_alias_nodes += weight
+        if self._n_alias_nodes > MAX_ALIAS_NODES:
+            raise BadNodeError(
+                f"aliases stand for more than {MAX_ALIAS_NODES:,} nodes",
+                event.start_mark,
+                "write out what the aliases repeat, or leave them away",
+            )
+        return value
 
     def _merge(self, target: dict[str, Any], value: Any, event: Any) -> None:
         sources = value if isinstance(value, list) else [value]

@@ -39,6 +39,8 @@ _NOT_ALLOWED: Final = re.compile(rb"\xc2[\x80-\x9f]|\xe2\x80[\xa8\xa9]|\xef\xbb\
 _MARKER: Final = re.compile(rb"---(?<![^\n]---)(?:\n|\Z)")
 
 _Container = dict[str, Any] | list[Any]
+#: The column of keys where there can be none; no line has its key there.
+_NO_KEYS: Final = -2
 
 
 def may_be_plain(text: bytes) -> bool:
@@ -105,91 +107,31 @@ class LineReader:
         """
         # One loop without a call for most lines: they are the cost of YAML.
         known = self._known
-        root: _Container | None = None
-        items: Any = None
-        # The container of the last entry and its column, those around it, and the key whose value may follow.
+        lines = _Lines(text)
+        nesting = _Nesting()
+        # The innermost container, the column of its keys, and the key whose value may follow.
         container: Any = None
-        at = -1
-        around: list[tuple[Any, int]] = []
+        key_column = _NO_KEYS
         open_key: str | None = None
-        pieces = _pieces(text)
-        # Lines, those that are still to be read included, and how many of them the other reader has read.
-        lines: list[str] = []
-        n_read = 0
-        for piece in pieces:
-            # The last entry may go on.
-            n_gone = _entry_before(lines, len(lines), n_read)
-            self._n_lines += n_gone
-            lines = lines[n_gone:]
-            n_read = max(n_read - n_gone, 0)
-            n_before = len(lines)
-            lines += piece
-            numbered = enumerate(islice(lines, n_before, None), n_before)
+        for numbered in lines.pieces():
             for number, line in numbered:
                 try:
                     entry = known[line]
                 except KeyError:
-                    entry = self._taken_apart(line)
+                    entry = self._parse(line)
                 if entry is None:
                     continue
-                dashes, column, key, value = entry
+                column, key, value, _, _ = entry
                 start = number
-                if dashes or column != at or key is None or container.__class__ is not dict:
-                    first = dashes[0] if dashes else column
-                    further_in = first > at or (bool(dashes) and first == at and open_key is not None)
-                    no_entry = key is None and not dashes
-                    if no_entry and (not further_in or container is None):
-                        raise NotPlainError
-                    if no_entry or (further_in and open_key is None and container is not None):
-                        # The entry before goes on, over several lines.
-                        start = _entry_before(lines, number, n_read)
-                        entry = known.get(lines[start]) or parse_entry(lines[start])
-                        if entry is None or start == number:
-                            raise NotPlainError
-                        key = entry[2]
-                    elif further_in:
-                        inner: _Container = [] if dashes else {}
-                        if container is None:
-                            root = inner
-                        else:
-                            container[open_key] = inner
-                        around.append((container, at))
-                        container, at = inner, first
-                        if open_key == "items" and len(around) == 2 and dashes:
-                            items = container
+                if column != key_column:
+                    if nesting.move_to(entry, open_key):
+                        container, key_column = nesting.container, nesting.key_column
                     else:
-                        kind = list if dashes else dict
-                        while at > first or (at == first and container.__class__ is not kind):
-                            container, at = around.pop()
-                        if at != first:
-                            raise NotPlainError
-                        if container is items:
-                            # A list of objects then costs its text and not many times that in Python objects.
-                            container[-1] = msgspec.Raw(msgspec.json.encode(container[-1]))
-                    if start == number:
-                        for dash in dashes[1:]:
-                            around.append((container, at))
-                            container.append([])
-                            container, at = container[-1], dash
-                        if dashes and key is not None:
-                            around.append((container, at))
-                            container.append({})
-                            container, at = container[-1], column
-                        if len(around) > MAX_DEPTH:
-                            raise NotPlainError
+                        start, key = lines.continued(number)
+                        value = OTHER
                 open_key = None
-                if start != number or value is OTHER:
-                    n_read = _end_ofparse_entry(lines, pieces, start, at)
-                    if n_read <= number:
-                        # A comment further out stands between, which ends most of what could go on.
-                        raise NotPlainError
-                    whole = "\n".join([line[at:] for line in lines[start:n_read]]) + "\n" * (n_read < len(lines))
-                    self._read_other(whole, key, container, again=start < number)
-                    if self._n_others > max(_FEW, (self._n_lines + number) // _LINES_PER_OTHER):
-                        # Events alone are faster then.
-                        raise NotPlainError
-                    for _ in range(n_read - number - 1):
-                        next(numbered)
+                if value is OTHER:
+                    self._read_other(lines, start, number, key, nesting)
                 elif key is None:
                     container.append(value)
                 elif value is FOLLOWS:
@@ -197,10 +139,10 @@ class LineReader:
                     open_key = key
                 else:
                     container[key] = value
-        self._n_lines += len(lines)
-        return root
+        self._n_lines += lines.n_dropped + len(lines)
+        return nesting.root
 
-    def _taken_apart(self, line: str) -> Entry | None:
+    def _parse(self, line: str) -> Entry | None:
         if len(self._known) >= _MAX_KNOWN:
             self._known.clear()
         entry = parse_entry(line)
@@ -208,20 +150,203 @@ class LineReader:
             self._known[line] = entry
         return entry
 
-    def _read_other(self, entry: str, key: str | None, container: Any, *, again: bool) -> None:
-        """Put what the other reader makes of an entry into its container, in place of the last one or after it."""
+    def _read_other(self, lines: _Lines, start: int, number: int, key: str | None, nesting: _Nesting) -> None:
+        """Put what the other reader makes of an entry into its container, in place of the last one or after it.
+
+        Parameters
+        ----------
+        start, number : int
+            The line where the entry begins, and the last one that was read.
+        key : str or None
+            Its key; ``None`` for an item.
+        """
+        entry = lines.read_entry(start, number, nesting.column)
         found = self._others.get(entry)
         if found is None:
             found = _by_events(entry)
             self._n_others += 1
+            if self._n_others > max(_FEW, (self._n_lines + lines.n_dropped + number) // _LINES_PER_OTHER):
+                # Events alone are faster then.
+                raise NotPlainError
             if len(entry) <= _MAX_REMEMBERED and len(self._others) < _MAX_OTHERS:
                 self._others[entry] = found
+        container = nesting.container
         if isinstance(container, list) and isinstance(found, list) and len(found) == 1:
-            container[len(container) - again :] = found
+            container[len(container) - (start < number) :] = found
         elif isinstance(container, dict) and isinstance(found, dict) and found.keys() == {key}:
             container.update(found)
         else:
             raise NotPlainError
+
+
+class _Nesting:
+    """The open containers of a document.
+
+    Attributes
+    ----------
+    root : dict, list or None
+        The document.
+    container : dict, list or None
+        The innermost one, to which the last entry belongs.
+    column : int
+        Where its entries begin.
+    key_column : int
+        Where its keys begin; ``_NO_KEYS`` for a list.
+    """
+
+    __slots__ = ("_around", "_items", "column", "container", "key_column", "root")
+
+    def __init__(self) -> None:
+        self.root: _Container | None = None
+        self.container: Any = None
+        self.column = -1
+        self.key_column = _NO_KEYS
+        self._around: list[tuple[Any, int]] = []
+        self._items: Any = None
+
+    def move_to(self, entry: Entry, open_key: str | None) -> bool:
+        """Open and close containers up to that of an entry.
+
+        Parameters
+        ----------
+        open_key : str or None
+            The key of the entry before, where its value may follow.
+
+        Returns
+        -------
+        bool
+            False where the line continues the entry before, so that nothing is opened or closed.
+        """
+        _, key, _, dashes, column = entry
+        first = dashes[0] if dashes else column
+        further_in = first > self.column or (bool(dashes) and first == self.column and open_key is not None)
+        continues = key is None and not dashes
+        if continues and (not further_in or self.container is None):
+            raise NotPlainError
+        if continues or (further_in and open_key is None and self.container is not None):
+            return False
+        if further_in:
+            self._open_value(first, [] if dashes else {}, open_key)
+        else:
+            self._close(first, list if dashes else dict)
+        for dash in dashes[1:]:
+            self._open_item([], dash)
+        if dashes and key is not None:
+            self._open_item({}, column)
+        if len(self._around) > MAX_DEPTH:
+            raise NotPlainError
+        self.key_column = self.column if self.container.__class__ is dict else _NO_KEYS
+        return True
+
+    def _open_value(self, column: int, inner: _Container, open_key: str | None) -> None:
+        """Open the root, or the value of a key."""
+        if self.container is None:
+            self.root = inner
+        else:
+            self.container[open_key] = inner
+        self._around.append((self.container, self.column))
+        self.container, self.column = inner, column
+        if open_key == "items" and len(self._around) == 2 and inner.__class__ is list:
+            self._items = inner
+
+    def _open_item(self, inner: _Container, column: int) -> None:
+        self._around.append((self.container, self.column))
+        self.container.append(inner)
+        self.container, self.column = inner, column
+
+    def _close(self, column: int, kind: type[_Container]) -> None:
+        """Close what is further in than a column, down to a container of a kind."""
+        container, at = self.container, self.column
+        while at > column or (at == column and container.__class__ is not kind):
+            container, at = self._around.pop()
+        if at != column:
+            raise NotPlainError
+        self.container, self.column = container, at
+        if container is self._items:
+            # A list of objects then costs its text and not many times that in Python objects.
+            container[-1] = msgspec.Raw(msgspec.json.encode(container[-1]))
+
+
+class _Lines:
+    """The lines of a text, from the beginning of the last entry on.
+
+    Attributes
+    ----------
+    n_dropped : int
+        The number of lines before them.
+    """
+
+    def __init__(self, text: bytes) -> None:
+        self._pieces = _pieces(text)
+        self._lines: list[str] = []
+        self._numbered: Iterator[tuple[int, str]] = iter(())
+        #: The lines up to here belong to entries that the other reader has read.
+        self._n_read = 0
+        self.n_dropped = 0
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def pieces(self) -> Iterator[Iterator[tuple[int, str]]]:
+        """Yield the numbered lines of one piece after the other; numbers begin anew with each."""
+        for piece in self._pieces:
+            # The last entry may go on.
+            n_done = self._entry_before(len(self._lines))
+            self.n_dropped += n_done
+            self._n_read = max(self._n_read - n_done, 0)
+            self._lines = self._lines[n_done:]
+            n_before = len(self._lines)
+            self._lines += piece
+            self._numbered = enumerate(islice(self._lines, n_before, None), n_before)
+            yield self._numbered
+
+    def continued(self, number: int) -> tuple[int, str | None]:
+        """Return the line and the key of the entry that a line continues."""
+        start = self._entry_before(number)
+        entry = parse_entry(self._lines[start])
+        if entry is None or start == number:
+            raise NotPlainError
+        return start, entry[1]
+
+    def read_entry(self, start: int, number: int, column: int) -> str:
+        """Return the text of an entry without its indentation, and go on behind it.
+
+        Parameters
+        ----------
+        start, number : int
+            The line where it begins, and the last line that was read.
+        column : int
+            Its column; it ends where a line is no further in.
+        """
+        end = self._n_read = self._end_of_entry(start, column)
+        if end <= number:
+            # A comment further out stands between, which ends most of what could go on.
+            raise NotPlainError
+        n_more = end - number - 1
+        next(islice(self._numbered, n_more, n_more), None)
+        return "\n".join([line[column:] for line in self._lines[start:end]]) + "\n" * (end < len(self._lines))
+
+    def _entry_before(self, number: int) -> int:
+        """Return the line of the entry before a line; the line itself where the other reader has read it."""
+        for before in range(number - 1, self._n_read - 1, -1):
+            if parse_entry(self._lines[before]) is not None:
+                return before
+        return number
+
+    def _end_of_entry(self, start: int, column: int) -> int:
+        """Return the first line behind an entry that is no further in than its column; lines are added."""
+        lines = self._lines
+        end = start + 1
+        while True:
+            while end < len(lines):
+                rest = lines[end].lstrip(" ")
+                if rest and len(lines[end]) - len(rest) <= column:
+                    return end
+                end += 1
+            piece = next(self._pieces, None)
+            if piece is None:
+                return end
+            lines += piece
 
 
 def _by_events(entry: str) -> Any:
@@ -237,29 +362,6 @@ def _by_events(entry: str) -> Any:
     except (yaml.YAMLError, BadNodeError):
         raise NotPlainError from None
     return found
-
-
-def _entry_before(lines: list[str], number: int, n_read: int) -> int:
-    """The line of the entry before a line, if it is not among those that the other reader has read."""
-    for before in range(number - 1, n_read - 1, -1):
-        if parse_entry(lines[before]) is not None:
-            return before
-    return number
-
-
-def _end_ofparse_entry(lines: list[str], pieces: Iterator[list[str]], start: int, at: int) -> int:
-    """The number of the first line that is no further in than an entry that begins in a column; lines are added."""
-    end = start + 1
-    while True:
-        while end < len(lines):
-            rest = lines[end].lstrip(" ")
-            if rest and len(lines[end]) - len(rest) <= at:
-                return end
-            end += 1
-        piece = next(pieces, None)
-        if piece is None:
-            return end
-        lines += piece
 
 
 def _pieces(text: bytes) -> Iterator[list[str]]:

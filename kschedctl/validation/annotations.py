@@ -43,6 +43,10 @@ def pod_annotations(own: dict[str, str], spec: Tree, path: str, context: Context
     for key, profile in own.items():
         if key.startswith(SECCOMP_OF_CONTAINER):
             yield from _seccomp(profile, f"{path}.{key}")
+    yield from _app_armor(own, spec, path)
+
+
+def _app_armor(own: dict[str, str], spec: Tree, path: str) -> Found:
     names = {container.get("name", "") for _, container in containers_in_visiting_order(spec, path)}
     for key, profile in own.items():
         if not key.startswith(APP_ARMOR):

@@ -108,16 +108,21 @@ def init_containers(pod: Pod, path: str) -> Found:
             if _has_lifecycle(container, pod.context):
                 yield from lifecycle(container["lifecycle"], pod.spec, f"{at}.lifecycle", pod.context)
             yield from probes(container, pod.spec, at)
-            continue
-        for field in _OF_INIT:
-            if field in container and (field != "lifecycle" or _has_lifecycle(container, pod.context)):
-                yield field_errors.forbidden(f"{at}.{field}", _OF_SIDECARS)
-        if pod.context.rules.resize_restarts_only_sidecars:
-            for n, policy in enumerate(container.get("resizePolicy", ())):
-                if policy.get("restartPolicy") == "RestartContainer":
-                    problem = "must not be set to 'RestartContainer' for non-sidecar initContainers"
-                    field = f"{at}.resizePolicy[{n}].restartPolicy"
-                    yield field_errors.invalid(field, "RestartContainer", problem)
+        else:
+            yield from _of_sidecars_alone(container, at, pod.context)
+
+
+def _of_sidecars_alone(container: Tree, path: str, context: Context) -> Found:
+    """Fields that an init container may not have which ends before the next one starts."""
+    for field in _OF_INIT:
+        if field in container and (field != "lifecycle" or _has_lifecycle(container, context)):
+            yield field_errors.forbidden(f"{path}.{field}", _OF_SIDECARS)
+    if context.rules.resize_restarts_only_sidecars:
+        for n, policy in enumerate(container.get("resizePolicy", ())):
+            if policy.get("restartPolicy") == "RestartContainer":
+                problem = "must not be set to 'RestartContainer' for non-sidecar initContainers"
+                field = f"{path}.resizePolicy[{n}].restartPolicy"
+                yield field_errors.invalid(field, "RestartContainer", problem)
 
 
 def ephemeral_containers(pod: Pod, path: str) -> Found:
@@ -163,10 +168,7 @@ def _common(container: Tree, pod: Pod, path: str) -> Found:
         yield from environment(container["env"], f"{path}.env", context)
     if "envFrom" in container:
         yield from environment_from(container["envFrom"], f"{path}.envFrom", context)
-    if "volumeMounts" in container and not context.partial:
-        yield from volume_mounts(container, pod.volumes, f"{path}.volumeMounts")
-    if "volumeDevices" in container:
-        yield from volume_devices(container, pod.volumes, f"{path}.volumeDevices")
+    yield from _volumes(container, pod, path)
     if container.get("imagePullPolicy"):
         yield from one_of(container["imagePullPolicy"], PULL_POLICIES, f"{path}.imagePullPolicy")
     if "resources" in container:
@@ -175,6 +177,13 @@ def _common(container: Tree, pod: Pod, path: str) -> Found:
         yield from _resize_policy(container["resizePolicy"], pod, f"{path}.resizePolicy")
     if "securityContext" in container:
         yield from container_security(container["securityContext"], f"{path}.securityContext", context)
+
+
+def _volumes(container: Tree, pod: Pod, path: str) -> Found:
+    if "volumeMounts" in container and not pod.context.partial:
+        yield from volume_mounts(container, pod.volumes, f"{path}.volumeMounts")
+    if "volumeDevices" in container:
+        yield from volume_devices(container, pod.volumes, f"{path}.volumeDevices")
 
 
 def _ports(ports: Sequence[Tree], path: str) -> Found:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from kschedctl.api import field_errors
@@ -39,6 +39,21 @@ def object_metadata(
     known_finalizers : bool
         Whether a finalizer without a domain has to be one of Kubernetes' own.
     """
+    yield from _name(metadata, name_rule, prefix_checked=prefix_checked)
+    namespace = metadata.get("namespace", "")
+    if namespace and namespaced:
+        yield from refused(label_problems(namespace), namespace, f"{_METADATA}.namespace")
+    yield from not_negative(metadata.get("generation", 0), f"{_METADATA}.generation")
+    if "labels" in metadata:
+        yield from labels(metadata["labels"], f"{_METADATA}.labels")
+    if "annotations" in metadata:
+        yield from annotations_given(metadata["annotations"], f"{_METADATA}.annotations")
+    if "ownerReferences" in metadata:
+        yield from _owners(metadata["ownerReferences"], f"{_METADATA}.ownerReferences")
+    yield from _finalizers(metadata.get("finalizers", ()), f"{_METADATA}.finalizers", known=known_finalizers)
+
+
+def _name(metadata: Tree, name_rule: NameRule, *, prefix_checked: bool) -> Found:
     prefix = metadata.get("generateName", "")
     if prefix and prefix_checked:
         if name_rule is path_segment_problems:
@@ -56,26 +71,18 @@ def object_metadata(
         yield from refused(name_rule(made), made, f"{_METADATA}.name")
     else:
         yield field_errors.required(f"{_METADATA}.name", "name or generateName is required")
-    namespace = metadata.get("namespace", "")
-    if namespace and namespaced:
-        yield from refused(label_problems(namespace), namespace, f"{_METADATA}.namespace")
-    yield from not_negative(metadata.get("generation", 0), f"{_METADATA}.generation")
-    if "labels" in metadata:
-        yield from labels(metadata["labels"], f"{_METADATA}.labels")
-    if "annotations" in metadata:
-        yield from annotations_given(metadata["annotations"], f"{_METADATA}.annotations")
-    if "ownerReferences" in metadata:
-        yield from _owners(metadata["ownerReferences"], f"{_METADATA}.ownerReferences")
-    finalizers = metadata.get("finalizers", ())
+
+
+def _finalizers(finalizers: Sequence[str], path: str, *, known: bool) -> Found:
     for finalizer in finalizers:
-        yield from refused(qualified_name_problems(finalizer), finalizer, f"{_METADATA}.finalizers")
+        yield from refused(qualified_name_problems(finalizer), finalizer, path)
     if _ORPHAN in finalizers and _FOREGROUND in finalizers:
         problem = f"finalizer {_ORPHAN} and {_FOREGROUND} cannot be both set"
-        yield field_errors.invalid(f"{_METADATA}.finalizers", finalizers, problem)
-    for i, finalizer in enumerate(finalizers if known_finalizers else ()):
+        yield field_errors.invalid(path, finalizers, problem)
+    for i, finalizer in enumerate(finalizers if known else ()):
         if "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS:
             problem = "name is neither a standard finalizer name nor is it fully qualified"
-            yield field_errors.invalid(f"{_METADATA}.finalizers[{i}]", finalizer, problem)
+            yield field_errors.invalid(f"{path}[{i}]", finalizer, problem)
 
 
 def annotations_given(values: Mapping[str, str], path: str) -> Found:

@@ -73,6 +73,14 @@ def _propagation(mount: Tree, privileged: bool, path: str) -> Found:
             yield field_errors.forbidden(f"{path}.recursiveReadOnly", problem)
 
 
+def _block_volume(volume: Tree | None, name: str, path: str) -> Found:
+    if volume is None:
+        yield field_errors.not_found(path, name)
+    elif "persistentVolumeClaim" not in volume and "ephemeral" not in volume:
+        problem = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"
+        yield field_errors.invalid(path, name, problem)
+
+
 def volume_devices(container: Tree, volumes: Volumes, path: str) -> Found:
     """The raw devices of a container."""
     mounts = {mount.get("name", ""): mount.get("mountPath", "") for mount in container.get("volumeMounts", ())}
@@ -81,16 +89,11 @@ def volume_devices(container: Tree, volumes: Volumes, path: str) -> Found:
     for i, device in enumerate(container["volumeDevices"]):
         at = f"{path}[{i}]"
         name, place = device.get("name", ""), device.get("devicePath", "")
-        volume = volumes.get(name)
         if not name:
             yield field_errors.required(f"{at}.name")
         if name in names:
             yield field_errors.invalid(f"{at}.name", name, "must be unique")
-        if volume is None:
-            yield field_errors.not_found(f"{at}.name", name)
-        elif "persistentVolumeClaim" not in volume and "ephemeral" not in volume:
-            problem = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"
-            yield field_errors.invalid(f"{at}.name", name, problem)
+        yield from _block_volume(volumes.get(name), name, f"{at}.name")
         if not place:
             yield field_errors.required(f"{at}.devicePath")
         if place in places:

@@ -155,13 +155,8 @@ def topology_spread(constraints: Sequence[Tree], path: str, context: Context) ->
         others = constraints[i + 1 :]
         if any((o.get("topologyKey", ""), o.get("whenUnsatisfiable", "")) == (key, action) for o in others):
             yield field_errors.duplicate(f"{at}.{{topologyKey, whenUnsatisfiable}}", f"{{{key}, {action}}}")
-        domains = constraint.get("minDomains")
-        if domains is not None:
-            if domains <= 0:
-                yield field_errors.invalid(f"{at}.minDomains", domains, NOT_POSITIVE)
-            if action != _DO_NOT_SCHEDULE:
-                problem = f"can only use minDomains if whenUnsatisfiable={_DO_NOT_SCHEDULE}, not {action}"
-                yield field_errors.invalid(f"{at}.minDomains", domains, problem)
+        if (domains := constraint.get("minDomains")) is not None:
+            yield from _min_domains(domains, action, f"{at}.minDomains")
         for name in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
             if name in constraint:
                 yield from one_of(constraint[name], ("Honor", "Ignore"), f"{at}.{name}")
@@ -171,6 +166,14 @@ def topology_spread(constraints: Sequence[Tree], path: str, context: Context) ->
         else:
             yield from _unmerged_label_keys(constraint, selector, f"{at}.matchLabelKeys")
         yield from label_selector(selector, f"{at}.labelSelector")
+
+
+def _min_domains(domains: int, action: str, path: str) -> Found:
+    if domains <= 0:
+        yield field_errors.invalid(path, domains, NOT_POSITIVE)
+    if action != _DO_NOT_SCHEDULE:
+        problem = f"can only use minDomains if whenUnsatisfiable={_DO_NOT_SCHEDULE}, not {action}"
+        yield field_errors.invalid(path, domains, problem)
 
 
 def _unmerged_label_keys(constraint: Tree, selector: Tree | None, path: str) -> Found:

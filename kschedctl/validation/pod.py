@@ -86,18 +86,35 @@ def pod_spec(spec: Tree, path: str, context: Context, *, annotations: Tree | Non
     claims = {name for claim in spec.get("resourceClaims", ()) if (name := claim.get("name"))}
     if "resourceClaims" in spec:
         yield from _resource_claims(spec["resourceClaims"], annotations or {}, f"{path}.resourceClaims")
-    checked = Pod(spec, volumes, claims, context)
-    yield from containers(checked, f"{path}.containers")
-    if "initContainers" in spec:
-        yield from init_containers(checked, f"{path}.initContainers")
-    if "ephemeralContainers" in spec:
-        yield from ephemeral_containers(checked, f"{path}.ephemeralContainers")
+    yield from _containers(Pod(spec, volumes, claims, context), path)
     if "resources" in spec and context.on("PodLevelResources"):
         yield from pod_resources(spec, claims, f"{path}.resources")
     if spec.get("hostNetwork"):
         yield from _host_network_ports(spec, path, context)
     yield from one_of(spec.get("restartPolicy") or "Always", _RESTART_POLICIES, f"{path}.restartPolicy")
     yield from one_of(spec.get("dnsPolicy") or "ClusterFirst", _DNS_POLICIES, f"{path}.dnsPolicy")
+    yield from _placement(spec, path, context)
+    yield from host_process(spec, path)
+    if not context.host_users:
+        yield from _users_of_their_own(spec, path, context)
+    if "hostnameOverride" in spec and context.on("HostnameOverride"):
+        yield from _hostname_override(spec, path)
+    yield from _names(spec, path)
+    yield from _classes(spec, path, context)
+    if context.on("EnvFiles"):
+        yield from _files_of_environment(spec, path)
+
+
+def _containers(checked: Pod, path: str) -> Found:
+    yield from containers(checked, f"{path}.containers")
+    if "initContainers" in checked.spec:
+        yield from init_containers(checked, f"{path}.initContainers")
+    if "ephemeralContainers" in checked.spec:
+        yield from ephemeral_containers(checked, f"{path}.ephemeralContainers")
+
+
+def _placement(spec: Tree, path: str, context: Context) -> Found:
+    """Node selector, affinity, gates and topology spread, with what an API server checks between them."""
     if "nodeSelector" in spec:
         yield from labels(spec["nodeSelector"], f"{path}.nodeSelector")
     if "securityContext" in spec or spec.get("shareProcessNamespace"):
@@ -112,15 +129,6 @@ def pod_spec(spec: Tree, path: str, context: Context, *, annotations: Tree | Non
     if "topologySpreadConstraints" in spec:
         at = f"{path}.topologySpreadConstraints"
         yield from topology_spread(spec["topologySpreadConstraints"], at, context)
-    yield from host_process(spec, path)
-    if not context.host_users:
-        yield from _users_of_their_own(spec, path, context)
-    if "hostnameOverride" in spec and context.on("HostnameOverride"):
-        yield from _hostname_override(spec, path)
-    yield from _names(spec, path)
-    yield from _classes(spec, path, context)
-    if context.on("EnvFiles"):
-        yield from _files_of_environment(spec, path)
 
 
 def _names(spec: Tree, path: str) -> Found:
@@ -208,8 +216,12 @@ def _dns(spec: Tree, path: str, context: Context) -> Found:
             problem = "must provide at least one DNS nameserver when `dnsPolicy` is None"
             yield field_errors.required(f"{path}.nameservers", problem)
             return
-    if config is None:
-        return
+    if config is not None:
+        yield from _dns_config(config, path, context)
+
+
+def _dns_config(config: Tree, path: str, context: Context) -> Found:
+    servers = config.get("nameservers", ())
     if len(servers) > _MOST_NAMESERVERS:
         problem = f"must not have more than {_MOST_NAMESERVERS} nameservers"
         yield field_errors.invalid(f"{path}.nameservers", servers, problem)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from kschedctl.api.field_errors import go_quote
@@ -41,34 +42,18 @@ def pod_warnings(spec: Tree, own: dict[str, str], path: str) -> Found:
         if message := OLD_NODE_LABELS.get(key):
             yield warned(f"{at}.nodeSelector[{key}]", message)
     yield from _node_affinity(spec.get("affinity", {}).get("nodeAffinity", {}), f"{at}.affinity.nodeAffinity")
-    for i, constraint in enumerate(spec.get("topologySpreadConstraints", ())):
-        key, field = constraint.get("topologyKey", ""), f"{at}.topologySpreadConstraints[{i}]"
-        if message := OLD_NODE_LABELS.get(key):
-            yield warned(f"{field}.topologyKey", f"{key} is {message}")
-        if "labelSelector" not in constraint:
-            yield warned(f"{field}.labelSelector", _NO_POD)
+    yield from _topology_spread(spec.get("topologySpreadConstraints", ()), f"{at}.topologySpreadConstraints")
     for key, message in _ANNOTATIONS.items():
         if key in own:
             yield warned(f"{path}metadata.annotations[{key}]", message)
-    for i, volume in enumerate(spec.get("volumes", ())):
-        for name, (shown, message) in OLD_VOLUMES.items():
-            if name in volume:
-                yield warned(f"{at}.volumes[{i}].{shown}", message)
-        template = volume.get("ephemeral", {}).get("volumeClaimTemplate", {})
-        yield from claim_spec(template.get("spec", {}), f"{at}.volumes[{i}].ephemeral.volumeClaimTemplate.spec")
-    for problem in overlapping_paths(spec.get("volumes", ())):
-        yield warned("", problem)
+    yield from _volumes(spec.get("volumes", ()), f"{at}.volumes")
     yield from _repeated(spec, at)
     yield from _fractions(spec.get("overhead", {}), f"{at}.overhead")
     yield from _profiles(spec, own, path)
     for field, container in containers_in_visiting_order(spec, at):
-        resources = container.get("resources", {})
-        # An API server looks at one resource after the other.
-        for resource in ("memory", "ephemeral-storage"):
-            for name in ("limits", "requests"):
-                yield from _fractions(resources.get(name, {}), f"{field}.resources.{name}", (resource,))
-        yield from _hidden_variables(container.get("env", ()), f"{field}.env")
+        yield from _container(container, field)
     yield from _ports(spec, at)
+    yield from _port_names(spec, at)
     # A Pod's own is 1 before it is looked at.
     if path and spec.get("terminationGracePeriodSeconds", 0) < 0:
         problem = "must be >= 0; negative values are invalid and will be treated as 1"
@@ -78,6 +63,35 @@ def pod_warnings(spec: Tree, own: dict[str, str], path: str) -> Found:
         yield from _address(server, f"{at}.dnsConfig.nameservers[{i}]")
     for i, alias in enumerate(spec.get("hostAliases", ())):
         yield from _address(alias.get("ip", ""), f"{at}.hostAliases[{i}].ip")
+
+
+def _topology_spread(constraints: Sequence[Tree], path: str) -> Found:
+    for i, constraint in enumerate(constraints):
+        key, field = constraint.get("topologyKey", ""), f"{path}[{i}]"
+        if message := OLD_NODE_LABELS.get(key):
+            yield warned(f"{field}.topologyKey", f"{key} is {message}")
+        if "labelSelector" not in constraint:
+            yield warned(f"{field}.labelSelector", _NO_POD)
+
+
+def _volumes(volumes: Sequence[Tree], path: str) -> Found:
+    for i, volume in enumerate(volumes):
+        for name, (shown, message) in OLD_VOLUMES.items():
+            if name in volume:
+                yield warned(f"{path}[{i}].{shown}", message)
+        template = volume.get("ephemeral", {}).get("volumeClaimTemplate", {})
+        yield from claim_spec(template.get("spec", {}), f"{path}[{i}].ephemeral.volumeClaimTemplate.spec")
+    for problem in overlapping_paths(volumes):
+        yield warned("", problem)
+
+
+def _container(container: Tree, path: str) -> Found:
+    resources = container.get("resources", {})
+    # An API server looks at one resource after the other.
+    for resource in ("memory", "ephemeral-storage"):
+        for name in ("limits", "requests"):
+            yield from _fractions(resources.get(name, {}), f"{path}.resources.{name}", (resource,))
+    yield from _hidden_variables(container.get("env", ()), f"{path}.env")
 
 
 def _node_affinity(rules: Tree, path: str) -> Found:
@@ -176,6 +190,9 @@ def _ports(spec: Tree, path: str) -> Found:
                 elif own == number and (not own_ip) != (not ip):
                     yield warned(field, f"dangerously ambiguous port definition with {other_field}")
             others.append((field, port))
+
+
+def _port_names(spec: Tree, path: str) -> Found:
     names: dict[str, str] = {}
     for at, container in containers_in_visiting_order(spec, path):
         for i, port in enumerate(container.get("ports", ())):

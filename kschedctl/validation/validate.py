@@ -99,6 +99,19 @@ def validate(
     if unreadable is not None:
         yield unreadable
         return
+    yield from validate_decoded(api_version, kind, tree, release, admission=admission)
+
+
+def validate_decoded(
+    api_version: str, kind: str, tree: Tree, release: Release, *, admission: bool = True
+) -> Iterator[Finding]:
+    """Yield what an API server says of an object, as for ``validate``.
+
+    Parameters
+    ----------
+    tree : dict
+        The object as ``kschedctl.api.schema.decode.decoded`` reads it. Defaults are filled in.
+    """
     key = f"{api_version}/{kind}"
     rule = RULES.get(key)
     if rule is None:

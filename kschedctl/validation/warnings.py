@@ -50,14 +50,9 @@ def warnings(tree: Tree, kind: str, path: str) -> Found:
         case "v1/PersistentVolume":
             yield from _volume(tree)
         case "v1/PersistentVolumeClaim":
-            if _STORAGE_CLASS in metadata.get("annotations", {}):
-                yield warned(f"metadata.annotations[{_STORAGE_CLASS}]", _VOLUME_ANNOTATIONS[_STORAGE_CLASS])
-            yield from claim_spec(tree.get("spec", {}), "spec")
+            yield from _claim(tree)
         case "storage.k8s.io/v1/StorageClass":
-            for i, term in enumerate(tree.get("allowedTopologies", ())):
-                for n, requirement in enumerate(term.get("matchLabelExpressions", ())):
-                    if message := OLD_NODE_LABELS.get(requirement.get("key", "")):
-                        yield warned(f"allowedTopologies[{i}].matchLabelExpressions[{n}].key", message)
+            yield from _storage_class(tree)
         case "batch/v1/Job" | "batch/v1/CronJob":
             at = path.removesuffix(".template")
             yield from _job(_inside(tree, at), at)
@@ -67,6 +62,19 @@ def warnings(tree: Tree, kind: str, path: str) -> Found:
         yield from pod_warnings(template.get("spec", {}), own, f"{path}." if path else "")
     if kind == "apps/v1/StatefulSet":
         yield from _stateful_set(tree.get("spec", {}))
+
+
+def _claim(tree: Tree) -> Found:
+    if _STORAGE_CLASS in tree.get("metadata", {}).get("annotations", {}):
+        yield warned(f"metadata.annotations[{_STORAGE_CLASS}]", _VOLUME_ANNOTATIONS[_STORAGE_CLASS])
+    yield from claim_spec(tree.get("spec", {}), "spec")
+
+
+def _storage_class(tree: Tree) -> Found:
+    for i, term in enumerate(tree.get("allowedTopologies", ())):
+        for n, requirement in enumerate(term.get("matchLabelExpressions", ())):
+            if message := OLD_NODE_LABELS.get(requirement.get("key", "")):
+                yield warned(f"allowedTopologies[{i}].matchLabelExpressions[{n}].key", message)
 
 
 def _inside(tree: Tree, path: str) -> Any:

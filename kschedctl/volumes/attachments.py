@@ -17,7 +17,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.cluster.labels import LabelColumn
 from kschedctl.cluster.overlay import Overlay
 from kschedctl.cluster.records import PodClass
-from kschedctl.volumes.attachable import Attachable, Needs, Unattachable, attachable_volumes, counts_volumes
+from kschedctl.volumes.attachable_volumes import Attachable, Needs, Unattachable, attachable_volumes, counts_volumes
 from kschedctl.volumes.csi_nodes import CSINodes
 from kschedctl.volumes.migration import PORTWORX
 from kschedctl.volumes.pod_claims import named_after
@@ -316,7 +316,7 @@ class Attachments:
         here = np.flatnonzero(worlds >= 0)
         parts = [(worlds[here], here, np.ones(len(here), dtype=np.int64))]
         for changed, pods, sign in nodes.changes():
-            slots = nodes.pods.slots_of(pods)
+            slots = nodes.pods.mark.slots_of(pods)
             first, last = np.searchsorted(self.pod, slots, "left"), np.searchsorted(self.pod, slots, "right")
             lengths = last - first
             starts = np.repeat(first - np.concatenate(([0], np.cumsum(lengths)[:-1])), lengths)

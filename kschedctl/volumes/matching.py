@@ -101,8 +101,14 @@ def mismatches(claim: PersistentVolumeClaim, volume: PersistentVolume, selector:
         )
     if volume.metadata.deletion_timestamp is not None:
         yield Mismatch("deletionTimestamp", "none", "one: the volume is being deleted")
-    if reserved:
-        return
+    if not reserved:
+        yield from _mismatches_of_unreserved(claim, volume, selector)
+
+
+def _mismatches_of_unreserved(
+    claim: PersistentVolumeClaim, volume: PersistentVolume, selector: Selector | None
+) -> Iterator[Mismatch]:
+    """Yield what is compared only where the volume does not name the claim."""
     if volume.status.phase != AVAILABLE:
         yield Mismatch("phase", AVAILABLE, volume.status.phase)
     if selector is not None and not matches(selector, volume.metadata.labels):

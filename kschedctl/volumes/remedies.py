@@ -12,7 +12,8 @@ from kschedctl.api.selectors import IN
 from kschedctl.api.storage import StorageClass
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.api.well_known import HOSTNAME
-from kschedctl.framework.remedy import Operation, Remedy, RemedyContext, Scope, Size, added, patched, replaced
+from kschedctl.framework.remedy import Operation, Remedy, RemedyContext, Size, added, patched, replaced
+from kschedctl.framework.remedy_scope import Scope
 from kschedctl.volumes.claims import WAIT_FOR_FIRST_CONSUMER, claim_class
 from kschedctl.volumes.pod_claims import claim_use, group_claims, pod_claims
 from kschedctl.volumes.zones import LABEL_KEYS

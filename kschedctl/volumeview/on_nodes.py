@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
+from kschedctl.answers.volumes import Verdict
 from kschedctl.api.core import Node
 from kschedctl.api.volume import PersistentVolumeClaim
 from kschedctl.arrays import Mask
@@ -16,36 +16,6 @@ from kschedctl.volumes.found_volumes import BoundCheck, FoundVolumes, ProvisionC
 from kschedctl.volumes.pod_claims import group_claims
 from kschedctl.volumes.reasons import show_terms
 from kschedctl.volumeview.zones import in_zone
-
-
-class Verdict(StrEnum):
-    """What becomes of one claim if its pod goes to one node."""
-
-    #: Its volume can be reached.
-    BOUND = "bound"
-    #: Its volume cannot be reached.
-    UNREACHABLE = "unreachable"
-    #: Its volume is of another zone or region than the node.
-    OTHER_ZONE = "otherZone"
-    #: Its volume does not exist.
-    MISSING = "missing"
-    #: It takes an existing volume.
-    TAKES = "takes"
-    #: A volume is made for it.
-    PROVISIONED = "provisioned"
-    #: A volume is being made for it, for another node.
-    ELSEWHERE = "elsewhere"
-    #: No volume suits it, and none can be made.
-    NONE = "none"
-    #: A volume could be made, but there is too little space.
-    NO_SPACE = "noSpace"
-    #: It is the controller's to bind, not the scheduler's.
-    IMMEDIATE = "immediate"
-
-    @property
-    def usable(self) -> bool:
-        """Whether the pod could run there, as far as this claim goes."""
-        return self in (Verdict.BOUND, Verdict.TAKES, Verdict.PROVISIONED)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kschedctl.answers.volumes import Action
 from kschedctl.api.storage import CSINode, StorageClass
 from kschedctl.api.volume import PersistentVolume
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.persistentvolume.outcome import Action, ClaimOutcome
+from kschedctl.persistentvolume.outcome import ClaimOutcome
 from kschedctl.volumes.binder import Binder
 from kschedctl.volumes.claims import WAIT_FOR_FIRST_CONSUMER
 from kschedctl.volumeview.zones import usable_from, zones_of

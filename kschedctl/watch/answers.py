@@ -2,7 +2,7 @@
 
 An event can help a pod as well as harm it, and queueing hints tell of help alone, so every pod that waits is decided
 for again after a change. That costs little: pods that differ in their name alone are decided for once, and what plugins
-said is kept for pods of one spec and asked again only about the nodes that changed (`framework/kept.py`).
+said is kept for pods of one spec and asked again only about the nodes that changed (`framework/result_cache.py`).
 
 An answer is what comes of the pod, the message of its FailedScheduling event, which counts the nodes by reason, and
 whether preemption would help. What lies behind it, such as how much the closest node lacks, is told with it and is no
@@ -24,7 +24,8 @@ from kschedctl.cluster.records import PENDING
 from kschedctl.errors import KschedctlError
 from kschedctl.face import SchedulingCluster
 from kschedctl.framework.status import Code
-from kschedctl.scheduler.decision import Decision, Outcome
+from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.outcome import Outcome
 
 Name = tuple[str, str]
 #: Why a pod waits that fits by now: for its turn.
@@ -232,7 +233,7 @@ def _kind(cluster: SchedulingCluster, pod: Pod) -> object:
 
 def _decided(cluster: SchedulingCluster, pod: Pod) -> tuple[Decision | None, Answer, str]:
     try:
-        decision = cluster.explain(pod)
+        decision = cluster.decide(pod)
     except KschedctlError as error:
         return None, Answer(Outcome.ERROR, str(error)), _ERROR
     return decision, Answer.of(decision), _cause(decision)

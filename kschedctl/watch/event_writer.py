@@ -20,7 +20,7 @@ from typing import Any, Final
 from kschedctl.errors import KschedctlError
 from kschedctl.live.object_client import ObjectClient
 from kschedctl.live.refusals import ConflictingError, ForbiddenError, NotServedError
-from kschedctl.scheduler.decision import Outcome
+from kschedctl.scheduler.outcome import Outcome
 from kschedctl.watch.answers import Waits
 
 CONTROLLER: Final = "kschedctl"

@@ -15,7 +15,7 @@ from kschedctl.api.wording import counted, listed
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.devices.inventory import with_claims
 from kschedctl.workloads.claims import with_own_claims
-from kschedctl.workloads.made import MadePod
+from kschedctl.workloads.made_pods import MadePod
 
 _POD: Final = "Pod"
 _PODS: Final = "pods"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from fnmatch import translate
-from typing import Final
+from typing import Final, TypeVar
 
 from kschedctl.api.defaults import DEFAULT_NAMESPACE
 from kschedctl.api.kind_names import is_namespaced, kind_by_name, kind_names
@@ -16,6 +16,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import InputError
 from kschedctl.whatif.edit import Thing
 
+T = TypeVar("T", bound=ApiObject)
 #: What makes a glob of a name; no node's name has any of it.
 _WILDCARD: Final = re.compile(r"[*?[]")
 
@@ -96,6 +97,22 @@ def find_kind(name: str) -> type[ApiObject]:
 def _full_name(name: str) -> str:
     kind = kind_by_name(name)
     return kind.__name__.lower() if kind is not None else name
+
+
+def find_object(cluster: Cluster, kind: type[T], name: str) -> T:
+    """Return the object of a kind that is named ``namespace/name``, or by its name alone if the kind has no namespaces.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    namespace, _, own = name.rpartition("/")
+    key = (namespace or DEFAULT_NAMESPACE) if is_namespaced(kind) else "", own
+    found = cluster.get(kind, own, key[0])
+    if found is None:
+        raise not_found(kind, key, {(each.namespace, each.name) for each in cluster.list(kind)})
+    return found
 
 
 def not_found(kind: type[ApiObject], key: tuple[str, str], known: set[tuple[str, str]]) -> InputError:

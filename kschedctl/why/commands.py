@@ -11,7 +11,8 @@ import msgspec
 
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.framework.remedy import Change, Create, Delete, ObjectKey, Operation, Patch, Remedy, Scope
+from kschedctl.framework.remedy import Change, Create, Delete, ObjectKey, Operation, Patch, Remedy
+from kschedctl.framework.remedy_scope import Scope
 
 #: What an API server lets be changed in a pod that has no node yet.
 _MUTABLE: Final = re.compile(r"add /spec/tolerations(/-)?|remove /spec/schedulingGates")

@@ -9,12 +9,14 @@ import numpy as np
 
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import KschedctlError
-from kschedctl.framework.remedy import Change, Remedy, Scope
+from kschedctl.framework.remedy import Change, Remedy
+from kschedctl.framework.remedy_scope import Scope
 from kschedctl.preemption.budgets import get_pod_disruption_budgets
 from kschedctl.preemption.result import Candidate
 from kschedctl.scheduler.cycle import schedule_pod
-from kschedctl.scheduler.decision import Decision, Outcome
-from kschedctl.whatif.patching import make_changes
+from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.outcome import Outcome
+from kschedctl.whatif.patches import make_changes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,10 +7,11 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kschedctl.framework.remedy import Remedy, Scope
+from kschedctl.framework.remedy import Remedy
+from kschedctl.framework.remedy_scope import Scope
 from kschedctl.scheduler.decision import Decision
-from kschedctl.why.collecting import FEW_NODES, Candidate, Collected, collect
-from kschedctl.why.elsewhere import fewer_pods, new_nodes, other_priorities, preempted, room
+from kschedctl.why.candidate_remedies import FEW_NODES, Candidate, Collected, collect
+from kschedctl.why.cluster_remedies import fewer_pods, new_nodes, other_priorities, preempted, room
 from kschedctl.why.proof import Suggestion, decide_after, judged, prove
 
 #: How many are looked for where nobody says.

@@ -14,7 +14,7 @@ from kschedctl.api.workload import CronJob, PodTemplateSpec
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import InputError
 from kschedctl.framework.remedy import Operation, Patch, Remedy, patched, pointer
-from kschedctl.whatif.patching import make_changes
+from kschedctl.whatif.patches import make_changes
 from kschedctl.workloads.ownership import workload_of
 
 _SPEC: Final = "/spec"

@@ -13,7 +13,7 @@ from kschedctl.api.meta import ObjectMeta, OwnerReference
 from kschedctl.api.pod import Pod, PodResourceClaimStatus
 from kschedctl.api.volume import PersistentVolumeClaim, PersistentVolumeClaimTemplate
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.workloads.made import MadePod
+from kschedctl.workloads.made_pods import MadePod
 
 
 def make_claim(

@@ -27,7 +27,7 @@ from kschedctl.findings.finding import Where
 from kschedctl.workloads.claims import with_own_claims
 from kschedctl.workloads.daemon_set import pods_of_daemon_set
 from kschedctl.workloads.job import job_of_cron_job, pods_of_job
-from kschedctl.workloads.made import MadePod
+from kschedctl.workloads.made_pods import MadePod
 from kschedctl.workloads.replica_set import pods_of_deployment, pods_of_replicas
 from kschedctl.workloads.stateful_set import pods_of_stateful_set
 from kschedctl.workloads.template import comparable, pod_from_template

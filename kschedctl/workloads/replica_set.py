@@ -11,7 +11,7 @@ from kschedctl.api.selectors import parse_int64
 from kschedctl.api.well_known import POD_TEMPLATE_HASH
 from kschedctl.api.workload import Deployment, PodTemplateSpec, ReplicaSet, ReplicasSpec, ReplicationController
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.workloads.made import MadePod
+from kschedctl.workloads.made_pods import MadePod
 from kschedctl.workloads.template import (
     controller_reference,
     has_template,

@@ -12,7 +12,7 @@ from kschedctl.api.volume import ClaimVolumeSource, PersistentVolumeClaim, Volum
 from kschedctl.api.workload import PodTemplateSpec, StatefulSet
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.workloads.claims import make_claim, without_stored
-from kschedctl.workloads.made import MadePod
+from kschedctl.workloads.made_pods import MadePod
 from kschedctl.workloads.template import has_template, pod_from_template, template_hash, unless_known
 
 REVISION_HASH: Final = "controller-revision-hash"

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from kschedctl.cli.batch.run import run_batch
+from kschedctl.cli.batch import print_answers
 from kschedctl.errors import InputError, UnsupportedError
 from tests.builders import make_node, make_pod
 
@@ -24,7 +24,7 @@ def case(number: int, **fields: Any) -> bytes:
 def answers(
     path: Path, capsys: pytest.CaptureFixture[str], *, jobs: int = 1, version: str = "1.36"
 ) -> tuple[int, list[dict[str, Any]], str]:
-    n_unreadable = run_batch(str(path), kubernetes_version=version, feature_gates={}, jobs=jobs)
+    n_unreadable = print_answers(str(path), kubernetes_version=version, feature_gates={}, jobs=jobs)
     printed = capsys.readouterr()
     return n_unreadable, [json.loads(line) for line in printed.out.splitlines()], printed.err
 
@@ -88,9 +88,9 @@ def test_truncated_gzip_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "cases.jsonl.gz"
     path.write_bytes(gzip.compress(case(1))[:-20])
     with pytest.raises(InputError, match="cannot be read"):
-        run_batch(str(path), kubernetes_version="", feature_gates={}, jobs=1)
+        print_answers(str(path), kubernetes_version="", feature_gates={}, jobs=1)
 
 
 def test_unknown_version_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedError, match=r"1\.20 is not modelled"):
-        run_batch(str(tmp_path), kubernetes_version="1.20", feature_gates={}, jobs=1)
+        print_answers(str(tmp_path), kubernetes_version="1.20", feature_gates={}, jobs=1)

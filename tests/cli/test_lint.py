@@ -12,6 +12,7 @@ from typer.testing import CliRunner, Result
 from kschedctl.cli.lint.forms import _paired
 from kschedctl.cli.main import app
 from kschedctl.errors import InputError, KschedctlError
+from kschedctl.linter.rules import RULES
 
 POD = """apiVersion: v1
 kind: Pod
@@ -48,6 +49,10 @@ def code(done: Result) -> int:
 
 def rules(done: Result) -> list[str]:
     return [each["rule"] for each in json.loads(done.stdout)["findings"]]
+
+
+def fails(code: str) -> str:
+    return next(rule.fails for rule in RULES if rule.code == code)
 
 
 @pytest.mark.parametrize(
@@ -92,9 +97,7 @@ def test_a_path_that_is_not_there_is_no_finding(room: Path) -> None:
 
 
 def test_strict_says_that_a_rule_could_not_be_decided(room: Path) -> None:
-    from kschedctl.lint.rules.pod.anti_affinity_matches_nobody import FAILS
-
-    (room / "web.yaml").write_text(FAILS + "---\na: [\n")
+    (room / "web.yaml").write_text(fails("KS117") + "---\na: [\n")
     done = lint("web.yaml", "--select", "KS117", "--fail-on", "info")
     assert code(done) == 0
     assert "not decided: KS117" in done.stdout
@@ -258,9 +261,7 @@ def test_repairs(room: Path) -> None:
 
 
 def test_single_files_do_not_see_one_another(room: Path) -> None:
-    from kschedctl.lint.rules.rollout.rollout_attaches_twice import FAILS
-
-    one, other = FAILS.lstrip().split("---\n")
+    one, other = fails("KS204").split("---\n")
     (room / "a.yaml").write_text(one)
     (room / "b.yaml").write_text(other)
     assert rules(lint("a.yaml", "b.yaml", "-o", "json")) == ["KS204"]
@@ -274,8 +275,6 @@ def test_kustomizations_list_patches(room: Path) -> None:
 
 
 def test_rules_are_listed(room: Path) -> None:
-    from kschedctl.lint.rules import RULES
-
     lines = lint("--list-rules").stdout.splitlines()
     assert [line.split()[0] for line in lines] == [rule.code for rule in RULES]
 

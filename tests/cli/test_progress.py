@@ -21,7 +21,7 @@ def working(stream: io.StringIO, monkeypatch: pytest.MonkeyPatch, *, patience: f
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setattr(progress, "_PATIENCE", patience)
-    with progress.busy("reading the snapshot"):
+    with progress.TerminalHandle().busy("reading the snapshot"):
         end = time.monotonic() + (60 if until else 0.2)
         while time.monotonic() < end and not (until and until in stream.getvalue()):
             time.sleep(0.01)
@@ -47,7 +47,7 @@ def test_an_interrupted_word_is_taken_back(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(progress, "_PATIENCE", 0.0)
 
     def interrupted() -> None:
-        with progress.busy("reading"):
+        with progress.TerminalHandle().busy("reading"):
             end = time.monotonic() + 60
             while "reading" not in terminal.getvalue() and time.monotonic() < end:
                 time.sleep(0.01)

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from kschedctl.api.meta import ObjectMeta
-from kschedctl.cli.leader.election_options import TimeOptions
-from kschedctl.cli.watch.run import WatchOptions, _chosen
+from kschedctl.requests.cluster import ClusterRequest, ClusterSource
+from kschedctl.watch.run import WatchRequest
 from tests.cli.in_process import run
 from tests.live.plain_server import kubeconfig
 
@@ -19,9 +19,9 @@ PODS = [("default", {}), ("shop", {}), ("shop", {"app": "web"}), ("ml", {"app": 
 SELECTIONS = [
     ({}, ["shop/", "shop/web"], "namespace shop"),
     ({"namespace": "ml"}, ["ml/web"], "namespace ml"),
-    ({"everywhere": True}, ["default/", "shop/", "shop/web", "ml/web"], "any namespace"),
+    ({"all_namespaces": True}, ["default/", "shop/", "shop/web", "ml/web"], "any namespace"),
     ({"selector": "app=web"}, ["shop/web"], "namespace shop, with app=web"),
-    ({"everywhere": True, "selector": "!app"}, ["default/", "shop/"], "any namespace, with !app"),
+    ({"all_namespaces": True, "selector": "!app"}, ["default/", "shop/"], "any namespace, with !app"),
 ]
 
 
@@ -34,11 +34,8 @@ def test_selection_means_the_same_pods_as_elsewhere(
     config["contexts"][0]["context"]["namespace"] = "shop"
     path = tmp_path / "kubeconfig"
     path.write_text(json.dumps(config))
-    nothing: dict[str, Any] = dict.fromkeys(("namespace", "selector", "context", "config", "kubernetes_version"), "")
-    nothing |= dict.fromkeys(("metrics", "lease", "identity"), "")
-    nothing |= dict.fromkeys(("everywhere", "json_lines", "events", "leader_elect"), False)
-    nothing |= {"kubeconfig": str(path), "request_seconds": None, "feature_gates": {}, "times": TimeOptions()}
-    said, chosen = _chosen(WatchOptions(**{**nothing, **given}))
+    request = WatchRequest(cluster=ClusterRequest(source=ClusterSource(kubeconfig=str(path))), **given)
+    said, chosen = request.selection()
     meant = [(ns, labels) for ns, labels in PODS if chosen(ObjectMeta(name="p", namespace=ns, labels=labels))]
     assert [f"{ns}/{labels.get('app', '')}" for ns, labels in meant] == expected
     assert said == words

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -9,6 +10,16 @@ import pytest
 from conformance import generate, jsonlines
 from conformance.cli import main
 from kschedctl.errors import InputError
+
+README = Path(__file__).parents[2] / "conformance" / "README.md"
+
+
+def test_readme_has_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    offered = set(re.findall(r"^    (\w+)(?:  |$)", capsys.readouterr().out, re.MULTILINE))
+    section = README.read_text().partition("\n## Commands\n")[2].partition("\n## ")[0]
+    assert offered == set(re.findall(r"^\| `(\w+)", section, re.MULTILINE))
 
 
 def test_generate_writes_a_file_per_theme(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -104,6 +115,14 @@ def test_coverage_names_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFi
     assert "     1 NodePorts: node(s) didn't match the requested node name\n" in capsys.readouterr().out
     assert main(["coverage", str(path), "--release", "1.36", "--missing"]) == 1
     assert "SchedulingGates: waiting for scheduling gates: [*]\n" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_recorded_answers_are_counted_and_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["recorded", "--theme", "config", "--release", "1.36"]) == 0
+    assert capsys.readouterr().out == "1.36 config        150 of 150 equal\n"
+    assert main(["show", "config-36-0001", "--release", "1.36"]) == 0
+    assert list(json.loads(capsys.readouterr().out)) == ["objects", "pod", "config"]
 
 
 def test_parity_is_up_to_date() -> None:

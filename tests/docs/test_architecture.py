@@ -15,7 +15,8 @@ BLOCK = re.compile(r"(<!-- rooms -->\n).*?(<!-- /rooms -->)", re.DOTALL)
 
 
 def layers() -> list[list[str]]:
-    (contract,) = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (contract,) = [contract for contract in contracts if contract["type"] == "layers"]
     return [[name.strip().removeprefix("kschedctl.") for name in layer.split("|")] for layer in contract["layers"]]
 
 

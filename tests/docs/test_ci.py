@@ -15,7 +15,7 @@ import jsonschema
 import pytest
 import yaml
 
-from kschedctl.lint.settings import read_settings
+from kschedctl.linter.settings import read_settings
 
 ROOT = Path(__file__).parents[2]
 HOOKS = {hook["id"]: hook for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())}
@@ -115,4 +115,4 @@ def test_the_settings_that_are_shown_are_taken(tmp_path: Path) -> None:
     (tmp_path / ".kschedctl.yaml").write_text(block("settings"))
     settings = read_settings(tmp_path / ".kschedctl.yaml")
     assert settings.ignores[0].names == ("grafana*",)
-    assert settings.pod_templates[0].template == ("spec", "template")
+    assert settings.pod_templates[0].steps == ("spec", "template")

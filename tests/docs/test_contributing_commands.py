@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kschedctl.cli.commands import COMMANDS
-from kschedctl.report.render.forms import FORMS
+from kschedctl.render.forms import FORMS
 
 ROOT = Path(__file__).parents[2]
 CLI, REPORT = ROOT / "kschedctl" / "cli", ROOT / "kschedctl" / "report"

@@ -6,6 +6,7 @@ import doctest
 import os
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ TOUR = ROOT / "docs" / "tour.md"
 SWEEP = ROOT / "docs" / "sweep.md"
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
+EXTRA = re.compile(r"pip install 'kschedctl\[(\w+)\]'")
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)\)")
 #: The age of the snapshot is that of the checkout.
 AGE = re.compile(r"written [^·\n]* ago")
@@ -73,15 +75,29 @@ def test_python_example(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_ci_installs_and_tests_as_readme_says() -> None:
     ci = (ROOT / ".ci" / "run").read_text()
     first, second = re.search(r"^```bash\n(.*)\n(.*)\n^```$", README.read_text(), re.MULTILINE).groups()  # type: ignore[union-attr]
-    assert "pip install . &&" in first
+    (installed,) = re.findall(r"pip install (\S+) &&", first)
+    assert f"\npip install --quiet {installed}\n" in ci
     assert "kschedctl explain shop/web-7" in ci
     assert "kschedctl explain shop/web-7" in first
     for step in second.split(" && "):
         assert step.removeprefix("pip install ") in ci
 
 
+def test_every_extra_is_in_readme_and_in_all() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    named = {name for path in (ROOT / "kschedctl").rglob("*.py") for name in EXTRA.findall(path.read_text())}
+    assert {*extras} == {*named, "all", "dev"}
+    assert {*extras["all"]} == {f"kschedctl[{','.join(sorted(named))}]"}
+    install = README.read_text().partition("## Install")[2].partition("\n## ")[0]
+    assert all(f"`{name}` (" in install for name in named)
+
+
 @pytest.mark.parametrize(
-    "name", ["README.md", "docs/tour.md", "docs/promises.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+    "name",
+    [
+        *("README.md", "docs/tour.md", "docs/promises.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"),
+        *("conformance/README.md", "fixtures/conformance/README.md", "tests/conformance/README.md"),
+    ],
 )
 def test_links_lead_somewhere(name: str) -> None:
     dead = [

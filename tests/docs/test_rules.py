@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kschedctl.lint.rules import RULES
+from kschedctl.linter.rules import RULES
 from tools.rules_page import page
 
 FILE = Path(__file__).parents[2] / "docs" / "rules.md"

@@ -39,7 +39,7 @@ def test_pods_without_gpu_stay_off_gpu_nodes_and_pods_with_one_land_there(versio
     wrong = []
     manifests = [str(path) for path in sorted((SHOP / "manifests").glob("*.yaml"))]
     for pod in [*(pod for pod in PODS if not pod.partition("/")[2].startswith(DAEMONS)), *manifests]:
-        on_gpu_node = {node.startswith("gpu-") for node in cluster.explain(pod).best}
+        on_gpu_node = {node.startswith("gpu-") for node in cluster.decide(pod).best}
         if on_gpu_node - {wants_gpu(cluster.find(pod)) or "nvidia-device-plugin" in pod}:
             wrong.append(pod)
     assert wrong == []
@@ -48,7 +48,7 @@ def test_pods_without_gpu_stay_off_gpu_nodes_and_pods_with_one_land_there(versio
 @pytest.mark.parametrize("pod", [pod for pod in PODS if CLUSTER.node_name(CLUSTER.find(pod))])
 def test_every_running_pod_could_run_where_it_runs(pod: str) -> None:
     node = CLUSTER.node_name(CLUSTER.find(pod))
-    verdict = CLUSTER.explain(pod).node(node)
+    verdict = CLUSTER.decide(pod).node(node)
     # node-9 was cordoned after its pods came.
     assert verdict.feasible or (node == "node-9" and verdict.status.plugin == "NodeUnschedulable")
 
@@ -62,16 +62,16 @@ def test_every_running_pod_could_run_where_it_runs(pod: str) -> None:
     ],
 )
 def test_pending_pods(pod: str, best: tuple[str, ...]) -> None:
-    assert CLUSTER.explain(pod).best == best
+    assert CLUSTER.decide(pod).best == best
 
 
 def test_gated_pod_is_not_tried() -> None:
-    decision = CLUSTER.explain("batch/report-7")
+    decision = CLUSTER.decide("batch/report-7")
     assert not decision.schedulable
     assert decision.pre_enqueue.plugin == "SchedulingGates"
 
 
 def test_search_3_would_evict_a_report() -> None:
-    decision = CLUSTER.explain("shop/search-3")
+    decision = CLUSTER.decide("shop/search-3")
     assert decision.post_filter is not None
     assert decision.post_filter.nominated == ("node-8",)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import kschedctl
-from kschedctl.persistentvolume.outcome import Action
+from kschedctl.answers.volumes import Action
 from kschedctl.releases.release import RELEASES
 from kschedctl.volumeview.overview import VolumeOverview
 from kschedctl.volumeview.trap import Trap
@@ -19,7 +19,7 @@ ZONE_A, ZONE_B = "eu-central-1a", "eu-central-1b"
 
 @pytest.mark.parametrize("version", RELEASES)
 def test_the_conflict_leaves_no_node(version: str) -> None:
-    decision = kschedctl.load(FOLDER / "conflict", kubernetes_version=version).explain(POD)
+    decision = kschedctl.load(FOLDER / "conflict", kubernetes_version=version).decide(POD)
     assert decision.best == ()
     text = " ".join((FOLDER / "README.md").read_text().split())
     assert decision.message.startswith(text[text.index("0/5 nodes") : text.index(" The two are")])
@@ -35,7 +35,7 @@ def test_the_conflict_is_a_trap_of_its_class() -> None:
 @pytest.mark.parametrize("version", RELEASES)
 def test_the_repair_lets_the_pod_choose(version: str) -> None:
     cluster = kschedctl.load(FOLDER / "repair", kubernetes_version=version)
-    assert cluster.explain(POD).best == ("memory-1", "memory-2")
+    assert cluster.decide(POD).best == ("memory-1", "memory-2")
     found = VolumeOverview(cluster.cluster).pod(cluster.find(POD))
     assert (found.zones, found.conflict, found.claims[0].trap) == ((), False, None)
     assert found.claims[0].outcome.action is Action.WAIT_FOR_POD

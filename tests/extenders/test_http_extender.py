@@ -354,6 +354,11 @@ def test_addresses_where_nobody_answers(url: str, cause: str) -> None:
     assert unreachable(url) == f'Post "{url}/filter": {cause}'
 
 
+@pytest.mark.parametrize("url", [f"http://{'a' * 64}.example", "http://a b:1"], ids=["long name", "blank"])
+def test_names_that_nobody_can_have(url: str) -> None:
+    assert unreachable(url).startswith(f'Post "{url}/filter": ')
+
+
 def test_a_name_that_nobody_has(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)

@@ -5,6 +5,7 @@ import pytest
 
 from kschedctl.api.pod import Pod
 from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.dependencies import Reads
 from kschedctl.framework.interface import (
     FilterPlugin,
     Plugin,
@@ -12,7 +13,6 @@ from kschedctl.framework.interface import (
     PreEnqueuePlugin,
     PreFilterPlugin,
 )
-from kschedctl.framework.reads import Reads
 from kschedctl.framework.runtime import PreFilterOutcome
 from kschedctl.framework.status import Code, Status
 from kschedctl.framework.verdicts import NodeStatuses

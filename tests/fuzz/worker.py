@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import kschedctl
-from kschedctl.cli.batch.run import Decider
+from kschedctl.analyses.batch.decider import Decider
 from kschedctl.errors import KschedctlError
 from kschedctl.snapshot.capture import capture
 from kschedctl.snapshot.load import load_snapshot
@@ -64,7 +64,7 @@ def read_folder(content: bytes) -> None:
 def explain_manifest(content: bytes) -> None:
     """Explain the pod of the content as a manifest."""
     read_manifest(FILE)
-    kschedctl.load("-", stdin=io.BytesIO(seeds.NODE.encode())).explain(Path(FILE))
+    kschedctl.load("-", stdin=io.BytesIO(seeds.NODE.encode())).decide(Path(FILE))
 
 
 def configure(content: bytes) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kschedctl.answers.leader import Election
 from kschedctl.api.coordination import (
     LEADER_ANNOTATION,
     ConfigMap,
@@ -21,7 +22,7 @@ from kschedctl.cluster.builder import ClusterBuilder
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.config.types import LeaderElection
 from kschedctl.leaderelection.checks import check_config, check_elections
-from kschedctl.leaderelection.overview import Election, elections
+from kschedctl.leaderelection.overview import elections
 from tests.builders import make_node, make_pod
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)

@@ -91,7 +91,7 @@ def test_victims(tmp_path: Path, was_going: tuple[str, ...], is_going: tuple[str
         running = [pod(name, version, node="a", **(gone if name in going else {})) for name in ("low", "other")]
         return [pod("high", version, message=message), *running]
 
-    after = pods(2, is_going, cluster.explain("default/high").message)
+    after = pods(2, is_going, cluster.decide("default/high").message)
     after[0]["status"]["nominatedNodeName"] = "a"
     assert bool(differences(pods(1, was_going, ""), after, cluster, "high")) is differs
 

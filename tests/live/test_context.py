@@ -131,4 +131,4 @@ def test_client_that_is_not_installed_is_asked_for() -> None:
     environment = {"PYTHONPATH": ":".join(sys.path), "PATH": "/usr/bin:/bin"}
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 2
-    assert "pip install kubernetes" in done.stderr
+    assert "pip install 'kschedctl[live]'" in done.stderr

@@ -181,7 +181,7 @@ def test_captured_snapshot_remembers(tmp_path: Path) -> None:
     assert done.code == 0, done.err
     assert f"warning: {PODS}: all nodes count as empty" in done.err
     cluster = kschedctl.load(tmp_path / "captured")
-    for ask in (cluster.verify, lambda: cluster.explain("default/waits"), lambda: cluster.threat("default/waits")):
+    for ask in (cluster.verify, lambda: cluster.decide("default/waits"), lambda: cluster.threat("default/waits")):
         with pytest.raises(ClusterError, match=PODS):
             ask()
 

@@ -8,7 +8,9 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -18,6 +20,7 @@ from kschedctl.live import context
 from kschedctl.live.context import LiveContext, context_namespace
 from kschedctl.live.reader import load_live
 from kschedctl.live.settings import ClientSettings, client_settings
+from tests.extenders.server import make_certificate, server_tls
 from tests.live.hostile_server import Talk, talking
 from tests.live.plain_server import kubeconfig
 
@@ -123,6 +126,65 @@ def test_proxy_of_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("HTTPS_PROXY", "gopher://proxy:1")
     with pytest.raises(InputError, match="the proxy gopher://proxy:1 cannot be used"):
         settings(tmp_path, user(token="t")).pool()
+
+
+@pytest.mark.parametrize("named", ["in the kubeconfig", "in the environment"])
+def test_proxy_that_needs_what_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str) -> None:
+    monkeypatch.setitem(sys.modules, "socks", None)
+    address = "socks5://proxy:1"
+    if named == "in the environment":
+        monkeypatch.setenv("HTTPS_PROXY", address)
+    change = cluster(proxy_url=address) if named == "in the kubeconfig" else user(token="t")
+    with pytest.raises(InputError, match=f"the proxy {address} needs what is not installed\n  pip install pysocks"):
+        settings(tmp_path, change).pool()
+
+
+def token(expires: int) -> str:
+    return f"e30.{base64.urlsafe_b64encode(json.dumps({'exp': expires}).encode()).decode().rstrip('=')}.x"
+
+
+def expired_login(issuer: str, **more: str) -> Callable[[Any], object]:
+    """A user whose OIDC token has to be renewed."""
+    config = {"id-token": token(1), "refresh-token": "r", "client-id": "c", "client-secret": "s", **more}
+    return user(auth_provider={"name": "oidc", "config": {**config, "idp-issuer-url": issuer}})
+
+
+def test_login_is_renewed_by_its_issuer(tmp_path: Path) -> None:
+    class Issuer(BaseHTTPRequestHandler):
+        def do_any(self) -> None:
+            asked.append(self.rfile.read(int(self.headers.get("Content-Length", 0))).decode())
+            given = {"token_endpoint": f"{address}/token"} if self.command == "GET" else renewed
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.end_headers()
+            self.wfile.write(json.dumps(given).encode())
+
+        do_GET = do_POST = do_any  # noqa: N815
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    asked: list[str] = []
+    renewed = {"access_token": "a", "token_type": "Bearer", "id_token": token(2**40), "refresh_token": "r2"}
+    certificate, key = make_certificate(tmp_path, "issuer")
+    with HTTPServer(("127.0.0.1", 0), Issuer) as server:
+        address = f"https://127.0.0.1:{server.server_address[1]}"
+        server.socket = server_tls(certificate, key).wrap_socket(server.socket, server_side=True)
+        Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        change = expired_login(address, **{"idp-certificate-authority": str(certificate)})
+        try:
+            assert settings(tmp_path, change).headers() == [("authorization", f"Bearer {renewed['id_token']}")]
+        finally:
+            server.shutdown()
+    assert "refresh_token=r" in asked[1]
+
+
+def test_login_that_hangs_is_given_up(tmp_path: Path) -> None:
+    with talking(Talk.be_silent, tmp_path) as (live, asked):
+        issuer = json.loads(Path(live.kubeconfig).read_text())["clusters"][0]["cluster"]["server"]
+        with pytest.raises(ClusterError, match=r"auth-provider: logging in has not ended within 1 s"):
+            settings(tmp_path, expired_login(issuer), request_seconds=0.1)
+        assert asked.is_set()
 
 
 @pytest.mark.parametrize(

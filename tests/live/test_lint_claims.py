@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kschedctl.lint.rules import RULES
+from kschedctl.linter.rules import RULES
 from tests.live.conftest import node, wait_for
 from tests.live.control_plane import ControlPlane, missing_assets
 

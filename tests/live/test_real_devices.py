@@ -15,6 +15,7 @@ import msgspec
 import pytest
 
 import kschedctl
+from kschedctl.answers.verify import Match
 from kschedctl.api.device import AllocationResult
 from kschedctl.api.quantity import parse_quantity
 from kschedctl.devices.allocation import ClaimAllocation
@@ -22,7 +23,6 @@ from kschedctl.face import SchedulingCluster
 from kschedctl.live.context import LiveContext
 from kschedctl.live.reader import LiveReader
 from kschedctl.plugins.dynamic_resources.allocation import allocations_on
-from kschedctl.scheduler.verify import Match
 from kschedctl.snapshot.anonymize import anonymized
 from kschedctl.snapshot.capture import capture
 from kschedctl.snapshot.capture_files import write_capture
@@ -220,7 +220,7 @@ def decided(plane: ControlPlane) -> dict[str, tuple[dict[str, Any], tuple[ClaimA
         plane.create([manifest])
         wait_for(partial(_has_claims, plane, name), f"the claims of {name}")
         cluster = load(plane)
-        decision = cluster.explain(f"ml/{name}")
+        decision = cluster.decide(f"ml/{name}")
         assert decision.best, (name, decision.message)
         release(plane, name)
         wait_for(lambda: bool(_pod(plane, name)["spec"].get("nodeName")), f"{name} to be bound")  # noqa: B023
@@ -289,7 +289,7 @@ def test_device_that_is_bound_once_it_is_ready(plane: ControlPlane) -> None:
     """The allocation is written first; the pod is bound once its condition is true."""
     plane.create([pod("slow", "slow")])
     cluster = load(plane)
-    decision = cluster.explain("ml/slow")
+    decision = cluster.decide("ml/slow")
     release(plane, "slow")
     wait_for(lambda: bool(_claim(plane, "slow")["status"].get("allocation")), "the claim to be allocated")
     (theirs,) = _allocations(plane, _pod(plane, "slow"))
@@ -319,10 +319,10 @@ def test_messages_of_pods_that_fit_nowhere_are_ours(plane: ControlPlane, decided
     wait_for(lambda: all(is_settled(_pod(plane, name)) for name in WAITING), "the scheduler to have tried all pods")
     cluster = load(plane)
     found = cluster.verify()
-    told = {cluster.pods.key(each.pod): each for each in found.pending}
+    told = {pod.key: each for each in found.pending_groups for pod in each.pods}
     assert {name: told[f"ml/{name}"].outcome for name in WAITING} == dict.fromkeys(WAITING, Match.EQUAL)
-    assert [(each.theirs, each.ours) for each in found.pending if each.outcome is Match.DIFFERENT] == []
-    assert not found.misplaced
+    assert [(each.theirs, each.ours) for each in found.pending_groups if each.outcome is Match.DIFFERENT] == []
+    assert not found.infeasible_groups
     assert found.equal
 
 
@@ -330,8 +330,8 @@ def test_anonymised_capture_verifies_too(plane: ControlPlane, tmp_path: Path) ->
     reader = LiveReader(LiveContext(kubeconfig=str(plane.kubeconfig)))
     write_capture(anonymized(capture(reader, context=reader.name)), tmp_path / "anonymous")
     found = kschedctl.load(tmp_path / "anonymous").verify()
-    assert [(each.theirs, each.ours) for each in found.pending if each.outcome is Match.DIFFERENT] == []
+    assert [(each.theirs, each.ours) for each in found.pending_groups if each.outcome is Match.DIFFERENT] == []
     assert found.equal
-    assert len(found.pending) == len(WAITING)
+    assert sum(len(each.pods) for each in found.pending_groups) == len(WAITING)
     text = "".join(path.read_text() for path in (tmp_path / "anonymous").iterdir())
     assert [name for name in (DRIVER, "nic.example.com", "example.com/fpga", "bandwidth") if name in text] == []

@@ -141,7 +141,7 @@ def run(
         cluster = load(plane, config)
         found = cluster.pods.pod(cluster.pods.index["shop", name])
         server.asked.clear()
-        decision = cluster.explain(f"shop/{name}")
+        decision = cluster.decide(f"shop/{name}")
         assert found.name == name
         ours = list(server.asked)
         server.asked.clear()

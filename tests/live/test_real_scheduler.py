@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 import kschedctl
+from kschedctl.analyses.explain.answer import explanation
+from kschedctl.analyses.provenance import Provenance
+from kschedctl.answers.verify import Match
 from kschedctl.errors import ClusterError
 from kschedctl.face import SchedulingCluster
 from kschedctl.live.context import LiveContext
 from kschedctl.live.reader import LiveReader, load_live
-from kschedctl.report.envelope import Provenance
-from kschedctl.report.explain.answer import explanation
-from kschedctl.report.render.plain import plain
-from kschedctl.scheduler.verify import Match
+from kschedctl.render.plain import plain
 from kschedctl.snapshot.anonymize import anonymized
 from kschedctl.snapshot.capture import capture
 from kschedctl.snapshot.capture_files import write_capture
@@ -53,7 +53,7 @@ def answers(cluster: SchedulingCluster) -> dict[str, Any]:
         provenance = Provenance(
             release_choice=cluster.release_choice, paths=(), n_pods=len(cluster.pods), missing=cluster.missing(found)
         )
-        data = plain(explanation(cluster.explain(found.key), provenance))
+        data = plain(explanation(cluster.decide(found.key), provenance))
         data["snapshot"]["writtenAt"] = None
         out[found.key] = data
     return out
@@ -77,12 +77,12 @@ def captured(scheduled: ControlPlane, tmp_path_factory: pytest.TempPathFactory) 
 def test_verify_finds_no_difference(scheduled: ControlPlane) -> None:
     cluster = load(scheduled)
     found = cluster.verify()
-    outcomes = {cluster.pods.key(each.pod): each for each in found.pending}
+    outcomes = {pod.key: each for each in found.pending_groups for pod in each.pods}
     for name in PENDING:
         each = outcomes[f"shop/{name}"]
         assert each.outcome is Match.EQUAL, (name, each)
     assert outcomes["shop/of-another"].outcome is Match.OTHER_SCHEDULER
-    assert not found.misplaced
+    assert not found.infeasible_groups
     assert found.equal
 
 
@@ -93,7 +93,7 @@ def test_events_hold_our_messages(scheduled: ControlPlane) -> None:
         if event["reason"] == "FailedScheduling":
             events.setdefault(event["involvedObject"]["name"], set()).add(event["message"])
     for name in set(PENDING) - {"gated"}:
-        assert cluster.explain(f"shop/{name}").message in events[name]
+        assert cluster.decide(f"shop/{name}").message in events[name]
 
 
 def test_placements_are_among_our_best_nodes(scheduled: ControlPlane) -> None:
@@ -101,7 +101,7 @@ def test_placements_are_among_our_best_nodes(scheduled: ControlPlane) -> None:
     scheduled.stop("kube-scheduler")
     for i, cpu in enumerate(("250m", "100m", "700m")):
         scheduled.create([pod(f"late-{i}", cpu=cpu, labels={"app": "late"})])
-        best = load(scheduled).explain(f"shop/late-{i}").best
+        best = load(scheduled).decide(f"shop/late-{i}").best
         scheduled.start_scheduler()
         wait_for(lambda: bool(_node_of(scheduled, f"late-{i}")), f"late-{i} to be bound")  # noqa: B023
         scheduled.stop("kube-scheduler")
@@ -142,11 +142,11 @@ def test_anonymised_capture_verifies_too(scheduled: ControlPlane, tmp_path: Path
     target = tmp_path / "anonymous"
     write_capture(anonymized(capture(reader, context=reader.name)), target)
     found = kschedctl.load(target).verify()
-    assert [(each.theirs, each.ours) for each in found.pending if each.outcome is Match.DIFFERENT] == []
+    assert [(each.theirs, each.ours) for each in found.pending_groups if each.outcome is Match.DIFFERENT] == []
     assert found.equal
     original = load(scheduled).verify()
-    assert [each.outcome for each in found.pending] == [each.outcome for each in original.pending]
-    assert found.bound.n_feasible == original.bound.n_feasible
+    assert found.pending == original.pending
+    assert found.bound.feasible == original.bound.feasible
     text = "".join(path.read_text() for path in target.iterdir())
     names = [each["metadata"]["name"] for each in (*PODS, *OBJECTS)]
     names += ["red-1", "red-2", "blue-1", "registry.example.com", "shop", "by-hand", "urgent"]
@@ -226,7 +226,7 @@ def test_victims_of_the_real_scheduler_are_ours(scheduled: ControlPlane) -> None
     """A pod that evicts others: whom we name before is terminating after, and the wait is no difference."""
     scheduled.stop("kube-scheduler")
     scheduled.create([pod("evicts", cpu="3600m", priorityClassName="urgent")])
-    decision = load(scheduled).explain("shop/evicts")
+    decision = load(scheduled).decide("shop/evicts")
     assert decision.preemption is not None
     (candidate,) = [each for each in decision.preemption.candidates if not each.lost_at]
     victims = {decision.cluster.pods.key(victim.pod) for victim in candidate.victims}
@@ -236,7 +236,7 @@ def test_victims_of_the_real_scheduler_are_ours(scheduled: ControlPlane) -> None
     assert {f"{each['namespace']}/{each['name']}" for each in terminating} == victims
     assert _status_of(scheduled, "evicts")["nominatedNodeName"] == candidate.node
     cluster = load(scheduled)
-    found = {cluster.pods.key(each.pod): each for each in cluster.verify().pending}
+    found = {pod.key: each for each in cluster.verify().pending_groups for pod in each.pods}
     assert found["shop/evicts"].outcome is Match.EQUAL
     # The others find the cluster as it was.
     scheduled.stop("kube-scheduler")

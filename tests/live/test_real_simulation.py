@@ -344,7 +344,7 @@ class Replay:
         self._record = first
         self._said: dict[str, str] = {}
         cluster = _arrived(before, list(dict.fromkeys(first.attempts)))
-        self.simulation = cluster.simulate(choose=self._choose, world=SCHEDULER_ALONE)
+        self.simulation = cluster.simulation(choose=self._choose, world=SCHEDULER_ALONE)
 
     def compare(self, record: Record) -> None:
         """Run the simulation; what comes of it is what the real scheduler did."""
@@ -371,7 +371,7 @@ class Replay:
     def _now(self, key: str) -> str:
         """What would be said of a pod at this moment."""
         pods = self.simulation.cluster.pods
-        return self.simulation.scheduler.explain(pods.pod(pods.index[_names(key)])).message
+        return self.simulation.scheduler.decide(pods.pod(pods.index[_names(key)])).message
 
     def _choose(self, pod: Pod, nodes: Sequence[str]) -> str:
         """The node that the pod really went to, which is one of the best."""

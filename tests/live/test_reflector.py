@@ -16,7 +16,7 @@ import pytest
 from kschedctl.api.core import Node
 from kschedctl.api.meta import ApiObject
 from kschedctl.errors import ClusterError, KschedctlError
-from kschedctl.live import lines
+from kschedctl.live import http
 from kschedctl.live.connection import Connection
 from kschedctl.live.discovery import Served
 from kschedctl.live.reflector import Reflector, ReflectorSettings
@@ -178,7 +178,7 @@ def test_list_without_a_version_cannot_be_watched(tmp_path: Path) -> None:
 
 
 def test_line_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(lines, "MAX_LINE", 1000)
+    monkeypatch.setattr(http, "MAX_LINE", 1000)
     heard, _ = reflected([lambda: [b"x" * 500] * 3], lambda heard: bool(heard.errors), tmp_path)
     assert isinstance(heard.errors[0], ClusterError)
     assert "sends a line of more than" in str(heard.errors[0])

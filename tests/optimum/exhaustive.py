@@ -11,7 +11,7 @@ from kschedctl.api.pod import Pod
 from kschedctl.api.selectors import matches, parse_label_selector
 from kschedctl.api.workload import PodDisruptionBudget
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.optimum.trial import put
+from kschedctl.optimum.trial import place
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.simulate.pods import pod_at
 from kschedctl.whatif.pods import move_pods
@@ -78,7 +78,7 @@ def reachable(scheduler: Scheduler, wanted: dict[str, Pod]) -> Iterator[Where]:
             for node in cluster.nodes.names:
                 if where | {(key, node)} in seen:
                     continue
-                said = put(current, pod, node)
+                said = place(current, pod, node)
                 if isinstance(said, Scheduler):
                     todo.append((where | {(key, node)}, said))
 

@@ -8,9 +8,9 @@ import pytest
 
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
-from kschedctl.optimum.best import Best, best
-from kschedctl.optimum.goals import Last
+from kschedctl.optimum.goals import FinalGoal
 from kschedctl.optimum.question import pose
+from kschedctl.optimum.search import Best, best
 from kschedctl.scheduler.scheduler import Scheduler
 from tests.builders import (
     HOSTNAME,
@@ -31,7 +31,7 @@ DRIVER = "csi.example.com"
 def ask(pods: list[Pod], *objects: ApiObject, n_nodes: int = 2) -> Best:
     nodes = [make_node(f"n{i}", zone=f"z{i}") for i in range(n_nodes)]
     question = pose(Scheduler(make_cluster(nodes, pods, *objects)))
-    return best(question, seconds=30, last=Last.NODES)
+    return best(question, seconds=30, final=FinalGoal.NODES)
 
 
 def placed(found: Best) -> list[tuple[str, str]]:

@@ -12,12 +12,11 @@ from kschedctl.api.core import Node
 from kschedctl.api.pod import Pod
 from kschedctl.api.workload import PodDisruptionBudget
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.optimum.best import best
-from kschedctl.optimum.goals import Last, goals_of, worth
-from kschedctl.optimum.multi_step import placement_of, run_to_end
+from kschedctl.optimum.comparison import placement_of, simulate_pending
+from kschedctl.optimum.goals import FinalGoal, goal_values, goals_of
 from kschedctl.optimum.question import pose
+from kschedctl.optimum.search import best
 from kschedctl.scheduler.scheduler import Scheduler
-from kschedctl.simulate.simulation import Simulation
 from tests.builders import HOSTNAME, ZONE, make_cluster, make_container, make_node, make_pod
 from tests.optimum.exhaustive import best_value
 from tests.strategies import worlds
@@ -87,16 +86,14 @@ def clusters(draw: st.DrawFn, *aspects: str, waiting: int = 3, running: int = 2)
 def compare(cluster: Cluster) -> None:
     scheduler = Scheduler(cluster)
     question = pose(scheduler)
-    goals = goals_of(question, Last.NODES)
-    simulation = Simulation(scheduler)
-    simulation.enqueue_pending()
-    run_to_end(simulation)
+    goals = goals_of(question, FinalGoal.NODES)
+    simulation = simulate_pending(scheduler)
     multi_step = placement_of(question, simulation)
-    found = best(question, seconds=60, last=Last.NODES, known=[multi_step])
+    found = best(question, seconds=60, final=FinalGoal.NODES, known=[multi_step])
     expected = best_value(question.start, budgets=bool(question.budgets))
     # Pods that were evicted for one that went elsewhere then leave room that no placement at once may make.
-    assert worth(question, goals, found.placement) == max(expected, worth(question, goals, multi_step))
-    if worth(question, goals, multi_step) <= expected:
+    assert goal_values(question, goals, found.placement) == max(expected, goal_values(question, goals, multi_step))
+    if goal_values(question, goals, multi_step) <= expected:
         assert found.proven
         assert found.proof is not None
 

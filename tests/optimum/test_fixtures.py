@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 import kschedctl
-from kschedctl.optimum.compare import Comparison, compare, stranded
-from kschedctl.optimum.ways import Lever, ways
+from kschedctl.answers.optimum import Lever
+from kschedctl.optimum.adjustments import find_adjustments
+from kschedctl.optimum.comparison import Comparison, compare, stranded
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "optimum"
 
@@ -16,7 +17,7 @@ FIXTURES = Path(__file__).parents[2] / "fixtures" / "optimum"
 def ask(name: str) -> Comparison:
     folder = FIXTURES / name
     cluster = kschedctl.load(str(folder / "cluster.yaml"), edits=[kschedctl.Apply.parse(str(folder / "waiting.yaml"))])
-    return compare(cluster.simulate().scheduler, seconds=30)
+    return compare(cluster.simulation().scheduler, seconds=30)
 
 
 def placed(comparison: Comparison) -> tuple[int, int]:
@@ -35,7 +36,7 @@ def test_greed_strands_every_gpu_pod() -> None:
 
 
 def test_what_would_have_saved_the_gpu_pods() -> None:
-    found = {way.lever: way for way in ways(ask("greed"))}
+    found = {way.lever: way for way in find_adjustments(ask("greed"))}
     assert found[Lever.ORDER].what == "one after another, the largest first"
     assert found[Lever.PRIORITY].what == "priority 1 without preemption (preemptionPolicy: Never)"
     assert found[Lever.REQUESTS].what == "requests of 11.2 cpu in place of 14"

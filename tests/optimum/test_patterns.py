@@ -7,11 +7,11 @@ import time
 from hypothesis import given, settings
 
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.optimum.best import best
-from kschedctl.optimum.goals import Goal, Last, Opened, goals_of
+from kschedctl.optimum.goals import FinalGoal, Goal, Opened, goals_of
 from kschedctl.optimum.patterns import Patterns
-from kschedctl.optimum.question import nobody, pose
-from kschedctl.optimum.sites import Ground, each_node, nodes_alike
+from kschedctl.optimum.question import no_evictions, pose
+from kschedctl.optimum.search import best
+from kschedctl.optimum.sites import Capacity, grouped_sites, single_node_sites
 from kschedctl.scheduler.scheduler import Scheduler
 from tests.builders import make_cluster, make_node, make_pod
 from tests.optimum.test_exhaustive import clusters
@@ -20,14 +20,14 @@ from tests.optimum.test_exhaustive import clusters
 @settings(deadline=None)
 @given(clusters("ports", "anti-affinity", "spread", waiting=4))
 def test_no_placement_is_beyond_the_bound(cluster: Cluster) -> None:
-    question = pose(Scheduler(cluster), nobody)
-    goals = goals_of(question, Last.SCORES)
+    question = pose(Scheduler(cluster), no_evictions)
+    goals = goals_of(question, FinalGoal.SCORES)
     found = best(question, seconds=30)
     assert found.proven
-    ground = Ground(question)
+    capacity = Capacity(question)
     reached: list[tuple[Goal, int]] = []
     for standing in found.standings:
-        patterns = Patterns(ground, each_node(ground))
+        patterns = Patterns(capacity, single_node_sites(capacity))
         patterns.take(found.placement)
         bound = patterns.bound(standing.goal, reached, time.monotonic() + 10)
         assert bound is not None
@@ -41,12 +41,12 @@ def test_nodes_are_filled_without_parts_of_pods() -> None:
     cluster = make_cluster(
         [make_node(f"n{i}") for i in range(4)], [make_pod(f"w{i}", requests={"cpu": "3"}) for i in range(3)]
     )
-    question = pose(Scheduler(cluster), nobody)
-    ground = Ground(question)
-    (site,) = nodes_alike(ground)
+    question = pose(Scheduler(cluster), no_evictions)
+    capacity = Capacity(question)
+    (site,) = grouped_sites(capacity)
     assert site.n_nodes == 4
-    patterns = Patterns(ground, [site])
-    placed, opened = goals_of(question, Last.NODES)
+    patterns = Patterns(capacity, [site])
+    placed, opened = goals_of(question, FinalGoal.NODES)
     assert isinstance(opened, Opened)
     bound = patterns.bound(placed, [], time.monotonic() + 10)
     assert bound is not None
@@ -54,6 +54,6 @@ def test_nodes_are_filled_without_parts_of_pods() -> None:
     fewest = patterns.bound(opened, [(placed, 3)], time.monotonic() + 10)
     assert fewest is not None
     assert round(fewest, 3) == 3
-    found = patterns.integer(opened, [(placed, 3)], 10)
+    found = patterns.best(opened, [(placed, 3)], 10)
     assert found is not None
     assert sorted(found.placed.values()) == [1, 1, 1]

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from kschedctl.errors import InputError
-from kschedctl.optimum.solver import load_solver
+from kschedctl.optimum.cp_sat import load_solver
 
 
 def test_without_the_extra_the_line_that_installs_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

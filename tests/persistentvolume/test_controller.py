@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from kschedctl.answers.volumes import Action
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
 from kschedctl.persistentvolume.controller import sync_claim
-from kschedctl.persistentvolume.outcome import Action, ClaimOutcome
+from kschedctl.persistentvolume.outcome import ClaimOutcome
 from kschedctl.volumes.claims import SELECTED_NODE
 from tests.builders import make_claim, make_cluster, make_pod, make_storage_class, make_volume, mount
 

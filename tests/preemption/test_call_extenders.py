@@ -38,7 +38,7 @@ def decide(*answers: Answer, pod: dict[str, Any] | None = None, **config: Any) -
         extenders = [{**own, "urlPrefix": f"{server.url}/{i}"} for i in range(len(answers))]
         nodes = [make_node(name, cpu="4", offers={GPU: 1}) for name in "abc"]
         scheduler = make_scheduler(nodes, *extenders, pods=PODS, objects=[budget("web", "web", 0)])
-        return scheduler.explain(make_pod("preemptor", priority=100, **(pod or {"requests": {"cpu": "3"}}))), server
+        return scheduler.decide(make_pod("preemptor", priority=100, **(pod or {"requests": {"cpu": "3"}}))), server
 
 
 def result(decision: Decision) -> PreemptionResult:
@@ -151,7 +151,7 @@ def test_the_most_important_victims_are_those_of_highest_priority_whoever_comes_
         own = {"urlPrefix": server.url, "preemptVerb": "preempt", "nodeCacheCapable": True}
         nodes = [make_node(name, cpu="4") for name in "ab"]
         scheduler = make_scheduler(nodes, own, pods=pods)
-        found = result(scheduler.explain(make_pod("preemptor", priority=100, requests={"cpu": "3"})))
+        found = result(scheduler.decide(make_pod("preemptor", priority=100, requests={"cpu": "3"})))
     # Equal in the priority of the first; then the sum of priorities decides.
     assert found.nominated == ("a",)
     assert {c.node: c.lost_at for c in found.candidates}["b"] == "lower sum of priorities"

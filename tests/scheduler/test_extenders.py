@@ -10,7 +10,8 @@ import pytest
 
 from kschedctl.api.pod import Pod
 from kschedctl.framework.status import Code
-from kschedctl.scheduler.decision import Decision, Outcome
+from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.outcome import Outcome
 from tests.builders import GPU, HOSTNAME, ZONE, make_node, make_pod
 from tests.extenders.scheduling import make_scheduler
 from tests.extenders.server import Answer, ExtenderServer, leaving, names_in
@@ -26,7 +27,7 @@ def decide(
     """What one extender makes of a decision that all of the nodes fit, and what it was asked."""
     with ExtenderServer({"filter": answer}) as server:
         own = {"urlPrefix": server.url, **CACHED, **config}
-        return make_scheduler(map(make_node, names), own, pods=pods).explain(pod), server
+        return make_scheduler(map(make_node, names), own, pods=pods).decide(pod), server
 
 
 def told(decision: Decision) -> dict[str, str]:
@@ -121,14 +122,14 @@ def test_extenders_are_asked_one_after_the_other_those_that_may_fail_last() -> N
     answers: dict[str, Answer] = {"1": leaving("a", "b"), "2": leaving("b", "c", failed={"a": "busy"}), "3": leaving()}
     with ExtenderServer(answers) as server:
         own = [{"urlPrefix": server.url, **CACHED, "filterVerb": verb, "ignorable": verb == "1"} for verb in "123"]
-        decision = make_scheduler(map(make_node, "abc"), *own[:2]).explain(WEB)
+        decision = make_scheduler(map(make_node, "abc"), *own[:2]).decide(WEB)
         assert [(each.verb, names_in(each.about)) for each in server.asked] == [
             ("2", ["a", "b", "c"]),
             ("1", ["b", "c"]),
         ]
         assert decision.best == ("b",)
         server.asked.clear()
-        make_scheduler(map(make_node, "abc"), own[2], own[1]).explain(WEB)
+        make_scheduler(map(make_node, "abc"), own[2], own[1]).decide(WEB)
         assert server.verbs == ["3"]
 
 
@@ -157,7 +158,7 @@ def test_who_manages_resources_is_asked_about_pods_that_use_one(
     with ExtenderServer({"filter": leaving("b")}) as server:
         own = {"urlPrefix": server.url, **CACHED, "managedResources": [{"name": GPU}]}
         nodes = [make_node(name, offers={GPU: 2}) for name in "ab"]
-        decision = make_scheduler(nodes, own, called=called).explain(make_pod("web", **spec))
+        decision = make_scheduler(nodes, own, called=called).decide(make_pod("web", **spec))
     assert bool(server.asked) == (is_asked and called)
     assert bool(decision.not_modelled) == (is_asked and not called)
     assert (decision.best == ("b",)) == (is_asked and called)
@@ -220,12 +221,12 @@ def test_scores_of_extenders_weigh_ten_times_and_their_own_weight() -> None:
     with ExtenderServer({"rate": rating, "more": [{"Host": "b", "Score": 1}, {"Host": "b", "Score": 1}]}) as server:
         own = {"urlPrefix": server.url, "nodeCacheCapable": True}
         first, second = {**own, "prioritizeVerb": "rate", "weight": 2}, {**own, "prioritizeVerb": "more", "weight": 30}
-        decision = make_scheduler(map(make_node, "abc"), first, second).explain(WEB)
+        decision = make_scheduler(map(make_node, "abc"), first, second).decide(WEB)
     assert scores(decision)[server.url] == {"a": 200, "b": 60, "c": 0}
     assert scores(decision)[f"{server.url} (2)"] == {"a": 0, "b": 600, "c": 0}
     assert decision.best == ("b",)
     assert decision.scores is not None
-    plain = make_scheduler(map(make_node, "abc")).explain(WEB).scores
+    plain = make_scheduler(map(make_node, "abc")).decide(WEB).scores
     assert plain is not None
     assert (decision.scores.total - plain.total).tolist() == [200, 660, 0]
 
@@ -233,7 +234,7 @@ def test_scores_of_extenders_weigh_ten_times_and_their_own_weight() -> None:
 def test_scores_that_overflow_come_round() -> None:
     with ExtenderServer({"rate": [{"Host": "a", "Score": 2**62}, {"Host": "b", "Score": 1}]}) as server:
         own = {"urlPrefix": server.url, "nodeCacheCapable": True, "prioritizeVerb": "rate", "weight": 1}
-        decision = make_scheduler(map(make_node, "ab"), own).explain(WEB)
+        decision = make_scheduler(map(make_node, "ab"), own).decide(WEB)
     assert scores(decision)[server.url] == {"a": -(2**63), "b": 10}
     assert decision.best == ("b",)
 
@@ -241,7 +242,7 @@ def test_scores_that_overflow_come_round() -> None:
 def test_an_error_in_rating_gives_no_score_and_is_told() -> None:
     with ExtenderServer({"rate": {}}) as server:
         own = {"urlPrefix": server.url, "nodeCacheCapable": True, "prioritizeVerb": "rate", "weight": 1}
-        decision = make_scheduler(map(make_node, "ab"), own).explain(WEB)
+        decision = make_scheduler(map(make_node, "ab"), own).decide(WEB)
     assert decision.best == ("a", "b")
     (note,) = decision.not_modelled
     assert note.effect.startswith("asking it for scores failed, so it gives none: json: cannot unmarshal object")
@@ -250,7 +251,7 @@ def test_an_error_in_rating_gives_no_score_and_is_told() -> None:
 def test_the_only_node_is_not_rated() -> None:
     with ExtenderServer({"filter": leaving("a"), "rate": []}) as server:
         own = {"urlPrefix": server.url, **CACHED, "prioritizeVerb": "rate", "weight": 1}
-        decision = make_scheduler(map(make_node, "ab"), own).explain(WEB)
+        decision = make_scheduler(map(make_node, "ab"), own).decide(WEB)
     assert (decision.best, server.verbs) == (("a",), ["filter"])
 
 
@@ -263,7 +264,7 @@ def test_nodes_that_are_sent_back_are_scored_as_empty(cached: bool) -> None:
     with ExtenderServer({"filter": leaving("a", "b")}) as server:
         nodes = [make_node("a", images={IMAGE: 10**9}), make_node("b")]
         own = {"urlPrefix": server.url, **FILTER, "nodeCacheCapable": cached}
-        decision = make_scheduler(nodes, own, pods=BUSY).explain(make_pod("web", requests={"cpu": "1"}))
+        decision = make_scheduler(nodes, own, pods=BUSY).decide(make_pod("web", requests={"cpu": "1"}))
     found = scores(decision)
     assert (found["ImageLocality"]["a"] > 0) == cached
     assert (found["NodeResourcesFit"]["a"] < found["NodeResourcesFit"]["b"]) == cached
@@ -292,7 +293,7 @@ def test_pods_of_nodes_that_are_sent_back_count_for_zones_but_not_for_hosts(key:
         with ExtenderServer({"filter": leaving("a", "b")}) as server:
             nodes = [make_node(name, zone=f"zone-{name}") for name in "ab"]
             own = {"urlPrefix": server.url, **FILTER, "nodeCacheCapable": cached}
-            found.append(scores(make_scheduler(nodes, own, pods=there).explain(pod))["PodTopologySpread"])
+            found.append(scores(make_scheduler(nodes, own, pods=there).decide(pod))["PodTopologySpread"])
     of_kept, of_sent_back = found
     assert of_kept["a"] < of_kept["b"]
     assert (of_sent_back["a"] < of_sent_back["b"]) == are_counted
@@ -309,7 +310,7 @@ def test_a_node_that_the_cluster_does_not_have_is_left_out_and_told() -> None:
 def test_without_calling_them_the_answer_says_so() -> None:
     with ExtenderServer({"filter": leaving("b")}) as server:
         own = {"urlPrefix": server.url, **CACHED}
-        decision = make_scheduler(map(make_node, "ab"), own, called=False).explain(WEB)
+        decision = make_scheduler(map(make_node, "ab"), own, called=False).decide(WEB)
     assert (decision.best, server.asked) == (("a", "b"), [])
     assert [note.feature for note in decision.not_modelled] == [f"the extender {server.url}"]
 

@@ -266,8 +266,8 @@ class Walk:
         """Ask about a pod, and about the same one over a cluster that is built anew."""
         nominated = self.node_name() if self.draw(st.integers(0, 4)) == 0 else ""
         pod = self.pod(nominated=nominated)
-        decision = self.scheduler.explain(pod)
-        ours, theirs = whole(decision), whole(Scheduler(anew(self.cluster), self.scheduler.release).explain(pod))
+        decision = self.scheduler.decide(pod)
+        ours, theirs = whole(decision), whole(Scheduler(anew(self.cluster), self.scheduler.release).decide(pod))
         for key, said in ours.items():
             assert said == theirs[key], key
         return decision
@@ -298,10 +298,10 @@ def test_reasons_of_a_decision_are_found_after_its_cluster_moved_on() -> None:
     full = make_node("a", cpu="1")
     holder, pod = (make_pod(name, node=node, requests={"cpu": "1"}) for name, node in (("holder", "a"), ("new", "")))
     scheduler = Scheduler(make_cluster([full], [holder]))
-    decision = scheduler.explain(pod)
+    decision = scheduler.decide(pod)
     later = scheduler.moved(scheduler.cluster.with_pods(removed=[0]))
-    assert later.explain(pod).best == ("a",)
-    again = later.moved(later.cluster.with_pods(added=[holder])).explain(replace(pod, metadata=holder.metadata))
+    assert later.decide(pod).best == ("a",)
+    again = later.moved(later.cluster.with_pods(added=[holder])).decide(replace(pod, metadata=holder.metadata))
     (_, (reason,)) = decision.node("a").reasons[0]
     assert reason.detail == "wants 1 cpu, free 0 of 1"
     assert again.node("a").reasons == decision.node("a").reasons

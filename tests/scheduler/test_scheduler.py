@@ -55,7 +55,7 @@ def test_a_configuration_can_be_given(version: str) -> None:
     points = in_tree_registry().extension_points(release)
     configuration = load_configuration(make_profile(schedulerName="mine"), release=release, implements=points)
     scheduler = Scheduler(CLUSTER, release, configuration)
-    assert scheduler.explain(make_pod(schedulerName="mine")).release is release
+    assert scheduler.decide(make_pod(schedulerName="mine")).release is release
 
 
 def test_an_extender_is_not_called_and_the_answer_says_so() -> None:

@@ -12,7 +12,7 @@ from kschedctl.api.resources import RequestRules
 from kschedctl.releases.release import LATEST
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
-from kschedctl.simulate.choice import by_seed
+from kschedctl.simulate.choice import TieBreak
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.world import SCHEDULER_ALONE, World
 from kschedctl.snapshot.cluster_reader import ClusterReader
@@ -40,7 +40,7 @@ def test_simulations_keep_the_rules(world: Objects, priorities: list[int], surro
         for pod, priority in zip(world.pods, priorities, strict=False)
     ]
     scheduler = Scheduler(make_cluster(world.nodes, pods, *world.namespaces))
-    simulation = Simulation(scheduler, choose=by_seed(seed), world=surroundings)
+    simulation = Simulation(scheduler, choose=TieBreak(seed).choose(), world=surroundings)
     simulation.enqueue_pending()
     bound: set[str] = set()
     full = overfull(scheduler)
@@ -65,7 +65,7 @@ def test_simulations_keep_the_rules(world: Objects, priorities: list[int], surro
 def decided_anew(simulation: Simulation, decision: Decision) -> Decision:
     """The decision over a cluster that is built of the objects of the one that was decided over."""
     objects = [obj for obj, _ in ClusterReader(decision.cluster, ReadSummary())]
-    return Scheduler(make_cluster([], [], *objects), simulation.scheduler.release).explain(decision.pod)
+    return Scheduler(make_cluster([], [], *objects), simulation.scheduler.release).decide(decision.pod)
 
 
 def overfull(scheduler: Scheduler) -> set[tuple[str, str]]:

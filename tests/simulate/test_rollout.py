@@ -19,8 +19,8 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import ManifestError
 from kschedctl.releases.release import LATEST
 from kschedctl.scheduler.scheduler import Scheduler
-from kschedctl.simulate.rolling import Rollout
 from kschedctl.simulate.rollout import restarted, roll_out
+from kschedctl.simulate.rollout_loop import Rollout
 from kschedctl.workloads.pods import pods_of as made_by
 from tests.builders import (
     make_claim,
@@ -346,8 +346,8 @@ def test_what_the_strategy_promises_is_kept(
     assert out.lowest >= out.promised
     n_old, n_new = replicas, 0
     for step in out.steps:
-        assert step.before == (n_old if step.side == "old" else n_new)
-        n_old, n_new = (step.after, n_new) if step.side == "old" else (n_old, step.after)
+        assert step.before == (n_old if step.revision == "old" else n_new)
+        n_old, n_new = (step.after, n_new) if step.revision == "old" else (n_old, step.after)
         # 100 % of at most 6, else 2 or a quarter.
         assert n_old + n_new <= replicas + (replicas if most == "100%" else 2)
     assert out.finished is (not n_old and n_new == replicas and not out.waiting)

@@ -19,7 +19,7 @@ from kschedctl.framework.status import SUCCESS, Code, Status
 from kschedctl.plugins.registry import in_tree_registry
 from kschedctl.releases.release import LATEST, RELEASES, Release
 from kschedctl.scheduler.scheduler import Scheduler
-from kschedctl.simulate.choice import as_recorded, by_seed
+from kschedctl.simulate.choice import TieBreak, as_recorded
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.timeline import Happening
 from kschedctl.simulate.world import SCHEDULER_ALONE, World
@@ -100,7 +100,9 @@ def test_chance_is_settled_by_whoever_is_asked() -> None:
     cluster = small(n=3)
     pods = [make_pod(name) for name in "ab"]
     assert told(simulate(cluster, *pods, choose=lambda pod, nodes: nodes[-1]))[0] == "a>n3"
-    assert told(simulate(cluster, *pods, choose=by_seed(5))) == told(simulate(cluster, *pods, choose=by_seed(5)))
+    assert told(simulate(cluster, *pods, choose=TieBreak(5).choose())) == told(
+        simulate(cluster, *pods, choose=TieBreak(5).choose())
+    )
     recorded = as_recorded({"default/a": ["n2"], "default/b": ["nowhere"]})
     assert told(simulate(cluster, pods[0], choose=recorded)) == ["a>n2"]
 

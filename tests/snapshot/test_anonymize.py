@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from conformance.recordings import cases, themes
+from kschedctl.analyses.batch.cases import Case
 from kschedctl.api.core import Condition, Node, QuantityText, Taint
 from kschedctl.api.defaults import default_pod
 from kschedctl.api.device import CELDeviceSelector, DeviceClass, DeviceTaint, DeviceToleration
@@ -26,7 +27,6 @@ from kschedctl.devices.cel.environment import _DECLARATIONS
 from kschedctl.devices.cel.extensions import EXTENSIONS, NOT_MODELLED_FUNCTIONS
 from kschedctl.devices.cel.functions import STANDARD
 from kschedctl.findings.location import Location
-from kschedctl.scheduler.cases import Case
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.snapshot.anonymize import CHOICES, anonymized
@@ -80,7 +80,7 @@ def decide(found: Capture) -> Decision:
         for obj in objects:
             if obj is not pod:
                 builder.add(obj)
-    return Scheduler(builder.build()).explain(default_pod(pod))  # type: ignore[arg-type]
+    return Scheduler(builder.build()).decide(default_pod(pod))  # type: ignore[arg-type]
 
 
 def without_names(found: Capture, decision: Decision) -> dict[str, Any]:

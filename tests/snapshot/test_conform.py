@@ -13,7 +13,7 @@ from kschedctl.api.meta import ObjectMeta
 from kschedctl.api.pod import Pod
 from kschedctl.api.workload import PodDisruptionBudget
 from kschedctl.errors import InputError
-from kschedctl.snapshot.conform import decode
+from kschedctl.snapshot.conform import JsonValue, decode, plain
 
 
 def pod(**spec: Any) -> bytes:
@@ -177,20 +177,44 @@ def values_of() -> st.SearchStrategy[Any]:
             "values",
         ]
     )
-    leaves = st.sampled_from(["", "x", "2026-01-01T00:00:00Z", 0, 5, 1.5, True, [], {}])
+    leaves = st.sampled_from(["", "x", "2026-01-01T00:00:00Z", "2026-01-01", 0, 5, 1.5, 2.0, True, [], {}])
     return st.recursive(leaves, lambda v: st.lists(v, max_size=3) | st.dictionaries(keys, v, max_size=4), max_leaves=12)
 
 
 @given(values_of(), values_of())
-def test_both_roads_lead_to_the_same_object(metadata: Any, spec: Any) -> None:
+def test_all_roads_lead_to_the_same_object(metadata: Any, spec: Any) -> None:
     """A null in ``status``, which means the same as no status, leads over the exact road."""
-    without = json.dumps({"metadata": metadata, "spec": spec}).encode()
-    with_null = json.dumps({"metadata": metadata, "spec": spec, "status": None}).encode()
+    data = {"metadata": metadata, "spec": spec}
+    expected = outcome(json.dumps(data).encode())
+    assert outcome(json.dumps({**data, "status": None}).encode()) == expected
+    assert outcome(data) == expected
+
+
+def outcome(value: JsonValue) -> Pod | str:
     try:
-        read = decode(without, Pod)
+        return decode(value, Pod)
     except InputError as error:
-        with pytest.raises(InputError) as raised:
-            decode(with_null, Pod)
-        assert str(raised.value) == str(error)  # noqa: PT017  (two errors are compared)
+        return str(error)
+
+
+@pytest.mark.parametrize(
+    "number", ["5", "5.0", "1e2", "-0", "0.0", "2147483648", "1e30", str(2**63), str(2**64), "1e999"]
+)
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"spec":{"priority":%s}}',
+        '{"spec":{"tolerations":[{"tolerationSeconds":%s}]}}',
+        '{"spec":{"overhead":{"cpu":%s}}}',
+        '{"metadata":{"labels":{"a":%s}}}',
+        '{"metadata":{"creationTimestamp":%s}}',
+    ],
+)
+def test_numbers_of_text_and_of_data_are_read_alike(text: str, number: str) -> None:
+    written = (text % number).encode()
+    try:
+        data = plain(written)
+    except InputError as error:
+        assert outcome(written) == str(error)  # noqa: PT017  (two errors are compared)
     else:
-        assert decode(with_null, Pod) == read
+        assert outcome(data) == outcome(written)

@@ -6,16 +6,21 @@ import msgspec
 import pytest
 
 from kschedctl.errors import InputError
+from kschedctl.snapshot.conform import json_text
 from kschedctl.snapshot.documents import Document, Envelope, documents, read_envelope
 
 
-def read(text: str, file: str = "f.yaml") -> list[tuple[int, object] | str]:
+def read(text: str, file: str = "f.yaml", *, as_data: bool = False) -> list[tuple[int, object] | str]:
     return [
-        (each.location.document, json.loads(bytes(each.text))) if isinstance(each, Document) else str(each)
-        for each in documents(text.encode(), file)
+        (each.location.document, json.loads(json_text(each.value))) if isinstance(each, Document) else str(each)
+        for each in documents(text.encode(), file, as_data=as_data)
     ]
 
 
+both = pytest.mark.parametrize("as_data", [False, True], ids=["as text", "as data"])
+
+
+@both
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -53,10 +58,11 @@ def read(text: str, file: str = "f.yaml") -> list[tuple[int, object] | str]:
         pytest.param("kind: Foo\nitems: {}\n", [(1, {"kind": "Foo", "items": {}})], id="items-of-another-kind"),
     ],
 )
-def test_documents(text: str, expected: list[tuple[int, object] | str]) -> None:
-    assert read(text) == expected
+def test_documents(text: str, expected: list[tuple[int, object] | str], as_data: bool) -> None:
+    assert read(text, as_data=as_data) == expected
 
 
+@both
 @pytest.mark.parametrize(
     ("text", "file", "message"),
     [
@@ -92,9 +98,9 @@ def test_documents(text: str, expected: list[tuple[int, object] | str]) -> None:
         ),
     ],
 )
-def test_broken_text_ends_the_file(text: str, file: str, message: str) -> None:
+def test_broken_text_ends_the_file(text: str, file: str, message: str, as_data: bool) -> None:
     with pytest.raises(InputError) as raised:
-        read(text, file)
+        read(text, file, as_data=as_data)
     assert str(raised.value) == message
 
 
@@ -109,3 +115,5 @@ def test_items_stay_text() -> None:
 def test_an_envelope_without_items_tells_them_from_null() -> None:
     assert read_envelope(msgspec.Raw(b"{}")) == Envelope(None, None, msgspec.UNSET)
     assert read_envelope(msgspec.Raw(b'{"items":null}')) == Envelope(None, None, None)
+    assert read_envelope({}) == Envelope(None, None, msgspec.UNSET)
+    assert read_envelope({"items": None}) == Envelope(None, None, None)

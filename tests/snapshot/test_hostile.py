@@ -13,10 +13,10 @@ import pytest
 
 import kschedctl
 from kschedctl.api.selectors import parse_int64
-from kschedctl.cli.batch.run import run_batch
+from kschedctl.cli.batch import print_answers
 from kschedctl.errors import InputError, KschedctlError, SnapshotError
 from kschedctl.releases.choice import choose_release
-from kschedctl.report.render.jsonpath_steps import parse_steps, walk
+from kschedctl.render.jsonpath_steps import parse_steps, walk
 from kschedctl.snapshot.load import load_snapshot
 from kschedctl.snapshot.reading import SnapshotReader
 
@@ -50,7 +50,7 @@ def test_a_quantity_that_no_server_keeps(cpu: object, where: str, capsys: pytest
     if where == "batch":
         case = f'{{"id":"a","objects":[{node(cpu)}],"pod":{{"metadata":{{"name":"p"}}}}}}'
         Path("cases").write_text(case)
-        run_batch("cases", kubernetes_version="", feature_gates={}, jobs=1)
+        print_answers("cases", kubernetes_version="", feature_gates={}, jobs=1)
         captured = capsys.readouterr()
         assert '"error"' in captured.out or '"error"' in captured.err
         return
@@ -70,7 +70,7 @@ def test_cases_nested_thousands_deep(depth: int, opening: str, capsys: pytest.Ca
     nested = opening * depth + "1" + ("]" if opening == "[" else "}") * depth
     for line in (nested, f'{{"id":"a","pod":{{"metadata":{{"name":"p"}},"spec":{nested}}}}}'):
         Path("cases").write_text(line + "\n")
-        run_batch("cases", kubernetes_version="", feature_gates={}, jobs=1)
+        print_answers("cases", kubernetes_version="", feature_gates={}, jobs=1)
         assert '"error"' in capsys.readouterr().out
         Path("s.json").write_text(line)
         with pytest.raises(SnapshotError):

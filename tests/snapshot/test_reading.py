@@ -6,7 +6,6 @@ import json
 import os
 import tarfile
 import zipfile
-from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -378,9 +377,9 @@ def test_nothing_is_yielded_after_a_problem() -> None:
 
 def test_a_manifest_is_a_list_of_objects() -> None:
     write({"m.yaml": f"{POD}---\n{NODE}"})
-    read_objects = read_manifest("m.yaml")
+    read_objects = read_manifest("m.yaml").objects
     assert [(type(each).__name__, location.document) for each, location in read_objects] == [("Pod", 1), ("Node", 2)]
-    ((pod, location),) = read_manifest("-", stdin=io.BytesIO(POD.encode()))
+    ((pod, location),) = read_manifest("-", stdin=io.BytesIO(POD.encode())).objects
     assert (pod.name, str(location)) == ("web", "standard input, document 1")
 
 
@@ -412,13 +411,14 @@ def test_a_bad_manifest_is_a_manifest_error(text: str, message: str) -> None:
 def test_other_kinds_of_a_manifest_are_counted_where_that_is_asked() -> None:
     config_map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n"
     write({"m.yaml": f"{POD}---\n{config_map}", "settings.yaml": config_map, "empty.yaml": ""})
-    left_out: Counter[str] = Counter()
-    assert [each.name for each, _ in read_manifest("m.yaml", left_out=left_out)] == ["web"]
+    manifest = read_manifest("m.yaml", allow_others=True)
+    assert [each.name for each, _ in manifest.objects] == ["web"]
     # Another file has what is asked about.
-    assert read_manifest("settings.yaml", left_out=left_out) == []
-    assert left_out == {"ConfigMap": 2}
+    settings = read_manifest("settings.yaml", allow_others=True)
+    assert settings.objects == []
+    assert (manifest + settings).left_out == {"ConfigMap": 2}
     with pytest.raises(ManifestError, match="no object that scheduling reads was found"):
-        read_manifest("empty.yaml", left_out=left_out)
+        read_manifest("empty.yaml", allow_others=True)
 
 
 def test_the_decompressors_and_yaml_are_imported_only_where_they_are_used() -> None:

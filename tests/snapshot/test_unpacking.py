@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import kschedctl
-from kschedctl.cli.batch.run import run_batch
+from kschedctl.cli.batch import print_answers
 from kschedctl.errors import InputError, SnapshotError
 from kschedctl.snapshot.load import load_snapshot
 from kschedctl.snapshot.reading import SnapshotReader
@@ -185,5 +185,5 @@ def test_a_line_without_end_is_refused() -> None:
 def test_packed_cases_do_not_become_many_times_their_size(text: bytes, capsys: pytest.CaptureFixture[str]) -> None:
     Path("cases.gz").write_bytes(gzip.compress(text * SIZE, 9))
     with pytest.raises(InputError, match=f"the compressed cases: {TIMES}"):
-        run_batch("cases.gz", kubernetes_version="", feature_gates={}, jobs=1)
+        print_answers("cases.gz", kubernetes_version="", feature_gates={}, jobs=1)
     assert capsys.readouterr().out == ""

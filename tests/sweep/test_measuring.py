@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 import pytest
 
+from kschedctl.answers.sweep import Ask
 from kschedctl.api.pod import Pod
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import InputError
 from kschedctl.releases.release import LATEST
 from kschedctl.sweep.columns import OF_CLUSTER, OWN, check_column, default_columns
 from kschedctl.sweep.measuring import Answered, measure
-from kschedctl.sweep.plan import Ask
 from tests.builders import make_cluster, make_node, make_pod
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kschedctl.answers.sweep import Aim
 from kschedctl.sweep.pareto import front
-from kschedctl.sweep.plan import Aim
 from kschedctl.sweep.row import Row
 
 GOALS = {"a": Aim.MAXIMISE, "b": Aim.MINIMISE, "c": Aim.MAXIMISE}

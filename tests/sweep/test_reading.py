@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from kschedctl.answers.sweep import Ask
 from kschedctl.errors import PlanError
-from kschedctl.sweep.plan import Ask
 from kschedctl.sweep.reading import plan_of, read_plan
 
 PLAN = """\

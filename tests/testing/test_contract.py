@@ -14,9 +14,9 @@ from kschedctl.cluster.records import PENDING
 from kschedctl.framework.arithmetic import Arithmetic, Step
 from kschedctl.framework.checks import FilterCheck
 from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.dependencies import OF_NODE, OF_NOTHING, Reach, Reads
 from kschedctl.framework.interface import FilterPlugin, Plugin, PreFilterPlugin, PreFilterResult, ScorePlugin
 from kschedctl.framework.operands import Operands
-from kschedctl.framework.reads import OF_NODE, OF_NOTHING, Reach, Reads
 from kschedctl.framework.status import Code, Reason, Rejections, Status
 from kschedctl.plugins.registry import IN_TREE_PLUGINS
 from kschedctl.testing.contract import CLAUSES, check_plugin, plugin_checks

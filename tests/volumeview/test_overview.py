@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 
+from kschedctl.answers.volumes import Action, Verdict
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.volume import PersistentVolumeClaim
-from kschedctl.persistentvolume.outcome import Action
-from kschedctl.volumeview.on_nodes import Verdict
 from kschedctl.volumeview.overview import ClaimOverview, PodOverview, VolumeOverview
 from tests.builders import (
     ZONE,

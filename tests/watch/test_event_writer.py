@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from kschedctl.live.context import LiveContext
 from kschedctl.live.object_client import ObjectClient
-from kschedctl.scheduler.decision import Outcome
+from kschedctl.scheduler.outcome import Outcome
 from kschedctl.watch import event_writer
 from kschedctl.watch.answers import Answer, Waits
 from kschedctl.watch.event_writer import EventWriter

@@ -11,12 +11,12 @@ from typing import Any
 import msgspec
 
 import kschedctl
+from kschedctl.analyses.batch.answer import answer
 from kschedctl.api.core import Namespace, Node
 from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
-from kschedctl.report.batch.answer import answer
 from kschedctl.whatif.edit import Edit, PodEdit
-from kschedctl.whatif.editing import edited_pod
+from kschedctl.whatif.edit_sequence import edited_pod
 from tests.builders import make_cluster
 
 CLASSES: tuple[dict[str, Any], ...] = (
@@ -51,6 +51,6 @@ def edited_spec(spec: dict[str, Any], edit: PodEdit) -> dict[str, Any]:
 def outcome(cluster: kschedctl.SchedulingCluster, pod: dict[str, Any] | str) -> bytes | str:
     """All that is said of a pod, or why an API server would not take it."""
     try:
-        return msgspec.json.encode(answer("", cluster.explain(pod)))
+        return msgspec.json.encode(answer("", cluster.decide(pod)))
     except kschedctl.InputError as error:
         return "\n".join(finding.problem for finding in error.findings)

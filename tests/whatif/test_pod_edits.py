@@ -142,9 +142,9 @@ def test_an_edit_made_twice_is_made_once(world: World, which: tuple[PodEdit, obj
 def test_a_stored_pod_is_decided_for_as_edited_without_another_admission() -> None:
     pod = make_pod("web", requests={"cpu": "1"}, priority=7, preemptionPolicy="Never")
     node = make_node("a", taints=["gpu=true:NoSchedule"])
-    assert loaded([node, pod]).explain("default/web").best == ()
+    assert loaded([node, pod]).decide("default/web").best == ()
     cluster = loaded([node, pod], Tolerate("gpu", effect="NoSchedule"), SetPriority(9))
-    decision = cluster.explain("default/web")
+    decision = cluster.decide("default/web")
     assert decision.best == ("a",)
     spec = decision.pod.spec
     assert (spec.priority, spec.preemption_policy, len(spec.tolerations)) == (9, "Never", 1)
@@ -155,7 +155,7 @@ def test_a_stored_pod_is_decided_for_as_edited_without_another_admission() -> No
 
 def test_a_priority_takes_effect_without_admission_too() -> None:
     for priority, expected in (("meek", (500, "Never")), (9, (9, ""))):
-        spec = loaded([make_node()], SetPriority(priority), admission=False).explain(manifest({})).pod.spec
+        spec = loaded([make_node()], SetPriority(priority), admission=False).decide(manifest({})).pod.spec
         assert (spec.priority, spec.preemption_policy) == expected
 
 
@@ -163,7 +163,7 @@ def test_edits_of_pods_come_after_those_of_the_cluster() -> None:
     gpu = Taint(key="gpu", effect="NoSchedule")
     cluster = loaded([make_node("a")], Tolerate("gpu"), TaintNode("a", gpu))
     assert cluster.snapshot.changes == ("node a has the taint gpu:NoSchedule", "the pod tolerates gpu")
-    assert cluster.explain(manifest({})).best == ("a",)
+    assert cluster.decide(manifest({})).best == ("a",)
 
 
 def test_pods_that_a_workload_makes_are_edited() -> None:
@@ -187,7 +187,7 @@ def test_a_victim_is_edited_where_it_is_asked_who_would_evict_it() -> None:
         make_pod("low", node="a", requests={"cpu": "1"}),
         make_pod("new", requests={"cpu": "1"}, priority=5),
     ]
-    assert [taker.decision.pod.name for taker in loaded(objects).threat("default/low").takers] == ["new"]
+    assert [taker.name for taker in loaded(objects).threat("default/low").takers] == ["default/new"]
     assert loaded(objects, SetPriority(5)).threat("default/low").takers == ()
     assert loaded(objects, SetPriority("high")).threat("default/low").takers == ()
 
@@ -195,7 +195,7 @@ def test_a_victim_is_edited_where_it_is_asked_who_would_evict_it() -> None:
 def test_all_pods_are_not_compared_as_edited() -> None:
     with pytest.raises(InputError, match="set priority 5: pods are compared as they are"):
         loaded([make_node()], SetPriority(5)).verify()
-    assert loaded([make_node()], Cordon("node")).verify().pending == ()
+    assert loaded([make_node()], Cordon("node")).verify().pending_groups == ()
 
 
 REFUSED: dict[str, tuple[tuple[PodEdit, ...], str]] = {

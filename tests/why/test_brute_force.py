@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from conformance import generate
+from kschedctl.analyses.batch.cases import Case, decide
 from kschedctl.api.core import Taint
 from kschedctl.api.pod import Pod, Toleration
 from kschedctl.api.tolerations import NO_EXECUTE, NO_SCHEDULE, UNSAFE_TAINTS
@@ -19,7 +20,6 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import KschedctlError
 from kschedctl.plugins.registry import in_tree_registry
 from kschedctl.releases.release import LATEST
-from kschedctl.scheduler.cases import Case, decide
 from kschedctl.scheduler.cycle import schedule_pod
 from kschedctl.scheduler.decision import Decision
 from kschedctl.why.search import suggest

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kschedctl.framework.remedy import Change, Remedy, Scope, Size, added, created, deleted, patched, removed
+from kschedctl.framework.remedy import Change, Remedy, Size, added, created, deleted, patched, removed
+from kschedctl.framework.remedy_scope import Scope
 from kschedctl.why.commands import commands_of
 from tests.builders import make_claim, make_cluster, make_node, make_pod
 

@@ -1,6 +1,8 @@
-"""``kschedctl leader``: its options, and those of the commands below it."""
+"""``kschedctl leader``, and the commands below it."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -10,7 +12,9 @@ from kschedctl.cli.leader.run_command import run
 from kschedctl.cli.leader.simulate import simulate
 from kschedctl.cli.options.cluster import ClusterOptions
 from kschedctl.cli.options.output import OutputOptions
-from kschedctl.report.render.form import Reply
+
+if TYPE_CHECKING:
+    from kschedctl.cli.shown import Shown
 
 app = typer.Typer(
     cls=Group,
@@ -21,7 +25,7 @@ app = typer.Typer(
 
 @app.callback(invoke_without_command=True)
 @command
-def leader(*, ctx: typer.Context, cluster: ClusterOptions, output: OutputOptions) -> Reply | None:
+def leader(*, ctx: typer.Context, cluster: ClusterOptions, output: OutputOptions) -> Shown | None:
     """Say who leads in every election on a Lease, since when, and when another would take over.
 
     Told are the age of the last renewal against the snapshot's, how often another took over, holders that are no pod
@@ -32,11 +36,12 @@ def leader(*, ctx: typer.Context, cluster: ClusterOptions, output: OutputOptions
     """
     if ctx.invoked_subcommand is not None:
         return None
-    chosen = cluster.chosen()
+    from kschedctl.analyses.leader.elections import leader
+    from kschedctl.cli.progress import TerminalHandle
+    from kschedctl.cli.shown import Shown
 
-    from kschedctl.cli.leader.run import LeaderReply
-
-    return LeaderReply(chosen)
+    loaded = cluster.request().load(TerminalHandle())
+    return Shown(answer=leader(loaded, check_configuration=bool(cluster.config)))
 
 
 app.command(cls=Command)(simulate)

@@ -60,13 +60,8 @@ class TimeOptions(OptionGroup):
         found.check()
         return found
 
-    def options(self) -> Iterator[str]:
-        """The same for another command."""
-        for given in self.given():
-            yield from given
-
     def given(self) -> Iterator[tuple[str, str]]:
-        """The options that are given, each with its time."""
+        """Yield the options that are given, each with its time."""
         return ((_flag(name), text) for name in _TIMES if (text := getattr(self, name)))
 
 
@@ -92,19 +87,12 @@ class ElectionOptions(TimeOptions):
         from kschedctl.leaderelection.settings import ElectionSettings
 
         if config:
-            from kschedctl.cli.leader.configured import configured_settings
+            from kschedctl.leaderelection.checks import settings_of
+            from kschedctl.loading import load_settings
 
-            settings = configured_settings(config)
+            settings = settings_of(load_settings(config).leader_election)
         else:
             settings = ElectionSettings()
         if self.no_release:
             settings = replace(settings, release_on_cancel=False)
         return self.laid_over(settings)
-
-    def arguments(self, config: str) -> tuple[str, ...]:
-        """The same options for another command."""
-        return (
-            *(("--config", config) if config else ()),
-            *self.options(),
-            *(("--no-release",) if self.no_release else ()),
-        )

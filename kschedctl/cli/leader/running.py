@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import os
-import socket
 import sys
 from collections.abc import Sequence
-from uuid import uuid4
 
 from kschedctl.cli.exit_code import ExitCode
 from kschedctl.cli.leader.election_options import TimeOptions
 from kschedctl.cli.streams import say
 from kschedctl.errors import ClusterError, UnsupportedError
-from kschedctl.leaderelection.lease_lock import LeaseLock, lease_name
+from kschedctl.leaderelection.lease_lock import LeaseLock, lease_name, own_identity
 from kschedctl.leaderelection.running.runner import Runner
 from kschedctl.leaderelection.settings import ElectionSettings
 from kschedctl.live.context import LiveContext
 from kschedctl.live.object_client import ObjectClient
-
-
-def own_identity() -> str:
-    """The name of a candidate that is given none; two on one host are two."""
-    return f"{socket.gethostname()}_{uuid4()}"
 
 
 def run_while_leading(

@@ -1,8 +1,9 @@
-"""``kschedctl leader simulate``: its options."""
+"""``kschedctl leader simulate``."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,7 +12,9 @@ from kschedctl.cli.leader.election_options import ElectionOptions
 from kschedctl.cli.leader.times import faults, part, seconds
 from kschedctl.cli.options.output import OutputOptions
 from kschedctl.cli.options.shared import ConfigOption
-from kschedctl.report.render.form import Reply
+
+if TYPE_CHECKING:
+    from kschedctl.cli.shown import Shown
 
 _WRONG = "What goes wrong"
 
@@ -23,7 +26,7 @@ def _fault(flag: str, metavar: str, text: str) -> typer.models.OptionInfo:
     return found
 
 
-@command
+@partial(command, name="leader simulate")
 def simulate(
     *,
     candidates: Annotated[
@@ -89,7 +92,7 @@ def simulate(
     config: ConfigOption = "",
     times: ElectionOptions,
     output: OutputOptions,
-) -> Reply:
+) -> Shown:
     """Simulate an election with all that goes wrong, and say whether two can ever lead at once.
 
     Candidates are those of client-go on a virtual clock, and end as kube-scheduler does once they have lost the lease.
@@ -105,8 +108,18 @@ def simulate(
     if length == 0:
         raise typer.BadParameter("is no time in which anything happens", param_hint="--duration")
 
-    from kschedctl.cli.leader.simulation import SimulationReply, scenario
+    from kschedctl.analyses.leader.simulation import SimulationRequest, long_enough, simulate_election
+    from kschedctl.cli.shown import Shown
+    from kschedctl.leaderelection.simulation.faults import Scenario
 
     settings = times.settings(config)
-    played = scenario(settings, given, candidates, length, skew, drift, seed)
-    return SimulationReply(settings, played, runs, wanted, times.arguments(config))
+    scenario = Scenario(
+        candidates=candidates,
+        duration=long_enough(settings, given) if length is None else length,
+        faults=given,
+        clock_skew=skew,
+        clock_drift=drift,
+        seed=seed,
+    )
+    request = SimulationRequest(settings=settings, scenario=scenario, runs=runs, fail_over=wanted)
+    return Shown(answer=simulate_election(request))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import inf, isfinite
+from math import inf
 from typing import TYPE_CHECKING
 
 import typer
@@ -101,20 +101,3 @@ def _window(text: str, option: str) -> tuple[float, float]:
     if found[0] >= found[1]:
         raise typer.BadParameter(f'"{text}" ends before it begins: such as {_FORMS[option]}', param_hint=option)
     return found
-
-
-def written(fault: Fault) -> tuple[str, str]:
-    """A fault as its option."""
-    from kschedctl.leaderelection.simulation.faults import Crash, SlowApi, Upgrade
-
-    if isinstance(fault, Upgrade):
-        return "--upgrade", _time(fault.at)
-    window = _time(fault.at) + (f"-{_time(fault.until)}" if isfinite(fault.until) else "")
-    if isinstance(fault, SlowApi):
-        when = f"@{window}" if fault.at or isfinite(fault.until) else ""
-        return "--slow-api", f"{_time(fault.seconds)}{when}={fault.who}"
-    return "--crash" if isinstance(fault, Crash) else "--partition", f"{window}={fault.who}"
-
-
-def _time(given: float) -> str:
-    return f"{given:.9f}".rstrip("0").rstrip(".") + "s"

@@ -1,23 +1,42 @@
-"""``kschedctl lint``: its options."""
+"""``kschedctl lint``."""
 
 from __future__ import annotations
 
+import os
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
 import typer
 
-from kschedctl.cli.lint.forms import FORM_NAMES, forms_and_files
+from kschedctl.cli.command import leave
+from kschedctl.cli.exit_code import ExitCode
+from kschedctl.cli.lint.forms import forms_and_files
 from kschedctl.cli.options.group import OptionGroup, unfolded
 from kschedctl.cli.options.shared import (
     ConfigOption,
     MaxUnpackedOption,
     VersionOption,
+    max_bytes,
     namespace_option,
 )
-from kschedctl.cli.terminal import ColorWhen
+from kschedctl.cli.streams import note, tell, write
+from kschedctl.cli.terminal import ColorWhen, open_console
+from kschedctl.errors import InputError
+from kschedctl.findings.finding import Severity
+from kschedctl.render.form import FormKind, Medium
+from kschedctl.render.forms import names, parse_form
 
-_RULES = "KS201,KS3,..."
+if TYPE_CHECKING:
+    from kschedctl.linter.analysis import RuleChoice
+    from kschedctl.linter.fixing import Repaired
+    from kschedctl.linter.run import Linted
+
+_RULES: Final = "KS201,KS3,..."
+_NEVER: Final = "never"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +88,27 @@ class RuleOptions(OptionGroup):
         bool, typer.Option("--update-baseline", help="Write the findings of now to the baseline.")
     ] = False
 
+    def choice(self) -> RuleChoice:
+        """Return the rules that are asked for.
+
+        Raises
+        ------
+        typer.BadParameter
+            If the severity is none.
+        """
+        from kschedctl.linter.analysis import RuleChoice
+
+        return RuleChoice(
+            select=self.select or (),
+            extend_select=self.extend_select or (),
+            ignore=self.ignore or (),
+            severity=severity(self.severity, "--severity"),
+            ignores=not self.no_ignores,
+            settings=self.settings,
+            baseline=self.baseline,
+            update_baseline=self.update_baseline,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixOptions(OptionGroup):
@@ -84,6 +124,24 @@ class FixOptions(OptionGroup):
     ] = False
     diff: Annotated[bool, typer.Option("--diff", help="Print what --fix would change, and change nothing.")] = False
 
+    @property
+    def asked(self) -> bool:
+        """True if repairs are looked for."""
+        return self.fix or self.diff
+
+    def check(self) -> None:
+        """Check that the options go together.
+
+        Raises
+        ------
+        typer.BadParameter
+            If they do not.
+        """
+        if self.unsafe_fixes and not self.asked:
+            raise typer.BadParameter("goes with --fix or --diff", param_hint="--unsafe-fixes")
+        if self.fix and self.diff:
+            raise typer.BadParameter("--fix is given as well: give one or the other", param_hint="--diff")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormOptions(OptionGroup):
@@ -97,7 +155,7 @@ class FormOptions(OptionGroup):
             "--output",
             "--output-format",
             "-o",
-            metavar="|".join(FORM_NAMES),
+            metavar="|".join(names(FormKind.FINDINGS)),
             help="The form of the answer; may be given several times. Default: human, in GitHub Actions github.",
             show_default=False,
         ),
@@ -120,6 +178,19 @@ class FormOptions(OptionGroup):
     ] = ColorWhen.AUTO
     no_color: Annotated[bool, typer.Option("--no-color", help="The same as --color=never.")] = False
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 3 where a rule could not be decided.")] = False
+
+    @property
+    def colors(self) -> ColorWhen:
+        """When to use colours.
+
+        Raises
+        ------
+        typer.BadParameter
+            If the options contradict each other.
+        """
+        if self.no_color and self.color is ColorWhen.ALWAYS:
+            raise typer.BadParameter("--no-color is given as well", param_hint="--color")
+        return ColorWhen.NEVER if self.no_color else self.color
 
 
 @unfolded
@@ -168,32 +239,139 @@ def lint(
     the arguments are wrong or no object is found, and 3 with --strict where a rule could not be decided.
     """
     chosen = forms_and_files(output.output or (), output.output_file or (), ctx)
-    if output.no_color and output.color is ColorWhen.ALWAYS:
-        raise typer.BadParameter("--no-color is given as well", param_hint="--color")
+    colors = output.colors
     if not paths and not output.list_rules:
         raise typer.BadParameter("name files or folders, or - for standard input", param_hint="PATH")
-    if fixes.unsafe_fixes and not (fixes.fix or fixes.diff):
-        raise typer.BadParameter("goes with --fix or --diff", param_hint="--unsafe-fixes")
-    if fixes.fix and fixes.diff:
-        raise typer.BadParameter("--fix is given as well: give one or the other", param_hint="--diff")
+    fixes.check()
 
-    from kschedctl.cli.lint.run import Asked, run
+    if output.list_rules:
+        _list_rules()
+        return
+    choice = rules.choice()
+    fail_on = None if rules.exit_zero or rules.fail_on == _NEVER else severity(rules.fail_on, "--fail-on", _NEVER)
 
-    run(
-        Asked(
-            paths=tuple(paths or ()),
-            snapshot=tuple(snapshot or ()),
-            namespace=namespace,
-            kubernetes_version=kubernetes_version,
-            config=config,
-            fail_zone=fail_zone,
-            single_files=single_files,
-            stdin_filename=stdin_filename,
-            allow_empty=allow_empty,
-            max_unpacked=max_unpacked,
-            rules=rules,
-            fixes=fixes,
-            output=output,
-            forms=chosen,
-        )
+    from kschedctl.cli.progress import TerminalHandle
+    from kschedctl.linter.analysis import ManifestChoice, lint_request
+    from kschedctl.linter.analysis import lint as lint_manifests
+
+    manifests = ManifestChoice(
+        paths=tuple(paths or ()),
+        snapshot=tuple(snapshot or ()),
+        namespace=namespace,
+        kubernetes_version=kubernetes_version,
+        config=config,
+        fail_zone=fail_zone,
+        single_files=single_files,
+        stdin_name=stdin_filename,
+        max_bytes=max_bytes(max_unpacked),
     )
+    handle = TerminalHandle()
+    request = lint_request(manifests, choice, handle)
+    if choice.update_baseline and not request.baseline:
+        raise typer.BadParameter("goes with --baseline FILE", param_hint="--update-baseline")
+    linted = lint_manifests(manifests, request, handle, allow_empty=allow_empty)
+    if choice.update_baseline:
+        _update_baseline(linted, request.baseline)
+        return
+    fixed = 0
+    if fixes.asked:
+        from kschedctl.linter.fixing import repaired
+        from kschedctl.linter.run import lint_files
+
+        out = repaired(linted, partial(lint_files, request=request), unsafe=fixes.unsafe_fixes)
+        if fixes.diff:
+            _show_diff(out)
+            return
+        out.write()
+        linted, fixed = out.linted, out.count
+    if output.statistics:
+        _show_statistics(linted)
+        return
+    failed = fail_on is not None and linted.at_least(fail_on) > 0
+
+    from kschedctl.answers.base import AnswerOutcome
+    from kschedctl.cli.invocation import Invocation
+    from kschedctl.linter.report import report
+    from kschedctl.presentation.lint import LintView
+
+    medium = Medium(
+        partial(open_console, colors), Invocation(command="lint", values=ctx.params, arguments={}).command_line
+    )
+    answer, view = report(linted, fixed), LintView(linted=linted, failed=failed, fixed=fixed)
+    for name, file in chosen or ((_default_form(), ""),):
+        _write_form(parse_form(name, FormKind.FINDINGS).render(answer, view, medium), file)
+    leave(AnswerOutcome(yes=not failed, complete=answer.complete), strict=output.strict)
+
+
+def severity(text: str, flag: str, *others: str) -> Severity:
+    """Read a severity; ``others`` are further words that the option takes.
+
+    Raises
+    ------
+    typer.BadParameter
+        If it is none.
+    """
+    try:
+        return Severity(text)
+    except ValueError:
+        known = ", ".join([*Severity, *others])
+        raise typer.BadParameter(f'"{text}" is none of {known}', param_hint=flag) from None
+
+
+def _default_form() -> str:
+    return "github" if os.environ.get("GITHUB_ACTIONS") == "true" else "human"
+
+
+def _update_baseline(linted: Linted, path: str) -> None:
+    from kschedctl.api.wording import counted
+    from kschedctl.linter.baseline import baseline_text
+
+    _write_file(path, baseline_text(linted.found))
+    tell(f"{counted(len(linted.found), 'finding')} in the baseline {path}.")
+
+
+def _show_diff(out: Repaired) -> None:
+    from kschedctl.api.wording import counted
+
+    for line in out.diff():
+        write(line)
+    if out.texts:
+        note(f"{counted(out.count, 'finding')} in {counted(len(out.texts), 'file')} can be repaired so")
+        raise typer.Exit(ExitCode.NO)
+    note("nothing to repair")
+
+
+def _write_form(text: Iterable[str | bytes], file: str) -> None:
+    """Write an answer to a file, or to standard output if none is named."""
+    if file:
+        _write_file(file, "".join(map(str, text)))
+        return
+    for part in text:
+        write(part)
+
+
+def _write_file(path: str, text: str) -> None:
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", where=path) from None
+
+
+def _show_statistics(linted: Linted) -> None:
+    """Print the rules with findings, those with most first."""
+    from kschedctl.api.wording import counted
+
+    counts = Counter(each.rule for each in linted.found)
+    for rule, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0].code)):
+        tell(f"{count:6}  {rule.code}  {rule.name}")
+    tell(f"{len(linted.found):6}  in all, of {counted(linted.n_objects, 'object')}")
+
+
+def _list_rules() -> None:
+    from kschedctl.linter.rules import RULES
+
+    width = max(len(rule.name) for rule in RULES)
+    for rule in RULES:
+        state = rule.severity.value if rule.on else "off"
+        place = rule.stop.value if rule.stop is not None else "-"
+        tell(f"{rule.code}  {rule.name:{width}}  {state:7}  {place}  {rule.summary}")

@@ -8,9 +8,9 @@ from typing import Any, Final
 import typer
 
 from kschedctl.cli.given import GIVEN
+from kschedctl.render.form import FormKind
+from kschedctl.render.forms import names
 
-#: As ``kschedctl.report.lint.forms`` has them; the help names them without importing it.
-FORM_NAMES: Final = ("human", "concise", "json", "jsonl", "sarif", "junit", "github", "gitlab")
 _STDOUT: Final = "-"
 _FORM_FLAGS: Final = ("-o", "--output", "--output-format")
 _FILE_FLAG: Final = "--output-file"
@@ -26,9 +26,10 @@ def forms_and_files(forms: Sequence[str], files: Sequence[str], ctx: typer.Conte
     typer.BadParameter
         Where there is no such form, or two go to one place.
     """
+    known = names(FormKind.FINDINGS)
     for form in forms:
-        if form not in FORM_NAMES:
-            raise typer.BadParameter(f'"{form}" is none of {", ".join(FORM_NAMES)}', param_hint="--output")
+        if form not in known:
+            raise typer.BadParameter(f'"{form}" is none of {", ".join(known)}', param_hint="--output")
     if not files:
         pairs = [(form, "") for form in forms]
     elif not forms:

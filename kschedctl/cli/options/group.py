@@ -48,6 +48,20 @@ class OptionGroup:
         return cls(**{field.name: values[field.name] for field in fields(cls)})
 
 
+def declared_parameters(command: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """Return the parameters of a function with evaluated annotations.
+
+    The annotation of what it returns is left alone: its type need not be imported for the help.
+    """
+    scope: dict[str, Any] = getattr(command, "__globals__", {})
+    return {
+        name: parameter.replace(annotation=eval(parameter.annotation, scope))
+        if isinstance(parameter.annotation, str)
+        else parameter
+        for name, parameter in inspect.signature(command).parameters.items()
+    }
+
+
 def unfolded(command: Callable[..., Any]) -> Callable[..., Any]:
     """A command as typer reads it: the options of its groups stand where the groups do.
 
@@ -56,10 +70,11 @@ def unfolded(command: Callable[..., Any]) -> Callable[..., Any]:
     command : callable
         A function with keyword parameters, some of them of a type derived from OptionGroup.
     """
-    signature = inspect.signature(command, eval_str=True)
+    signature = inspect.signature(command)
+    declared = declared_parameters(command)
     groups: dict[str, type[OptionGroup]] = {}
     parameters: list[inspect.Parameter] = []
-    for name, parameter in signature.parameters.items():
+    for name, parameter in declared.items():
         kind = parameter.annotation
         if isinstance(kind, type) and issubclass(kind, OptionGroup):
             groups[name] = kind
@@ -69,7 +84,7 @@ def unfolded(command: Callable[..., Any]) -> Callable[..., Any]:
 
     def run(**values: Any) -> Any:
         read = {name: group.read(values) for name, group in groups.items()}
-        own = {name: values[name] for name in signature.parameters if name not in groups}
+        own = {name: values[name] for name in declared if name not in groups}
         return command(**own, **read)
 
     run.__name__, run.__doc__, run.__module__ = command.__name__, command.__doc__, command.__module__

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
 from kschedctl.cli.options.group import OptionGroup
 from kschedctl.cli.options.shared import STRICT, ValidateOption, namespace_option
 from kschedctl.snapshot.validation import Validation
+
+if TYPE_CHECKING:
+    from kschedctl.requests.manifests import ManifestRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,3 +42,15 @@ class ManifestOptions(OptionGroup):
     def validation(self) -> Validation:
         """What becomes of fields of manifests that an API server would not take."""
         return Validation.of(self.validate)
+
+    def request(self) -> ManifestRequest:
+        """Return the manifests that are asked for."""
+        from kschedctl.requests.manifests import ManifestRequest
+
+        return ManifestRequest(
+            paths=tuple(self.manifests or ()),
+            filenames=tuple(self.filename or ()),
+            namespace=self.namespace,
+            validation=self.validation,
+            argument="manifests",
+        )

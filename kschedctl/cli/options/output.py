@@ -10,17 +10,17 @@ import typer
 from kschedctl.cli import completion
 from kschedctl.cli.options.group import OptionGroup
 from kschedctl.cli.terminal import ColorWhen
-from kschedctl.report.render.form import Form, FormError
-from kschedctl.report.render.forms import parse_form, usage
+from kschedctl.render.form import Form, FormError, FormKind
+from kschedctl.render.forms import parse_form, usage
 
 
-def _output(*, tabular: bool) -> Any:
+def _output(kind: FormKind) -> Any:
     return typer.Option(
         "--output",
         "-o",
-        metavar=usage(tabular=tabular),
+        metavar=usage(kind),
         help="Another form of the answer.",
-        autocompletion=completion.table_forms if tabular else completion.forms,
+        autocompletion=completion.table_forms if kind is FormKind.TABLE else completion.forms,
         show_default=False,
     )
 
@@ -30,10 +30,10 @@ class OutputOptions(OptionGroup):
     """The form of the answer."""
 
     title: ClassVar[str] = "Output"
-    #: Whether the answer is a table as well.
-    tabular: ClassVar[bool] = False
+    #: The kind of the answer, which has some forms of its own.
+    kind: ClassVar[FormKind] = FormKind.ANSWER
 
-    output: Annotated[str, _output(tabular=False)] = ""
+    output: Annotated[str, _output(FormKind.ANSWER)] = ""
     color: Annotated[
         ColorWhen, typer.Option("--color", help="When to use colours. auto: on a terminal, without NO_COLOR.")
     ] = ColorWhen.AUTO
@@ -41,6 +41,11 @@ class OutputOptions(OptionGroup):
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 3 where something puts the answer in doubt.")] = (
         False
     )
+
+    @property
+    def is_short(self) -> bool:
+        """True for text on a screen, which may sum up what other forms have in full."""
+        return not self.output
 
     def colors(self) -> ColorWhen:
         """When the answer has colours.
@@ -63,7 +68,7 @@ class OutputOptions(OptionGroup):
             Where there is no such form, or its template is wrong.
         """
         try:
-            return parse_form(self.output, tabular=self.tabular)
+            return parse_form(self.output, self.kind)
         except FormError as error:
             raise typer.BadParameter(str(error), param_hint="--output") from None
 
@@ -72,6 +77,6 @@ class OutputOptions(OptionGroup):
 class TableOutputOptions(OutputOptions):
     """The form of an answer that is a table as well."""
 
-    tabular: ClassVar[bool] = True
+    kind: ClassVar[FormKind] = FormKind.TABLE
 
-    output: Annotated[str, _output(tabular=True)] = ""
+    output: Annotated[str, _output(FormKind.TABLE)] = ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
@@ -17,6 +17,10 @@ from kschedctl.cli.options.shared import (
     ValidateOption,
 )
 from kschedctl.snapshot.validation import Validation
+
+if TYPE_CHECKING:
+    from kschedctl.requests.cluster import ClusterRequest
+    from kschedctl.requests.pods import PodRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,3 +67,17 @@ class PodOptions(ScopeOptions):
         bool,
         typer.Option("--no-admission", help="Take new pods as they are written, with defaults but no admission."),
     ] = False
+
+    def request(self, cluster: ClusterRequest) -> PodRequest:
+        """Return the pods that are asked for, of a cluster or to be created in it."""
+        from kschedctl.requests.pods import PodRequest
+
+        return PodRequest(
+            cluster=cluster,
+            names=tuple(self.pods or ()),
+            filenames=tuple(self.filename or ()),
+            namespace=self.namespace,
+            all_namespaces=self.all_namespaces,
+            selector=self.selector,
+            validation=self.validation,
+        )

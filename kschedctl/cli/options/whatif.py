@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Final, Self
 
@@ -12,10 +12,10 @@ import typer
 from kschedctl.cli import completion
 from kschedctl.cli.options.group import OptionGroup
 from kschedctl.cli.options.shared import STRICT, ValidateOption, max_bytes
-from kschedctl.cli.streams import warn_of
 from kschedctl.snapshot.validation import Validation
-from kschedctl.whatif.edit import Edit, FileEdit, Option, PodEdit
+from kschedctl.whatif.edit import Edit, Option, PodEdit
 from kschedctl.whatif.edits import EDITS
+from kschedctl.whatif.option_values import WhatIfs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,47 +66,17 @@ class WhatIfOptions(OptionGroup):
 
     @property
     def given(self) -> bool:
-        """Whether anything is to be changed."""
+        """True if anything is to be changed."""
         return any(self.texts.values())
 
-    @property
-    def sources(self) -> tuple[str, ...]:
-        """What the options read."""
-        return tuple(source for edit, text in self._given() for source in edit.sources(text))
-
-    def edits(self) -> tuple[Edit, ...]:
-        """The changes, in the order in which they take effect; warnings about manifests go to standard error.
-
-        Raises
-        ------
-        InputError
-            Where a value cannot be read.
-        """
-        edits = tuple(self._parsed(edit, text) for edit, text in self._given())
-        for edit in edits:
-            for warning in edit.warnings if isinstance(edit, FileEdit) else ():
-                warn_of(warning)
-        return edits
-
-    def _parsed(self, edit: type[Edit], text: str) -> Edit:
-        if issubclass(edit, FileEdit):
-            return edit.parse(
-                text,
-                self.namespace,
-                validation=Validation.of(self.validate),
-                max_unpacked=max_bytes(self.max_unpacked),
-            )
-        return edit.parse(text, self.namespace)
-
-    def arguments(self) -> Iterator[str]:
-        """The same options for another command."""
-        for edit, text in self._given():
-            yield from (edit.option.flag, text)
-
-    def _given(self) -> Iterator[tuple[type[Edit], str]]:
-        for edit in self.offered:
-            for text in self.texts.get(edit.option.name, ()):
-                yield edit, text
+    def request(self) -> WhatIfs:
+        """Return the what-ifs that are asked for."""
+        return WhatIfs(
+            texts=self.texts,
+            namespace=self.namespace,
+            validation=Validation.of(self.validate),
+            max_bytes=max_bytes(self.max_unpacked),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
 from kschedctl.cli import completion
 from kschedctl.cli.options.group import OptionGroup
-from kschedctl.cli.options.shared import STRICT, ValidateOption, namespace_option
+from kschedctl.cli.options.shared import STRICT, AllNamespacesOption, ValidateOption, namespace_option
 from kschedctl.snapshot.validation import Validation
+
+if TYPE_CHECKING:
+    from kschedctl.requests.cluster import ClusterRequest
+    from kschedctl.requests.workloads import WorkloadRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,9 +39,18 @@ class WorkloadOptions(OptionGroup):
         ),
     ] = None
     namespace: Annotated[str, namespace_option("The namespace. Default: as for kubectl.")] = ""
+    all_namespaces: AllNamespacesOption = False
     validate: ValidateOption = STRICT
 
-    @property
-    def validation(self) -> Validation:
-        """What becomes of fields of manifests that an API server would not take."""
-        return Validation.of(self.validate)
+    def request(self, cluster: ClusterRequest) -> WorkloadRequest:
+        """Return the workload that is asked for, of a cluster."""
+        from kschedctl.requests.workloads import WorkloadRequest
+
+        return WorkloadRequest(
+            cluster=cluster,
+            name=self.workload,
+            filenames=tuple(self.filename or ()),
+            namespace=self.namespace,
+            all_namespaces=self.all_namespaces,
+            validation=Validation.of(self.validate),
+        )

@@ -84,32 +84,34 @@ def _check_groups(text: str) -> None:
     if shortened and not rest:
         return
     n_groups = 0
-    while n_groups < _GROUPS:
-        found = _GROUP.match(rest)
-        digits = found[0] if found is not None else ""
-        if len(digits) > _GROUP_DIGITS:
-            raise _AddressError("each group must have 4 or less digits", rest)
-        if not digits:
-            raise _AddressError("each colon-separated field must have at least one digit", rest)
-        if rest[len(digits) :].startswith("."):
+    while rest and n_groups < _GROUPS:
+        n_digits = _group_digits(rest)
+        if rest[n_digits:].startswith("."):
             _check_embedded(rest, n_groups, shortened=shortened)
             n_groups, rest = n_groups + 2, ""
-            break
-        n_groups, rest = n_groups + 1, _after_group(rest[len(digits) :])
-        if not rest:
-            break
+        else:
+            n_groups, rest = n_groups + 1, _after_group(rest[n_digits:])
         if rest.startswith(":"):
             if shortened:
                 raise _AddressError("multiple :: in address", rest)
             shortened, rest = True, rest[1:]
-            if not rest:
-                break
     if rest:
         raise _AddressError("trailing garbage after address", rest)
     if n_groups < _GROUPS and not shortened:
         raise _AddressError("address string too short")
     if n_groups == _GROUPS and shortened:
         raise _AddressError("the :: must expand to at least one field of zeros")
+
+
+def _group_digits(rest: str) -> int:
+    """Return the number of hexadecimal digits that a text begins with."""
+    found = _GROUP.match(rest)
+    n_digits = len(found[0]) if found is not None else 0
+    if n_digits > _GROUP_DIGITS:
+        raise _AddressError("each group must have 4 or less digits", rest)
+    if not n_digits:
+        raise _AddressError("each colon-separated field must have at least one digit", rest)
+    return n_digits
 
 
 def _after_group(rest: str) -> str:

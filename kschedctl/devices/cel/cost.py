@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from kschedctl.devices.cel.syntax import Call, Constant, ListLiteral, Name, Node, Select
@@ -16,19 +16,12 @@ LIST: Final = 10
 MAP: Final = 30
 _TEXT: Final = 0.1
 _REGEX: Final = 0.25
-_OF_TEXT: Final = frozenset(
-    {
-        *("url", "lowerAscii", "upperAscii", "substring", "trim", "cidr", "isIP", "isCIDR", "ip"),
-        *("quantity", "isQuantity", "semver", "isSemver", "startsWith", "endsWith", "bytes"),
-    }
-)
-_OF_TEXT_TWICE: Final = frozenset({"replace", "split", "ip.isCanonical"})
-_TRAVERSING: Final = frozenset({"isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"})
+#: Equality of these costs 1.
+_OF_ONE_UNIT: Final = (Quantity, Semver, IP, CIDR, URL)
 #: Conversions of constants are worked out when an expression is compiled.
 _CONVERSIONS: Final = frozenset(
     {*("bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint")}
 )
-_COMPARING: Final = frozenset({"_<_", "_<=_", "_>_", "_>=_"})
 
 
 class Meter:
@@ -87,43 +80,9 @@ def is_free(function: str, arguments: Sequence[Node]) -> bool:
 
 
 def call_cost(function: str, arguments: Sequence[Any], result: Any) -> int:
-    """What a call costs, its arguments not counted."""
-    sizes = [_size(argument) for argument in arguments[:2]]
-    if function in _OF_TEXT:
-        cost = _text(sizes[0]) if not (function == "bytes" and isinstance(arguments[0], bytes)) else 1
-    elif function in _OF_TEXT_TWICE:
-        cost = math.ceil(sizes[0] * 2 * _TEXT)
-    elif function in _TRAVERSING:
-        cost = _traversal(arguments[0])
-    elif function == "join":
-        cost = math.ceil(_size(result) * 2 * _TEXT)
-    elif function in ("matches", "find", "findAll"):
-        cost = math.ceil((1.0 + sizes[0]) * _TEXT) * math.ceil(sizes[1] * _REGEX)
-    elif function == "contains":
-        cost = _text(sizes[0]) * _text(sizes[1])
-    elif function == "@in":
-        cost = sizes[1] if isinstance(arguments[1], list) else 1
-    elif function in ("_==_", "_!=_"):
-        unit = function == "_==_" and isinstance(arguments[0], Quantity | Semver | IP | CIDR | URL)
-        cost = 1 if unit else _text(min(sizes))
-    elif function in _COMPARING:
-        cost = _text(min(sizes)) if isinstance(arguments[0], str | bytes) else 1
-    elif function == "_+_" and isinstance(arguments[0], str | bytes):
-        cost = _text(sum(sizes))
-    elif function.startswith("sets."):
-        cost = 1 + sizes[0] * sizes[1] * (2 if function == "sets.equivalent" else 1)
-    elif function in ("containsIP", "containsCIDR"):
-        cost = _containment(function, arguments, sizes)
-    else:
-        cost = 1
-    return cost
-
-
-def _containment(function: str, arguments: Sequence[Any], sizes: Sequence[int]) -> int:
-    cost = math.ceil(2 * sizes[0] * _TEXT)
-    if function == "containsCIDR":
-        cost += _text(sizes[0]) + 1
-    return cost + (_text(sizes[1]) if isinstance(arguments[1], str) else 0)
+    """Return the cost of a call without that of its arguments."""
+    cost = _COSTS.get(function)
+    return 1 if cost is None else cost(arguments, [_size(argument) for argument in arguments[:2]], result)
 
 
 def _text(size: int) -> int:
@@ -149,3 +108,49 @@ def _traversal(value: Any) -> int:
     if isinstance(value, dict):
         return sum(_traversal(key) + _traversal(one) for key, one in value.items())
     return 1
+
+
+_Cost = Callable[[Sequence[Any], Sequence[int], Any], int]
+
+
+def _contained(values: Sequence[Any], sizes: Sequence[int], result: Any) -> int:
+    return math.ceil(2 * sizes[0] * _TEXT) + (_text(sizes[1]) if isinstance(values[1], str) else 0)
+
+
+#: The cost of a call by its arguments, the sizes of the first two, and its result. Any other function costs 1.
+_COSTS: Final[dict[str, _Cost]] = {
+    **dict.fromkeys(
+        (
+            *("url", "lowerAscii", "upperAscii", "substring", "trim", "cidr", "isIP", "isCIDR", "ip"),
+            *("quantity", "isQuantity", "semver", "isSemver", "startsWith", "endsWith"),
+        ),
+        lambda values, sizes, result: _text(sizes[0]),
+    ),
+    **dict.fromkeys(
+        ("replace", "split", "ip.isCanonical"), lambda values, sizes, result: math.ceil(sizes[0] * 2 * _TEXT)
+    ),
+    **dict.fromkeys(
+        ("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"),
+        lambda values, sizes, result: _traversal(values[0]),
+    ),
+    **dict.fromkeys(
+        ("matches", "find", "findAll"),
+        lambda values, sizes, result: math.ceil((1.0 + sizes[0]) * _TEXT) * math.ceil(sizes[1] * _REGEX),
+    ),
+    **dict.fromkeys(
+        ("_<_", "_<=_", "_>_", "_>=_"),
+        lambda values, sizes, result: _text(min(sizes)) if isinstance(values[0], str | bytes) else 1,
+    ),
+    "bytes": lambda values, sizes, result: 1 if isinstance(values[0], bytes) else _text(sizes[0]),
+    "join": lambda values, sizes, result: math.ceil(_size(result) * 2 * _TEXT),
+    "contains": lambda values, sizes, result: _text(sizes[0]) * _text(sizes[1]),
+    "@in": lambda values, sizes, result: sizes[1] if isinstance(values[1], list) else 1,
+    "_==_": lambda values, sizes, result: 1 if isinstance(values[0], _OF_ONE_UNIT) else _text(min(sizes)),
+    "_!=_": lambda values, sizes, result: _text(min(sizes)),
+    "_+_": lambda values, sizes, result: _text(sum(sizes)) if isinstance(values[0], str | bytes) else 1,
+    "sets.contains": lambda values, sizes, result: 1 + sizes[0] * sizes[1],
+    "sets.intersects": lambda values, sizes, result: 1 + sizes[0] * sizes[1],
+    "sets.equivalent": lambda values, sizes, result: 1 + 2 * sizes[0] * sizes[1],
+    "containsIP": _contained,
+    "containsCIDR": lambda values, sizes, result: _contained(values, sizes, result) + _text(sizes[0]) + 1,
+}

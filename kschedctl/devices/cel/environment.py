@@ -34,9 +34,9 @@ _ADDRESS_TEXT: Final = "found no matching overload for 'string' applied to '(net
 #: Types whose names differ in cel-go, where they stand alone and in signatures.
 _LONG: Final = {"DURATION": "google.protobuf.Duration", "TIMESTAMP": "google.protobuf.Timestamp"}
 _SHORT: Final = re.compile(r"google\.protobuf\.(Duration|Timestamp)")
-_MISSING: Final = (
-    "selectors of devices need the library cel-expr-python, which is not installed\n  run: pip install cel-expr-python"
-)
+_INSTALL: Final = """\
+pip install 'kschedctl[devices]'
+on Alpine, where pip finds no cel-expr-python for musl: use an image with glibc, such as python:3-slim"""
 
 
 class CompileError(Exception):
@@ -153,7 +153,8 @@ def _environment() -> Any:
         from cel_expr_python import cel
         from cel_expr_python.ext import ext_bindings, ext_optional
     except ModuleNotFoundError:
-        raise UnsupportedError(_MISSING) from None
+        problem = "a selector of devices is written in CEL, which needs cel-expr-python, and that is not installed"
+        raise UnsupportedError(problem, hint=_INSTALL) from None
     kinds = cel.Type
     quantity = kinds.AbstractType("kubernetes.Quantity", [])
     semver = kinds.AbstractType("kubernetes.Semver", [])

@@ -154,17 +154,13 @@ def _semver_problem(text: str) -> str:
     parts = text.split(".", 2)
     if len(parts) != 3:
         return "No Major.Minor.Patch elements found"
-    for name, part in zip(("major", "minor"), parts, strict=False):
+    behind_minor = re.split(r"[-+]", parts[2], maxsplit=1)
+    for name, part in zip(("major", "minor", "patch"), (*parts[:2], behind_minor[0]), strict=True):
         if not part.isdecimal():
             return f'Invalid character(s) found in {name} number "{part}"'
         if _leading_zero(part):
             return f'{name.capitalize()} number must not contain leading zeroes "{part}"'
-    patch = re.split(r"[-+]", parts[2], maxsplit=1)[0]
-    if not patch.isdecimal():
-        return f'Invalid character(s) found in patch number "{patch}"'
-    if _leading_zero(patch):
-        return f'Patch number must not contain leading zeroes "{patch}"'
-    for part in re.split(r"[-+]", parts[2], maxsplit=1)[-1].split("."):
+    for part in behind_minor[-1].split("."):
         if _leading_zero(part):
             return f'Numeric PreRelease version must not contain leading zeroes "{part}"'
         if not re.fullmatch(r"[0-9A-Za-z-]+", part):

@@ -41,18 +41,23 @@ def _expression(requirement: NodeSelectorRequirement, path: str, problems: Probl
     key_problems = qualified_name_problems(key)
     if key_problems:
         problems.invalid(f"{path}.key", key, "; ".join(key_problems))
-    values_path = f"{path}.values"
-    if operator in (IN, NOT_IN) and not values:
-        problems.invalid(values_path, None, "for 'in', 'notin' operators, values set can't be empty")
-    if operator in (EXISTS, DOES_NOT_EXIST) and values:
-        problems.invalid(values_path, values, "values set must be empty for exists and does not exist")
-    if operator in (GT, LT):
-        if len(values) != 1:
-            problems.invalid(values_path, values or None, "for 'Gt', 'Lt' operators, exactly one value is required")
-        for i, value in enumerate(values):
-            if parse_int64(value) is None:
-                problems.invalid(f"{values_path}[{i}]", value, "for 'Gt', 'Lt' operators, the value must be an integer")
+    _values(requirement, f"{path}.values", problems)
     for i, value in enumerate(values):
         value_problems = label_value_problems(value)
         if value_problems:
-            problems.invalid(f"{values_path}[{i}][{key}]", value, "; ".join(value_problems))
+            problems.invalid(f"{path}.values[{i}][{key}]", value, "; ".join(value_problems))
+
+
+def _values(requirement: NodeSelectorRequirement, path: str, problems: Problems) -> None:
+    """Note values that do not suit the operator."""
+    operator, values = requirement.operator, requirement.values
+    if operator in (IN, NOT_IN) and not values:
+        problems.invalid(path, None, "for 'in', 'notin' operators, values set can't be empty")
+    if operator in (EXISTS, DOES_NOT_EXIST) and values:
+        problems.invalid(path, values, "values set must be empty for exists and does not exist")
+    if operator in (GT, LT):
+        if len(values) != 1:
+            problems.invalid(path, values or None, "for 'Gt', 'Lt' operators, exactly one value is required")
+        for i, value in enumerate(values):
+            if parse_int64(value) is None:
+                problems.invalid(f"{path}[{i}]", value, "for 'Gt', 'Lt' operators, the value must be an integer")

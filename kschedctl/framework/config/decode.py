@@ -74,21 +74,16 @@ class Decoder:
                 return self._duration("" if data is None else data, path)
             case inspect.AnyType():
                 return data
-        if data is None:
-            return UNSET
+        return UNSET if data is None else self._present(data, type_, path)
+
+    def _present(self, data: Any, type_: inspect.Type, path: str) -> Any:
         match type_:
             case inspect.StructType(cls=cls):
                 return self.struct(data, cls, path)
             case inspect.VarTupleType(item_type=item_type):
-                if not isinstance(data, list | tuple):
-                    return self._wrong(path, "array", data)
-                items = [self._item(item, item_type, f"{path}[{i}]") for i, item in enumerate(data)]
-                return tuple(item for item in items if item is not UNSET)
+                return self._array(data, item_type, path)
             case inspect.DictType():
-                if not isinstance(data, Mapping):
-                    return self._wrong(path, "object", data)
-                texts = {key: self._item(value, inspect.StrType(), f"{path}[{key}]") for key, value in data.items()}
-                return {key: text for key, text in texts.items() if text is not UNSET}
+                return self._texts(data, path)
             case inspect.BoolType():
                 return data if isinstance(data, bool) else self._wrong(path, "bool", data)
             case inspect.StrType():
@@ -104,6 +99,18 @@ class Decoder:
                 return data if whole else self._wrong(path, "int64" if high > _INT32[1] else "int32", data)
             case _:
                 raise TypeError(f"no rule to decode {type_}")
+
+    def _array(self, data: Any, item_type: inspect.Type, path: str) -> Any:
+        if not isinstance(data, list | tuple):
+            return self._wrong(path, "array", data)
+        items = [self._item(item, item_type, f"{path}[{i}]") for i, item in enumerate(data)]
+        return tuple(item for item in items if item is not UNSET)
+
+    def _texts(self, data: Any, path: str) -> Any:
+        if not isinstance(data, Mapping):
+            return self._wrong(path, "object", data)
+        texts = {key: self._item(value, inspect.StrType(), f"{path}[{key}]") for key, value in data.items()}
+        return {key: text for key, text in texts.items() if text is not UNSET}
 
     def _item(self, data: Any, type_: inspect.Type, path: str) -> Any:
         """Decode an item of a list, where ``null`` stands for an empty one."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import inf
+from math import inf, isfinite
 from typing import Final
 
 #: Of whom a fault is, besides the number of a candidate, from 1.
@@ -82,6 +82,21 @@ class Upgrade:
 
 
 Fault = Crash | Partition | SlowApi | Upgrade
+
+
+def as_option(fault: Fault) -> tuple[str, str]:
+    """Return the option of ``leader simulate`` that a fault is given with, and its value."""
+    if isinstance(fault, Upgrade):
+        return "--upgrade", _time(fault.at)
+    window = _time(fault.at) + (f"-{_time(fault.until)}" if isfinite(fault.until) else "")
+    if isinstance(fault, SlowApi):
+        when = f"@{window}" if fault.at or isfinite(fault.until) else ""
+        return "--slow-api", f"{_time(fault.seconds)}{when}={fault.who}"
+    return "--crash" if isinstance(fault, Crash) else "--partition", f"{window}={fault.who}"
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.9f}".rstrip("0").rstrip(".") + "s"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

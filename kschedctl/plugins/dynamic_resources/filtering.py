@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
@@ -11,7 +12,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.devices.allocator import CANNOT_ALLOCATE, INVALID_POOLS, allocate
 from kschedctl.devices.claims import available_on
 from kschedctl.devices.explain import explain_allocation
-from kschedctl.devices.extended import can_be_backed, new_claim
+from kschedctl.devices.extended_resources import can_be_backed, new_claim
 from kschedctl.devices.inventory import Inventory
 from kschedctl.framework.operands import Operands
 from kschedctl.framework.status import Code, Reason, Rejections
@@ -106,35 +107,13 @@ def rejections(state: State, cluster: Cluster, rules: DeviceRules, rows: Int64Ar
     texts: dict[str, int] = {}
     code = np.zeros(len(rows), dtype=np.int8)
     reason = np.zeros(len(rows), dtype=np.int64)
-
-    def say(at: Mask, status: Code, text: str) -> None:
-        code[at] = status
-        reason[at] = texts.setdefault(text, len(texts))
-
-    unavailable = ~state.available[:, rows].all(axis=0)
+    unavailable: Mask = np.logical_not(state.available[:, rows].all(axis=0))
     for number in np.unique(state.verdict_of[rows]).tolist():
         verdict = state.verdicts[number]
         here = state.verdict_of[rows] == number
-        if verdict.refusal:
-            say(here, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, verdict.refusal)
-            continue
-        if not state.claims and verdict.allocations is None:
-            continue
-        say(here & unavailable, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, NOT_AVAILABLE)
-        found = verdict.allocations
-        if found is None:
-            continue
-        outcome_of = np.full(len(rows), -1, dtype=np.int64)
-        outcome_of[here] = found.outcome_of[state.place_of[rows[here]]]
-        for i, outcome in enumerate(found.outcomes):
-            at = outcome_of == i
-            if outcome.failed:
-                # The error names what the node has, so there is one per node.
-                for position in np.flatnonzero(at).tolist():
-                    code[position] = Code.ERROR
-                    reason[position] = texts.setdefault(found.error(int(rows[position])), len(texts))
-            elif outcome.refusal:
-                say(at, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, outcome.refusal)
+        for at, status, text in _statuses(state, verdict, rows, here, unavailable):
+            code[at] = status
+            reason[at] = texts.setdefault(text, len(texts))
     words = list(texts)
 
     def details(position: int) -> tuple[Reason, ...]:
@@ -142,6 +121,38 @@ def rejections(state: State, cluster: Cluster, rules: DeviceRules, rows: Int64Ar
         return (Reason(text, _operands(state, cluster, rules, int(rows[position]), text)),)
 
     return Rejections(code, reason, lambda number: (words[number],), details)
+
+
+def _statuses(
+    state: State, verdict: Verdict, rows: Int64Array, here: Mask, unavailable: Mask
+) -> Iterator[tuple[Mask | int, Code, str]]:
+    """Yield the statuses of a verdict's nodes, each with the positions that it is for; a later one counts.
+
+    Parameters
+    ----------
+    rows : ndarray of int64, shape (n_rows,)
+        All nodes.
+    here, unavailable : ndarray of bool, shape (n_rows,)
+        The verdict's nodes, and those on which an allocated claim is not available.
+    """
+    if verdict.refusal:
+        yield here, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, verdict.refusal
+        return
+    found = verdict.allocations
+    if state.claims or found is not None:
+        yield here & unavailable, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, NOT_AVAILABLE
+    if found is None:
+        return
+    outcome_of = np.full(len(rows), -1, dtype=np.int64)
+    outcome_of[here] = found.outcome_of[state.place_of[rows[here]]]
+    for i, outcome in enumerate(found.outcomes):
+        at = outcome_of == i
+        if outcome.failed:
+            # The error names what the node has, so there is one per node.
+            for position in np.flatnonzero(at).tolist():
+                yield position, Code.ERROR, found.error(int(rows[position]))
+        elif outcome.refusal:
+            yield at, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, outcome.refusal
 
 
 def _operands(state: State, cluster: Cluster, rules: DeviceRules, row: int, text: str) -> Operands | None:

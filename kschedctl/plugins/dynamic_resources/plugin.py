@@ -28,12 +28,13 @@ from kschedctl.devices.claims import (
     pod_claims,
 )
 from kschedctl.devices.errors import AllocationError
-from kschedctl.devices.extended import backing_classes, leftover_claim, resources_with_class
+from kschedctl.devices.extended_resources import backing_classes, leftover_claim, resources_with_class
 from kschedctl.devices.inventory import KINDS, Inventory
 from kschedctl.devices.remedies import device_remedies
 from kschedctl.framework.arithmetic import Arithmetic
 from kschedctl.framework.config.args import DynamicResourcesArgs
 from kschedctl.framework.cycle_state import CycleState, NotModelled
+from kschedctl.framework.dependencies import Reach, Reads
 from kschedctl.framework.events import ClusterEventWithHint
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.interface import (
@@ -51,7 +52,6 @@ from kschedctl.framework.interface import (
     default_normalize_score,
     explain_default_normalize_score,
 )
-from kschedctl.framework.reads import Reach, Reads
 from kschedctl.framework.remedy import Remedy, RemedyContext
 from kschedctl.framework.status import SKIP, SUCCESS, Code, Rejections, Status
 from kschedctl.framework.verdicts import NodeStatuses

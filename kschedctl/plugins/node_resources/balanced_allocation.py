@@ -21,12 +21,12 @@ from kschedctl.arrays import Int64Array, Mask
 from kschedctl.framework.arithmetic import Arithmetic
 from kschedctl.framework.config.args import NodeResourcesBalancedAllocationArgs
 from kschedctl.framework.cycle_state import CycleState, NotModelled
+from kschedctl.framework.dependencies import Reads
 from kschedctl.framework.interface import MAX_NODE_SCORE, Handle, PreScorePlugin, ScorePlugin
-from kschedctl.framework.reads import Reads
 from kschedctl.framework.status import SKIP, SUCCESS, Status
 from kschedctl.plugins.node_resources.allocation import Allocation, allocations, requested_amount, spec_only
 from kschedctl.plugins.node_resources.arithmetic import BalancedResource, BalanceScore
-from kschedctl.plugins.node_resources.backed import READS, backed_allocations, crashing_resources
+from kschedctl.plugins.node_resources.backed_resources import READS, backed_allocations, crashing_resources
 from kschedctl.plugins.node_resources.hints import signed_requests
 
 Float64Array = NDArray[np.float64]

@@ -31,6 +31,7 @@ from kschedctl.framework.arithmetic import Arithmetic
 from kschedctl.framework.checks import FilterCheck
 from kschedctl.framework.config.args import NodeResourcesFitArgs, shape_points
 from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.dependencies import OF_NOTHING
 from kschedctl.framework.events import ClusterEventWithHint
 from kschedctl.framework.interface import (
     FilterPlugin,
@@ -42,12 +43,11 @@ from kschedctl.framework.interface import (
     ScorePlugin,
 )
 from kschedctl.framework.operands import Operands, Shortfall
-from kschedctl.framework.reads import OF_NOTHING
 from kschedctl.framework.remedy import Remedy, RemedyContext
 from kschedctl.framework.status import SUCCESS, Code, Reason, Rejections, Status
 from kschedctl.plugins.node_resources.allocation import Allocation, allocations, requested_amount, spec_only
 from kschedctl.plugins.node_resources.arithmetic import RATIO, ScoredResource, StrategyScore
-from kschedctl.plugins.node_resources.backed import READS, backed_allocations, backed_resources
+from kschedctl.plugins.node_resources.backed_resources import READS, backed_allocations, backed_resources
 from kschedctl.plugins.node_resources.hints import Hints, signed_requests
 from kschedctl.plugins.node_resources.remedies import request_remedies
 from kschedctl.plugins.node_resources.strategies import (

@@ -9,7 +9,7 @@ from kschedctl.api.device import DeviceClass
 from kschedctl.api.pod import Pod
 from kschedctl.api.resources import PODS, pod_requests, scheduler_units
 from kschedctl.cluster.nodes import Nodes
-from kschedctl.devices.extended import CLASS_PREFIX
+from kschedctl.devices.extended_resources import CLASS_PREFIX
 from kschedctl.framework.events import (
     ActionType,
     ClusterEventWithHint,
@@ -20,7 +20,7 @@ from kschedctl.framework.events import (
 )
 from kschedctl.framework.interface import Handle
 from kschedctl.plugins.node_resources.allocation import spec_only
-from kschedctl.plugins.node_resources.backed import backed_resources
+from kschedctl.plugins.node_resources.backed_resources import backed_resources
 
 _IN_PLACE: str = "InPlacePodVerticalScaling"
 

@@ -28,10 +28,10 @@ def explain_claims(binder: Binder, found: FoundVolumes, node: Node, row: int) ->
     row : int
         The node's row.
     """
-    return tuple(_checks(binder, found, node, row))
+    return (*_bound(binder, found, node, row), *_matched(found, row), *_unmatched(binder, found, node, row))
 
 
-def _checks(binder: Binder, found: FoundVolumes, node: Node, row: int) -> Iterator[FilterCheck]:
+def _bound(binder: Binder, found: FoundVolumes, node: Node, row: int) -> Iterator[FilterCheck]:
     for bound in found.bound:
         wanted = f"claim {bound.claim.name}"
         if not bound.reachable[row]:
@@ -40,11 +40,17 @@ def _checks(binder: Binder, found: FoundVolumes, node: Node, row: int) -> Iterat
             yield FilterCheck(
                 f"{wanted} on {bound.volume.name}: {_topology(bound.volume)}", _has(bound.volume, node), True
             )
+
+
+def _matched(found: FoundVolumes, row: int) -> Iterator[FilterCheck]:
     for match in found.matches:
         if match.choice[row] >= 0:
             volume = match.candidates[match.choice[row]]
             told = f"takes {volume.name}, the first of {len(match.candidates)} that suit it"
             yield FilterCheck(f"claim {match.claim.name}", told, True)
+
+
+def _unmatched(binder: Binder, found: FoundVolumes, node: Node, row: int) -> Iterator[FilterCheck]:
     if found.error[row] >= 0:
         yield FilterCheck("claims", found.errors[int(found.error[row])], False)
     elif found.bind_conflict[row]:

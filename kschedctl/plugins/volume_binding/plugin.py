@@ -25,6 +25,7 @@ from kschedctl.framework.arithmetic import Arithmetic
 from kschedctl.framework.checks import FilterCheck
 from kschedctl.framework.config.args import VolumeBindingArgs, shape_points
 from kschedctl.framework.cycle_state import CycleState
+from kschedctl.framework.dependencies import Reach, Reads
 from kschedctl.framework.events import ActionType, ClusterEventWithHint, EventResource, registered
 from kschedctl.framework.interface import (
     FilterPlugin,
@@ -38,7 +39,6 @@ from kschedctl.framework.interface import (
     ScorePlugin,
 )
 from kschedctl.framework.operands import Operands
-from kschedctl.framework.reads import Reach, Reads
 from kschedctl.framework.remedy import Remedy, RemedyContext
 from kschedctl.framework.signature import signed_volumes
 from kschedctl.framework.status import SKIP, SUCCESS, Code, Reason, Rejections, Status

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 import typer
 
+from kschedctl.cli.invocation import Invocation
 from kschedctl.cli.options.cluster import SourceOptions
 from kschedctl.cli.options.shared import MaxUnpackedOption, max_bytes, size
+from kschedctl.presentation.document import Question
 from kschedctl.snapshot.unpacking import MAX_RATIO, MAX_UNPACKED, RATIO_FROM, size_text
 from tests.cli.in_process import run
 
@@ -62,7 +64,9 @@ def test_more_is_read_where_it_is_allowed(command: str, folder: Path, monkeypatc
 def test_sizes(text: str, n_bytes: int) -> None:
     source = SourceOptions(snapshot=["a.json"], max_unpacked=text).source()
     assert source.max_bytes == n_bytes
-    assert list(source.arguments()) == ["--snapshot", "a.json", "--max-unpacked", text]
+    values = {"snapshot": ["a.json"], "max_unpacked": text}
+    shown = Invocation(command="explain", values=values, arguments={}).command_line(Question("", "explain"))
+    assert shown == f"kschedctl explain --snapshot a.json --max-unpacked {text}"
 
 
 @pytest.mark.parametrize("text", ["much", "-1Gi", "0", "10 GB"])

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import typer
 
+from kschedctl.analyses.handle import Handle
+from kschedctl.cli.invocation import Invocation
 from kschedctl.cli.options.cluster import SourceOptions
 from kschedctl.cli.options.shared import request_seconds
 from kschedctl.live.limits import REQUEST_SECONDS
+from kschedctl.presentation.document import Question
+
+
+def suggested(values: dict[str, Any]) -> str:
+    return Invocation(command="explain", values=values, arguments={}).command_line(Question("", "explain"))
 
 
 @pytest.mark.parametrize(
@@ -16,8 +25,8 @@ from kschedctl.live.limits import REQUEST_SECONDS
 def test_times(text: str, seconds: float) -> None:
     assert request_seconds(text) == seconds
     source = SourceOptions(request_timeout=text).source()
-    assert source.live().request_seconds == seconds
-    assert list(source.arguments()) == ["--request-timeout", text]
+    assert source.live(Handle()).request_seconds == seconds
+    assert suggested({"request_timeout": text}) == f"kschedctl explain --request-timeout {text}"
 
 
 @pytest.mark.parametrize("text", ["-1", "-1s", "soon", "5 s", "1d", "٣", "1e3", "99999999999999"])
@@ -28,8 +37,8 @@ def test_no_times(text: str) -> None:
 
 def test_default() -> None:
     source = SourceOptions().source()
-    assert source.live().request_seconds == REQUEST_SECONDS
-    assert list(source.arguments()) == []
+    assert source.live(Handle()).request_seconds == REQUEST_SECONDS
+    assert suggested({"request_timeout": ""}) == "kschedctl explain"
 
 
 def test_snapshot_is_not_asked() -> None:

@@ -92,7 +92,7 @@ def differences(
     states, found = [cluster], []
     named = now[first].key if first else "nobody"
     if first and first not in placed:
-        found += _unlike(cluster.explain(now[first].key), was[first], now[first], victims, going)
+        found += _unlike(cluster.decide(now[first].key), was[first], now[first], victims, going)
     waiting = [uid for uid in now if uid != first and not now[uid].node and not now[uid].is_terminating]
     tried = [uid for uid in waiting if all_were_tried or now[uid].said != was.get(uid, NEW).said]
     # Whoever was tried in vain may have lost its nomination in between, also where it has one in the end.
@@ -102,7 +102,7 @@ def differences(
         had, has = was.get(uid, NEW), now[uid]
         first_said: list[str] | None = None
         for state in among:
-            said = _unlike(state.explain(has.key), had, has, victims, going)
+            said = _unlike(state.decide(has.key), had, has, victims, going)
             if not said:
                 return []
             first_said = said if first_said is None else first_said
@@ -110,7 +110,7 @@ def differences(
 
     for uid in placed:
         found += judge(uid, [cluster] if uid == first else _without_nominations(states[-1], lost))
-        states.append(states[-1].with_bound(states[-1].explain(now[uid].key), now[uid].node))
+        states.append(states[-1].with_bound(states[-1].decide(now[uid].key), now[uid].node))
     for uid in tried:
         found += judge(uid, (each for state in states for each in _without_nominations(state, lost)))
     return [f"({named}'s turn) {text}" for text in found]

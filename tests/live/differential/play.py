@@ -85,7 +85,7 @@ class Play:
         admitted = cluster.with_made(made).admit(made[0].pod).pod
         gone = msgspec.structs.replace(admitted.spec, scheduling_gates=())
         ours = cluster.with_made(made).decide(msgspec.structs.replace(admitted, spec=gone))
-        stored = cluster.explain(_key(pod))
+        stored = cluster.decide(_key(pod))
         if (ours.best, ours.message) == (stored.best, stored.message):
             return []
         return [f"{owner} as a manifest: {ours!r} {ours.message!r}\n  its pod {stored!r} {stored.message!r}"]

@@ -60,6 +60,6 @@ def test_what_is_refused(text: str) -> None:
 def test_what_a_pod_is_afterwards(case: str) -> None:
     edit, of_class, expected, told = MADE[case]
     cluster = loaded([make_node()], edit)
-    spec = cluster.explain(manifest({"priorityClassName": of_class})).pod.spec
+    spec = cluster.decide(manifest({"priorityClassName": of_class})).pod.spec
     assert (spec.priority, spec.priority_class_name, spec.preemption_policy) == expected
     assert told in cluster.snapshot.changes[0]

@@ -144,4 +144,4 @@ def test_what_the_kubelet_reports_of_a_resize_has_followed() -> None:
 def test_a_request_beyond_what_the_namespace_allows_is_refused_as_that_of_a_manifest_is() -> None:
     pod = {"metadata": {"name": "new"}, "spec": {**containers(container()), "resources": {"limits": {"cpu": "1"}}}}
     with pytest.raises(InputError, match="must be less than or equal to cpu limit of 1"):
-        loaded([make_node()], SetRequest("cpu", "2")).explain(pod)
+        loaded([make_node()], SetRequest("cpu", "2")).decide(pod)

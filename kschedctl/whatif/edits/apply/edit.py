@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kschedctl.cluster.cluster import Cluster
     from kschedctl.findings.finding import Finding, Place
     from kschedctl.releases.release import Release
-    from kschedctl.snapshot.new_objects import NewObject
+    from kschedctl.snapshot.manifest import ManifestObject
     from kschedctl.whatif.edit import Changed
 
 _COPIES: Final = re.compile(r"(.+)\*([0-9]+)", re.ASCII)
@@ -39,8 +39,8 @@ class Apply(FileEdit):
         What they were read from.
     warnings : tuple of Finding
         Fields that an API server would not take, where they are not refused.
-    new : tuple of NewObject
-        The objects as they were written.
+    read : tuple of ManifestObject
+        The objects as they were read.
     """
 
     option: ClassVar[Option] = Option(
@@ -51,7 +51,7 @@ class Apply(FileEdit):
     copies: int | None = None
     source: str = ""
     warnings: tuple[Finding, ...] = field(default=(), compare=False)
-    new: tuple[NewObject, ...] = field(default=(), compare=False)
+    read: tuple[ManifestObject, ...] = field(default=(), compare=False)
 
     def __str__(self) -> str:
         copies = "" if self.copies is None else f"*{self.copies}"
@@ -79,13 +79,9 @@ class Apply(FileEdit):
 
         path, copies = split_source(text)
         stdin = sys.stdin.buffer if path == STDIN and sys.stdin is not None else None
-        warnings: list[Finding] = []
-        new: list[NewObject] = []
-        read = read_manifest(
-            path, stdin=stdin, max_unpacked=max_unpacked, validation=validation, warnings=warnings, new=new
-        )
-        objects = tuple((placed(obj, namespace), place) for obj, place in read)
-        return cls(objects, copies, "standard input" if path == STDIN else path, tuple(warnings), tuple(new))
+        manifest = read_manifest(path, stdin=stdin, max_unpacked=max_unpacked, validation=validation)
+        objects = tuple((placed(obj, namespace), place) for obj, place in manifest.objects)
+        return cls(objects, copies, "standard input" if path == STDIN else path, manifest.warnings, manifest.read)
 
     @classmethod
     def sources(cls, text: str) -> tuple[str, ...]:
@@ -102,7 +98,7 @@ class Apply(FileEdit):
         """
         from kschedctl.whatif.edits.apply.effect import apply
 
-        return apply(cluster, self, release=release)
+        return apply(cluster, self.objects, self.copies, read=self.read, release=release)
 
     def things(self) -> Iterator[Thing]:
         """The objects; copies are nobody else's."""

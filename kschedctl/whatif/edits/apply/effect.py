@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -21,48 +21,67 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import InputError
 from kschedctl.findings.finding import Place, Subject
 from kschedctl.releases.release import Release
-from kschedctl.snapshot.new_objects import refuse
-from kschedctl.whatif.copying import copies_of_belongings, copy_of_node, numbered_names
-from kschedctl.whatif.edits.apply.edit import Apply
-from kschedctl.whatif.making import with_pods_of
+from kschedctl.snapshot.manifest import ManifestObject, refuse
+from kschedctl.whatif.node_copies import copies_of_belongings, copy_of_node, numbered_names
 from kschedctl.whatif.pods import move_pods
+from kschedctl.whatif.workload_pods import with_pods_of
 from kschedctl.workloads.ownership import MAKERS, pods_made_by
 from kschedctl.workloads.replacement import fresh_pod
 
 if TYPE_CHECKING:
     from kschedctl.whatif.edit import Changed
 
+Placed = tuple[ApiObject, Place]
 
-def apply(cluster: Cluster, edit: Apply, *, release: Release) -> Changed:
+
+def apply(
+    cluster: Cluster,
+    objects: Sequence[Placed],
+    copies: int | None,
+    *,
+    read: Sequence[ManifestObject],
+    release: Release,
+) -> Changed:
     """Lay objects over the cluster, or copies of them.
+
+    Parameters
+    ----------
+    objects : sequence of (object, place)
+        The objects, each with where it was read.
+    copies : int or None
+        The number of copies; ``None`` to apply the objects themselves.
+    read : sequence of ManifestObject
+        The objects as they were written.
+    release : Release
+        The release whose API server takes them.
 
     Raises
     ------
     InputError
         Where an object is not one that an API server would take, or is to be copied and is neither node nor pod.
     """
-    refuse(edit.new, release)
+    refuse(read, release)
     # What a snapshot's reader checks and fills in, for these objects alone.
     builder = ClusterBuilder()
-    for obj, place in edit.objects:
+    for obj, place in objects:
         builder.add(obj, place)
     laid = builder.build()
-    if edit.copies is not None:
-        return _copied(cluster, laid, edit, edit.copies, release)
+    if copies is not None:
+        return _copied(cluster, laid, objects, copies, release)
     changes: list[str] = []
     if len(laid.nodes):
         changes += _told(Node, cluster.nodes.row, laid.nodes.names)
         nodes = {node.name: node for node in (*cluster.nodes.objects, *laid.nodes.objects)}
         cluster = cluster.with_nodes(nodes.values())
     for kind in laid.kinds:
-        before, new = ({_key(obj): obj for obj in each.list(kind)} for each in (cluster, laid))
-        changes += _told(kind, before, new)
-        cluster = cluster.with_objects(kind, (before | new).values())
+        before, after = ({_key(obj): obj for obj in each.list(kind)} for each in (cluster, laid))
+        changes += _told(kind, before, after)
+        cluster = cluster.with_objects(kind, (before | after).values())
         if kind in MAKERS:
             for obj in laid.list(kind):
                 cluster, told = _with_its_pods(cluster, obj, release)
                 changes += told
-    pods = [_stored(obj, cluster, place, release) for obj, place in edit.objects if isinstance(obj, Pod)]
+    pods = [_stored(obj, cluster, place, release) for obj, place in objects if isinstance(obj, Pod)]
     if pods:
         index = cluster.pods.index
         changes += _told(Pod, [key for key in map(_key, pods) if tuple(key.split("/")) in index], map(_key, pods))
@@ -90,9 +109,9 @@ def _with_its_pods(cluster: Cluster, workload: ApiObject, release: Release) -> C
     return cluster, (f"{type(workload).__name__} {_key(workload)}: {', '.join(told)}",)
 
 
-def _copied(cluster: Cluster, laid: Cluster, edit: Apply, copies: int, release: Release) -> Changed:
+def _copied(cluster: Cluster, laid: Cluster, objects: Sequence[Placed], copies: int, release: Release) -> Changed:
     changes = []
-    for obj, place in edit.objects:
+    for obj, place in objects:
         names: list[str]
         also = ""
         if isinstance(obj, Node):

@@ -70,7 +70,7 @@ class Delete(Edit):
         """
         from kschedctl.whatif.edits.delete.effect import delete
 
-        return delete(cluster, self)
+        return delete(cluster, self.kind, self.name, self.namespace)
 
     def things(self) -> Iterator[Thing]:
         """The object."""

@@ -10,7 +10,6 @@ from kschedctl.api.kind_names import is_namespaced
 from kschedctl.api.pod import Pod
 from kschedctl.api.wording import counted
 from kschedctl.cluster.cluster import Cluster
-from kschedctl.whatif.edits.delete.edit import Delete
 from kschedctl.whatif.nodes import without_nodes
 from kschedctl.whatif.pods import freed_in_words, move_pods
 from kschedctl.whatif.targets import find_kind, find_node, not_found
@@ -20,23 +19,28 @@ if TYPE_CHECKING:
     from kschedctl.whatif.edit import Changed
 
 
-def delete(cluster: Cluster, edit: Delete) -> Changed:
+def delete(cluster: Cluster, kind_name: str, name: str, namespace: str) -> Changed:
     """Delete an object.
+
+    Parameters
+    ----------
+    kind_name, name, namespace : str
+        As of the edit: the kind as kubectl names it; an empty namespace is the default one.
 
     Raises
     ------
     InputError
         Where there is none of that kind and name.
     """
-    kind = find_kind(edit.kind)
+    kind = find_kind(kind_name)
     if kind is Node:
-        evicted = without_nodes(cluster, [find_node(cluster, edit.name)])
-        return evicted.cluster, (f"Node {edit.name} is deleted: {evicted}", *freed_in_words(evicted.freed))
+        evicted = without_nodes(cluster, [find_node(cluster, name)])
+        return evicted.cluster, (f"Node {name} is deleted: {evicted}", *freed_in_words(evicted.freed))
     if kind is Namespace:
-        return _namespace(cluster, edit.name)
-    namespace = (edit.namespace or DEFAULT_NAMESPACE) if is_namespaced(kind) else ""
-    key = (namespace, edit.name)
-    shown = f"{kind.__name__} {namespace}/{edit.name}" if namespace else f"{kind.__name__} {edit.name}"
+        return _namespace(cluster, name)
+    namespace = (namespace or DEFAULT_NAMESPACE) if is_namespaced(kind) else ""
+    key = (namespace, name)
+    shown = f"{kind.__name__} {namespace}/{name}" if namespace else f"{kind.__name__} {name}"
     if kind is Pod:
         known = set(cluster.pods.index)
     elif kind in MAKERS:

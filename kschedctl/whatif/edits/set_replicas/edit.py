@@ -74,9 +74,11 @@ class SetReplicas(Edit):
         InputError
             Where there is no such workload, it is of a kind without replicas, or it has no pod that could be copied.
         """
+        from kschedctl.api.defaults import DEFAULT_NAMESPACE
         from kschedctl.whatif.edits.set_replicas.effect import set_replicas
 
-        return set_replicas(cluster, self, release=release)
+        key = (self.namespace or DEFAULT_NAMESPACE, self.name)
+        return set_replicas(cluster, self.kind, key, self.replicas, release=release)
 
     def things(self) -> Iterator[Thing]:
         """The size of the workload."""

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from kschedctl.api.defaults import DEFAULT_NAMESPACE
 from kschedctl.api.meta import ObjectMeta
 from kschedctl.api.pod import Pod
 from kschedctl.api.volume import PersistentVolumeClaim, PersistentVolumeClaimStatus
@@ -22,11 +21,10 @@ from kschedctl.api.workload import Deployment, ReplicaSet, ReplicationController
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import InputError
 from kschedctl.releases.release import Release
-from kschedctl.whatif.edits.set_replicas.edit import SetReplicas
-from kschedctl.whatif.making import fresh_names, with_pods_of
 from kschedctl.whatif.pods import Moved, move_pods
 from kschedctl.whatif.targets import find_kind, not_found
-from kschedctl.workloads.made import MOST_MADE
+from kschedctl.whatif.workload_pods import fresh_names, with_pods_of
+from kschedctl.workloads.made_pods import MOST_MADE
 from kschedctl.workloads.ownership import pods_made_by, workloads
 from kschedctl.workloads.replacement import fresh_pod
 
@@ -41,20 +39,30 @@ _POD_INDEX: Final = "apps.kubernetes.io/pod-index"
 Scalable = Deployment | ReplicaSet | StatefulSet | ReplicationController
 
 
-def set_replicas(cluster: Cluster, edit: SetReplicas, *, release: Release) -> Changed:
+def set_replicas(cluster: Cluster, kind_name: str, key: tuple[str, str], replicas: int, *, release: Release) -> Changed:
     """Give a workload more pods, which wait for a node, or fewer.
+
+    Parameters
+    ----------
+    kind_name : str
+        The kind as kubectl names it.
+    key : tuple of (str, str)
+        Namespace and name.
+    replicas : int
+        The number of pods that it shall have.
+    release : Release
+        The release whose API server takes new pods.
 
     Raises
     ------
     InputError
         Where there is no such workload, it is of a kind without replicas, or it has no pod that could be copied.
     """
-    kind = find_kind(edit.kind)
+    kind = find_kind(kind_name)
     if not issubclass(kind, _SCALABLE):
         kinds = ", ".join(each.__name__ for each in _SCALABLE)
         raise InputError(f"a {kind.__name__} has no replicas", hint=f"the kinds that have are {kinds}")
-    key = (edit.namespace or DEFAULT_NAMESPACE, edit.name)
-    stored = cluster.get(kind, edit.name, key[0])
+    stored = cluster.get(kind, key[1], key[0])
     if stored is None and key not in (known := workloads(cluster, kind)):
         raise not_found(kind, key, known)
     shown = f"{kind.__name__} {'/'.join(key)}"
@@ -62,23 +70,23 @@ def set_replicas(cluster: Cluster, edit: SetReplicas, *, release: Release) -> Ch
     # Controllers do not count what is being deleted; a StatefulSet waits for the name.
     active = [i for i in every if cluster.pods.records[i].metadata.deletion_timestamp is None]
     cluster = cluster.with_objects(
-        kind, [_sized(obj, edit.replicas) if (obj.namespace, obj.name) == key else obj for obj in cluster.list(kind)]
+        kind, [_sized(obj, replicas) if (obj.namespace, obj.name) == key else obj for obj in cluster.list(kind)]
     )
     n_removed = 0
     moved = Moved(cluster)
     if not active and stored is not None and stored.spec.template is not None:
-        cluster, n_added = with_pods_of(cluster, _sized(stored, edit.replicas), release=release, created=False)
-    elif not active and edit.replicas:
+        cluster, n_added = with_pods_of(cluster, _sized(stored, replicas), release=release, created=False)
+    elif not active and replicas:
         hint = f"give the {kind.__name__} or its pods with --apply"
         raise InputError(f"the cluster has no pod of {'/'.join(key)} that could be copied, and no template", hint=hint)
     elif kind is StatefulSet:
-        moved, n_added, n_removed = _ordinals(cluster, key, every, edit.replicas)
+        moved, n_added, n_removed = _ordinals(cluster, key, every, replicas)
         cluster = moved.cluster
     else:
-        moved, n_added, n_removed = _any(cluster, active, edit.replicas)
+        moved, n_added, n_removed = _any(cluster, active, replicas)
         cluster = moved.cluster
     before = counted(len(active), "replica")
-    change = f"{shown} has {edit.replicas} instead of {before}"
+    change = f"{shown} has {replicas} instead of {before}"
     if n_added:
         change += f": {counted(n_added, 'new pod')} wait{'s' if n_added == 1 else ''}, like the newest"
         if n_added >= MOST_MADE:

@@ -1,0 +1,1 @@
+"""Analyses: one function per question about a loaded cluster; a typed request goes in, an answer comes out."""

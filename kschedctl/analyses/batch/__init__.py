@@ -1,0 +1,1 @@
+"""``batch``: recorded cases and sequences, each decided by itself."""

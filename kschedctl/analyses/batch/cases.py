@@ -1,0 +1,115 @@
+"""Cases: a cluster, a pod and a configuration in one JSON object, decided one by one.
+
+{"id": "...", "objects": [<objects>], "pod": <the pod to place>, "config": <KubeSchedulerConfiguration, optional>}
+
+``theirs`` may stand beside: what kube-scheduler said (``disagreement.Theirs``). No answer goes by it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from kschedctl.api.defaults import default_pod
+from kschedctl.api.kinds import kind_type
+from kschedctl.api.pod import Pod
+from kschedctl.api.quantity import QuantityError
+from kschedctl.api.resources import RequestRules, pod_requests
+from kschedctl.cluster.builder import ClusterBuilder
+from kschedctl.errors import InputError
+from kschedctl.framework.config.load import load_configuration
+from kschedctl.framework.registry import Registry
+from kschedctl.releases.release import Release
+from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.scheduler import Scheduler
+
+
+class CaseCluster(msgspec.Struct, frozen=True, kw_only=True):
+    """What every case has.
+
+    Attributes
+    ----------
+    id : str
+        Its name; the answer has the same.
+    objects : tuple of objects
+        The cluster.
+    config : object, optional
+        A KubeSchedulerConfiguration.
+    """
+
+    id: str
+    objects: tuple[dict[str, Any], ...] = ()
+    config: dict[str, Any] | None = None
+
+
+class Case(CaseCluster, frozen=True, kw_only=True):
+    """One case.
+
+    Attributes
+    ----------
+    pod : object
+        The pod to place.
+    theirs : object, optional
+        What kube-scheduler said, in a case that a user recorded.
+    """
+
+    pod: Any
+    theirs: dict[str, Any] | None = None
+
+
+def decide(case: Case, release: Release, registry: Registry) -> Decision:
+    """Decide a case.
+
+    Raises
+    ------
+    InputError
+        Where the case is not one that a scheduler could be given.
+    """
+    pod = read_case_pod(case.pod, "pod")
+    return read_case_cluster(case, release, registry).decide(pod)
+
+
+def read_case_cluster(case: CaseCluster, release: Release, registry: Registry) -> Scheduler:
+    """The scheduler of a case over its cluster.
+
+    Raises
+    ------
+    InputError
+        Where an object or the configuration is none.
+    """
+    builder = ClusterBuilder()
+    for i, data in enumerate(case.objects):
+        kind = kind_type(str(data.get("apiVersion", "")), str(data.get("kind", "")))
+        if kind is not None:
+            builder.add(_convert(data, kind, f"objects[{i}]"), f"objects[{i}]")
+    configuration = None
+    if case.config is not None:
+        points = registry.extension_points(release)
+        configuration = load_configuration(
+            case.config, release=release, implements=points, args_types=registry.args_types, where="config"
+        )
+    return Scheduler(builder.build(), release, configuration, registry)
+
+
+def read_case_pod(data: Any, path: str) -> Pod:
+    """A pod of a case with defaults, once all its quantities were read; wrong selectors are for the scheduler.
+
+    Raises
+    ------
+    InputError
+        Where it is none; the field's path begins with ``path``.
+    """
+    try:
+        pod = default_pod(_convert(data, Pod, path))
+        pod_requests(pod, RequestRules())
+    except QuantityError as error:
+        raise InputError(str(error), path=f"{path}.{error.path}") from None
+    return pod
+
+
+def _convert(data: Any, kind: type[Any], path: str) -> Any:
+    try:
+        return msgspec.convert(data, kind)
+    except msgspec.ValidationError as error:
+        raise InputError(str(error), path=path) from None

@@ -1,0 +1,171 @@
+"""Decisions for lines of recorded cases, in this process or over several, in order."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from itertools import chain, islice
+from multiprocessing import active_children, get_context
+from typing import Any, Final
+
+import msgspec
+
+from kschedctl.analyses.batch.answer import answer
+from kschedctl.analyses.batch.cases import Case, decide
+from kschedctl.analyses.batch.sequence_answer import sequence_answer
+from kschedctl.analyses.batch.sequence_cases import SequenceCase, run_sequence
+from kschedctl.errors import KschedctlError
+from kschedctl.framework.registry import Registry
+from kschedctl.plugins.registry import full_registry
+from kschedctl.releases.choice import choose_release
+from kschedctl.releases.release import Release
+
+#: The number of cases that a process gets at a time, and the number of such portions that wait per process.
+_PORTION: Final = 8
+_AHEAD: Final = 4
+_TOO_DEEP: Final = "is nested too deeply"
+
+Line = tuple[int, bytes]
+#: The answer to a line, and what is wrong with it where it is no case.
+LineAnswer = tuple[bytes, str]
+
+
+class _Id(msgspec.Struct):
+    id: str
+
+
+class _Pods(msgspec.Struct):
+    """Whether a case has many pods."""
+
+    pods: msgspec.Raw = msgspec.Raw(b"")
+
+
+_decode_case = msgspec.json.Decoder(Case).decode
+_decode_sequence = msgspec.json.Decoder(SequenceCase).decode
+_decode_pods = msgspec.json.Decoder(_Pods).decode
+_decode_id = msgspec.json.Decoder(_Id).decode
+
+
+class Decider:
+    """Answers lines under one release.
+
+    Parameters
+    ----------
+    kubernetes_version : str
+        The release; empty for the newest.
+    feature_gates : mapping of str to bool
+        Gates that are not at their default.
+    """
+
+    def __init__(self, kubernetes_version: str, feature_gates: Mapping[str, bool]) -> None:
+        self.settings = kubernetes_version, dict(feature_gates)
+        chosen = choose_release(kubernetes_version, "", ())
+        self._release: Release = chosen.release.with_features(feature_gates)
+        self._registry: Registry = full_registry()
+
+    def answer(self, line: Line) -> LineAnswer:
+        """Answer one line."""
+        number, text = line
+        try:
+            many = bool(_decode_pods(text).pods)
+            case = _decode_sequence(text) if many else _decode_case(text)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            return self._no_case(number, text, str(error))
+        except RecursionError:
+            return self._no_case(number, text, _TOO_DEEP)
+        try:
+            data = self._answered(case)
+        except KschedctlError as error:
+            data = {"id": case.id, "error": str(error)}
+        except RecursionError:
+            data = {"id": case.id, "error": _TOO_DEEP}
+        return msgspec.json.encode(data), ""
+
+    def _answered(self, case: Case | SequenceCase) -> dict[str, Any]:
+        if isinstance(case, SequenceCase):
+            return sequence_answer(case.id, run_sequence(case, self._release, self._registry))
+        return answer(case.id, decide(case, self._release, self._registry))
+
+    def _no_case(self, number: int, text: bytes, problem: str) -> LineAnswer:
+        try:
+            return msgspec.json.encode({"id": _decode_id(text).id, "error": problem}), ""
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            data = {"id": None, "line": number, "error": problem}
+            return msgspec.json.encode(data), f"line {number}: {problem}"
+
+
+def decide_lines(decider: Decider, lines: Iterator[Line], jobs: int) -> Iterator[LineAnswer]:
+    """Yield the answers to lines, in order.
+
+    Parameters
+    ----------
+    jobs : int
+        The number of processes; 0 for one per core.
+
+    Raises
+    ------
+    KschedctlError
+        If a process was ended from outside.
+    """
+    jobs = jobs or len(os.sched_getaffinity(0))
+    first = list(islice(lines, _PORTION))
+    portions = chain([first], iter(lambda: list(islice(lines, _PORTION)), []))
+    # A few cases are answered before another process has started.
+    if jobs == 1 or len(first) < _PORTION:
+        for portion in portions:
+            yield from map(decider.answer, portion)
+        return
+    # Not forked: NumPy may have started threads.
+    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_start, initargs=decider.settings)
+    waiting: deque[Future[list[LineAnswer]]] = deque()
+    try:
+        for portion in portions:
+            with _uninterrupted():
+                waiting.append(pool.submit(_answer_portion, portion))
+            if len(waiting) >= jobs * _AHEAD:
+                yield from waiting.popleft().result()
+        while waiting:
+            yield from waiting.popleft().result()
+    except BrokenProcessPool:
+        hint = "where the machine ran out of memory, fewer processes help: --jobs"
+        raise KschedctlError("a process that decides cases was ended from outside", hint=hint) from None
+    except BaseException:
+        # Nobody waits for what they are at.
+        for process in active_children():
+            process.terminate()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Ctrl-C waits; processes started meanwhile never get it, as it is for this one to end them."""
+    came: list[int] = []
+    # What is blocked is inherited by processes, but another thread may still take it for this one.
+    handler = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.signal(signal.SIGINT, handler)
+    if came:
+        raise KeyboardInterrupt
+
+
+_deciders: list[Decider] = []
+
+
+def _start(kubernetes_version: str, feature_gates: Mapping[str, bool]) -> None:
+    """Prepare a process; what it needs is too large to be sent with every portion."""
+    _deciders.append(Decider(kubernetes_version, feature_gates))
+
+
+def _answer_portion(lines: Iterable[Line]) -> list[LineAnswer]:
+    return [_deciders[0].answer(line) for line in lines]

@@ -1,0 +1,1 @@
+"""``devices``: devices, their pools, and the nodes on which a claim can be allocated."""

@@ -1,0 +1,54 @@
+"""The analysis behind ``devices``: all devices, and where a claim or a device of a class can be allocated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kschedctl.analyses.devices.answer import claim_answer, class_answer, overview_answer
+from kschedctl.analyses.handle import Handle
+from kschedctl.analyses.provenance import provenance
+from kschedctl.answers.devices import DevicesOverview, DeviceSupply
+from kschedctl.api.device import DeviceClass, ResourceClaim
+from kschedctl.completeness.missing import missing_for_devices, require_listed
+from kschedctl.devices.inventory import KINDS, Inventory
+from kschedctl.devices.places import claim_of_class
+from kschedctl.loaded_cluster import LoadedCluster
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DevicesRequest:
+    """A question about devices.
+
+    Attributes
+    ----------
+    subjects : tuple of ResourceClaim or DeviceClass
+        The claims and classes, each answered for by itself; empty for all devices.
+    """
+
+    subjects: tuple[ResourceClaim | DeviceClass, ...] = ()
+
+
+def devices(
+    cluster: LoadedCluster, request: DevicesRequest, handle: Handle
+) -> tuple[DevicesOverview | DeviceSupply, ...]:
+    """Report all devices, or on which nodes each claim or a device of each class can be allocated.
+
+    Raises
+    ------
+    ClusterError
+        If the ResourceSlices could not be listed.
+    """
+    rules = cluster.release_choice.release.devices
+    inventory = cluster.cluster.derived(Inventory, rules, lambda: Inventory(cluster.cluster, rules), of=KINDS)
+    if not request.subjects:
+        require_listed(cluster.cluster, "ResourceSlice")
+        return (overview_answer(inventory, provenance(cluster, missing_for_devices(cluster.cluster, ()))),)
+    return tuple(_supply(cluster, inventory, subject) for subject in request.subjects)
+
+
+def _supply(cluster: LoadedCluster, inventory: Inventory, subject: ResourceClaim | DeviceClass) -> DeviceSupply:
+    claim = claim_of_class(subject.name) if isinstance(subject, DeviceClass) else subject
+    rests_on = provenance(cluster, missing_for_devices(cluster.cluster, [claim]))
+    if isinstance(subject, DeviceClass):
+        return class_answer(subject, inventory, rests_on)
+    return claim_answer(subject, inventory, rests_on)

@@ -1,0 +1,186 @@
+"""From pools and places to the answer of ``devices``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kschedctl.analyses.devices.allocation import allocation_data
+from kschedctl.analyses.provenance import Provenance, envelope
+from kschedctl.answers.devices import (
+    DeviceData,
+    DevicesOverview,
+    DeviceSupply,
+    HolderData,
+    PlaceData,
+    PoolData,
+)
+from kschedctl.answers.operands import OperandsData
+from kschedctl.api.device import DeviceClass, ResourceClaim
+from kschedctl.api.quantity import value
+from kschedctl.api.wording import counted, listed
+from kschedctl.arrays import Rows
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.devices.claims import ClaimProblemError, check_classes
+from kschedctl.devices.errors import AllocationError
+from kschedctl.devices.explain import RequestSupply
+from kschedctl.devices.inventory import Inventory
+from kschedctl.devices.overview import DeviceOverview, PoolOverview, pool_overviews
+from kschedctl.devices.places import Place, claim_of_class, places_of
+from kschedctl.framework.cycle_state import NotModelled
+
+
+def overview_answer(inventory: Inventory, provenance: Provenance) -> DevicesOverview:
+    """Put all pools into data.
+
+    Parameters
+    ----------
+    inventory : Inventory
+        The devices.
+    provenance : Provenance
+        What the answer rests on.
+    """
+    pools = tuple(_pool(pool, inventory.cluster) for pool in pool_overviews(inventory))
+    n_devices, free = sum(len(pool.devices) for pool in pools), sum(pool.free for pool in pools)
+    problems = sum(bool(pool.problem) for pool in pools)
+    if pools:
+        held = n_devices - free
+        said = f"{counted(n_devices, 'device')} in {counted(len(pools), 'pool')}: {free} free, {held} held"
+        unused = f"; of {counted(problems, 'pool')} the devices are not used" if problems else ""
+        summary = f"{said}{unused}."
+    else:
+        summary = "The snapshot has no devices."
+    return DevicesOverview(**envelope(inventory.cluster, provenance), summary=summary, pools=pools)
+
+
+def claim_answer(claim: ResourceClaim, inventory: Inventory, provenance: Provenance) -> DeviceSupply:
+    """Say where a claim could be allocated, or can be used if it is allocated.
+
+    Parameters
+    ----------
+    inventory : Inventory
+        The devices.
+    provenance : Provenance
+        What the answer rests on.
+    """
+    problem, places = _places(claim, inventory)
+    allocated = claim.status.allocation is not None
+    where = _where(places, inventory.cluster)
+    if problem:
+        summary = f"{claim.key} can be allocated nowhere: {problem}."
+    elif allocated:
+        summary = f"{claim.key} has its devices and can be used on {where}."
+    else:
+        summary = f"{claim.key} can be allocated on {where}."
+    return DeviceSupply(
+        **envelope(inventory.cluster, provenance, _limits(inventory)),
+        subject="claim",
+        name=claim.key,
+        summary=summary,
+        allocated=allocated,
+        pods=tuple(user.name for user in claim.status.reserved_for),
+        problem=problem,
+        places=places,
+    )
+
+
+def class_answer(device_class: DeviceClass, inventory: Inventory, provenance: Provenance) -> DeviceSupply:
+    """Say where a claim for one device of a class could be allocated.
+
+    Parameters
+    ----------
+    device_class : DeviceClass
+        The class.
+    inventory : Inventory
+        The devices.
+    provenance : Provenance
+        What the answer rests on.
+    """
+    problem, places = _places(claim_of_class(device_class.name), inventory)
+    return DeviceSupply(
+        **envelope(inventory.cluster, provenance, _limits(inventory)),
+        subject="class",
+        name=device_class.name,
+        summary=f"A device of class {device_class.name} can be allocated on {_where(places, inventory.cluster)}.",
+        allocated=False,
+        pods=(),
+        problem=problem,
+        places=places,
+    )
+
+
+def _places(claim: ResourceClaim, inventory: Inventory) -> tuple[str, tuple[PlaceData, ...]]:
+    """Why a claim cannot be allocated at all, and where it can."""
+    if claim.status.allocation is None:
+        try:
+            check_classes(inventory.cluster, claim)
+        except (ClaimProblemError, AllocationError) as problem:
+            return str(problem), ()
+    return "", tuple(place_data(place, inventory.cluster) for place in places_of(claim, inventory))
+
+
+def _where(places: Iterable[PlaceData], cluster: Cluster) -> str:
+    nodes = [node for place in places if place.usable for node in place.nodes]
+    of_all = f"of {counted(len(cluster.nodes), 'node')}"
+    return f"{len(nodes)} {of_all}: {listed(nodes)}" if nodes else f"none {of_all}"
+
+
+def _limits(inventory: Inventory) -> Iterable[NotModelled]:
+    limits = [NotModelled(what, "no device matches it") for what in inventory.not_modelled]
+    if not inventory.rules.allocates:
+        effect = "devices and claims are shown by the rules of the release that it came with"
+        limits.append(NotModelled("the gate DynamicResourceAllocation, which is off by default", effect))
+    return limits
+
+
+def _names(rows: Rows, cluster: Cluster) -> tuple[str, ...]:
+    return tuple(cluster.nodes.names[row] for row in rows.tolist())
+
+
+def _pool(pool: PoolOverview, cluster: Cluster) -> PoolData:
+    return PoolData(
+        driver=pool.id.driver,
+        name=pool.id.pool,
+        generation=pool.generation,
+        slices=pool.n_slices,
+        slices_wanted=pool.n_slices_wanted,
+        outdated_slices=pool.n_outdated,
+        nodes=_names(pool.rows, cluster),
+        problem=pool.problem,
+        devices=tuple(map(_device, pool.devices)),
+    )
+
+
+def _device(device: DeviceOverview) -> DeviceData:
+    return DeviceData(
+        name=device.id.device,
+        free=device.free,
+        shared=not device.free and not device.whole,
+        consumed={name: value(nanos) for name, nanos in device.consumed.items()},
+        taints=tuple(map(str, device.device.taints)),
+        holders=tuple(
+            HolderData(claim.key, tuple(user.name for user in claim.status.reserved_for)) for claim in device.holders
+        ),
+    )
+
+
+def place_data(place: Place, cluster: Cluster, *, names_claims: bool = False) -> PlaceData:
+    """Put a group of nodes into data.
+
+    Parameters
+    ----------
+    place : Place
+        The group.
+    names_claims : bool
+        Whether reasons name the claim, because there may be several.
+    """
+    worded = RequestSupply.words if names_claims else RequestSupply.short
+    reason = place.reason
+    return PlaceData(
+        usable=place.usable,
+        nodes=_names(place.rows, cluster),
+        allocations=tuple(map(allocation_data, place.allocations)),
+        refusal=place.refusal,
+        reasons=() if reason is None else tuple(reason.sentences(worded)),
+        selectors=() if reason is None else tuple(reason.selectors()),
+        operands=OperandsData(reason),
+    )

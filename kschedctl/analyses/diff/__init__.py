@@ -1,0 +1,1 @@
+"""``diff``: the differences between two clusters for the same pods."""

@@ -1,0 +1,161 @@
+"""Sentences for what changes for a pod, which are equal for pods that change alike, and for all pods together."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from kschedctl.analyses.diff.nodes import NodeChanges
+from kschedctl.answers.diff import OutcomeData, Part, PodChangeData, SideOutcome
+from kschedctl.api.wording import counted, listed
+from kschedctl.framework.status import Status
+
+#: Beyond this many kinds of reasons the others are counted.
+_MOST_REASONS: Final = 3
+_NUMBER: Final = re.compile("[0-9]+")
+_NODES_SAY: Final = re.compile(r"[0-9]+/[0-9]+ nodes are available: (.*?)\.(?: |$)")
+#: The name for what rejects a node that no filter looks at.
+_NO_PLUGIN: Final = "PreFilter"
+#: The parts that matter to the owner of the pod; the others are how kube-scheduler gets there.
+_ENDS: Final = frozenset({Part.PLACE, Part.OUTCOME, Part.WINNER, Part.VICTIMS})
+
+
+def summary(changed: Sequence[PodChangeData], n_pods: int) -> str:
+    """Count the pods that lose and move, of all that were compared, in one or two sentences."""
+    of = counted(n_pods, "pod")
+    if not changed:
+        return f"Nothing changes for {of}."
+    if n_pods == 1:
+        return f"{changed[0].key} {changed[0].summary[0]}."
+    worse = sum(pod.worse for pod in changed)
+    elsewhere = sum(not pod.worse and not _ENDS.isdisjoint(pod.parts) for pod in changed)
+    alike = len(changed) - worse - elsewhere
+    counts = [
+        (worse, "would fit nowhere"),
+        (elsewhere, "comes to another end" if elsewhere == 1 else "come to another end"),
+        (alike, "comes to the same end otherwise" if alike == 1 else "come to the same end otherwise"),
+    ]
+    (first, does), *rest = [(number, words) for number, words in counts if number]
+    return ", ".join([f"{first} of {of} {does}", *(f"{number} {words}" for number, words in rest)]) + "."
+
+
+def describe(old: OutcomeData, new: OutcomeData, parts: Sequence[Part], nodes: NodeChanges) -> tuple[str, ...]:
+    """Describe the parts of the outcome that change, the most important first."""
+    return tuple(_sentences(old, new, parts, nodes))
+
+
+def _sentences(old: OutcomeData, new: OutcomeData, parts: Sequence[Part], nodes: NodeChanges) -> Iterator[str]:
+    if SideOutcome.ABSENT in (old.outcome, new.outcome) or Part.PLACE in parts:
+        yield _place(old, new)
+        return
+    anew = "scheduled anew, " if new.node_name else "without its gates, " if new.outcome is SideOutcome.GATED else ""
+    if Part.OUTCOME in parts:
+        yield f"{anew}{_does(new)}{_because(new)} (before: {_does(old)})"
+        return
+    if Part.WINNER in parts:
+        yield f"{anew}{_winner(old, new, nodes)}"
+    if Part.VICTIMS in parts:
+        yield _victims(old, new)
+    if Part.NODES in parts:
+        yield from _fitting(nodes)
+    if Part.SCORES in parts and Part.WINNER not in parts:
+        by = nodes.scored_by()
+        yield f"same node, other scores ({', '.join(by)})" if by else "same node, other scores"
+    if parts == (Part.MESSAGE,):
+        numbers = _NUMBER.sub("#", old.message) == _NUMBER.sub("#", new.message)
+        yield "the numbers in the event message change" if numbers else "the event message changes"
+
+
+def _place(old: OutcomeData, new: OutcomeData) -> str:
+    if old.outcome is SideOutcome.ABSENT:
+        return f"is new: {_does(new)}"
+    if new.outcome is SideOutcome.ABSENT:
+        return f"is gone (before: {_does(old)})"
+    if not new.node_name:
+        return f"loses {old.node_name}: {_does(new)}{_because(new)}"
+    if old.node_name:
+        return f"runs on {new.node_name} instead of {old.node_name}"
+    return f"runs on {new.node_name} (before: {_does(old)})"
+
+
+def _winner(old: OutcomeData, new: OutcomeData, nodes: NodeChanges) -> str:
+    # Only a pod that is not tried can be left with no node and come to the same end.
+    if not new.nodes:
+        return f"would fit nowhere (before: would go to {_nodes(old.nodes)})"
+    if not old.nodes:
+        return f"would go to {_nodes(new.nodes)} (before: would fit nowhere)"
+    by = nodes.scored_by(among={*old.nodes, *new.nodes})
+    because = f" ({', '.join(by)})" if by else ""
+    return f"goes to {_nodes(new.nodes)} instead of {_nodes(old.nodes)}{because}"
+
+
+def _does(outcome: OutcomeData) -> str:
+    match outcome.outcome:
+        case SideOutcome.SCHEDULED:
+            return f"goes to {_nodes(outcome.nodes)}"
+        case SideOutcome.UNSCHEDULABLE:
+            if outcome.victims:
+                return f"fits nowhere, would evict {_evicted(outcome)}"
+            return "fits nowhere"
+        case SideOutcome.GATED:
+            return "is not tried"
+        case SideOutcome.ERROR:
+            return f"fails: {outcome.error}"
+        case SideOutcome.OTHER_SCHEDULER:
+            return "no profile is responsible"
+        case SideOutcome.ABSENT:
+            return "is not there"
+
+
+def _because(outcome: OutcomeData) -> str:
+    """Return the reason why a pod fits nowhere, in the scheduler's words."""
+    reasons = _NODES_SAY.match(outcome.message)
+    return f" ({reasons[1]})" if reasons and outcome.outcome is SideOutcome.UNSCHEDULABLE else ""
+
+
+def _nodes(names: Sequence[str]) -> str:
+    return listed(names, "or")
+
+
+def _evicted(outcome: OutcomeData) -> str:
+    """Name the victims and their node; of several equal nodes only the nodes."""
+    (node, victims), *others = outcome.victims.items()
+    if others:
+        return f"pods on {_nodes(tuple(outcome.victims))}"
+    return f"{listed(victims)} on {node}"
+
+
+def _victims(old: OutcomeData, new: OutcomeData) -> str:
+    if not new.victims:
+        return f"preemption no longer helps (before: {_evicted(old)})"
+    if not old.victims:
+        return f"preemption would help: {_evicted(new)}"
+    return f"would evict {_evicted(new)} instead of {_evicted(old)}"
+
+
+def _fitting(nodes: NodeChanges) -> Iterator[str]:
+    gained, lost = nodes.gained, nodes.lost
+    said: Counter[tuple[str, str]] = Counter()
+    for (before, after), number in nodes.said_otherwise.items():
+        said[_told_apart(before, after)] += number
+    if gained:
+        yield f"also fits {listed(gained)}"
+    if lost:
+        # A node that is gone has no plugin that turns it away.
+        by = ", ".join(sorted({plugin for plugin in lost.values() if plugin}))
+        yield f"no longer fits {listed(tuple(lost))}" + (f" ({by})" if by else "")
+    for (was, now), number in said.most_common(_MOST_REASONS):
+        yield f"{counted(number, 'node')} {'says' if number == 1 else 'say'} {now} instead of {was}"
+    if len(said) > _MOST_REASONS:
+        rest = sum(number for _, number in said.most_common()[_MOST_REASONS:])
+        yield f"{counted(rest, 'node')} more {'says' if rest == 1 else 'say'} something else"
+
+
+def _told_apart(before: Status, after: Status) -> tuple[str, str]:
+    """Return what rejects a node on both sides: the plugins, or the words of the only one."""
+    if before.plugin != after.plugin:
+        return before.plugin or _NO_PLUGIN, after.plugin or _NO_PLUGIN
+    was, now = (f'"{side.message}"' for side in (before, after))
+    return was, now

@@ -1,0 +1,1 @@
+"""``explain``: where kube-scheduler would put a pod, or why it cannot."""

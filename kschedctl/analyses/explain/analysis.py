@@ -1,0 +1,190 @@
+"""The analysis behind ``explain``: decisions for pods, with what would make them fit and whatever else is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from msgspec import structs
+
+from kschedctl.analyses.asked_pod import AskedPod
+from kschedctl.analyses.explain.cause import cause
+from kschedctl.analyses.explain.grouping import DecidedPod, decide_together
+from kschedctl.analyses.explain.prefer import prefer
+from kschedctl.analyses.explain.replicas import count_placed
+from kschedctl.analyses.explain.story import story_data
+from kschedctl.analyses.explain.suggestions import suggestion_data
+from kschedctl.analyses.explain.withstand import withstand
+from kschedctl.analyses.handle import Handle
+from kschedctl.analyses.provenance import envelope, provenance
+from kschedctl.answers.explain import (
+    DaemonSetExplanation,
+    Explanation,
+    ExplanationSummary,
+    FateData,
+)
+from kschedctl.api.wording import counted, similar
+from kschedctl.completeness.missing import Missing
+from kschedctl.errors import InputError
+from kschedctl.framework.cycle_state import NotModelled
+from kschedctl.loaded_cluster import LoadedCluster
+from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.outcome import Outcome
+from kschedctl.why.search import DEFAULT_MOST, suggest
+
+#: Up to this many pods are explained one by one, with suggestions; more are summed up unless they are named.
+FEW: Final = 8
+_ORDER: Final = (Outcome.ERROR, Outcome.UNSCHEDULABLE, Outcome.GATED, Outcome.SCHEDULED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainRequest:
+    """A question about where pods go.
+
+    Attributes
+    ----------
+    pods : tuple of AskedPod
+        The pods; those of one workload after each other.
+    nodes : tuple of str
+        The nodes of interest: suggestions that help there come before all others.
+    stories : bool
+        True to add the comparisons and the arithmetic behind scores for these nodes.
+    suggest : int or None
+        The number of suggestions to look for; ``None`` for 5, and none if there are more than a few pods.
+    apply_suggestion : int or None
+        The number, from 1, of the suggestion to apply before answering.
+    prefer : str
+        A node; the answer has what would move the pod to it.
+    withstand : bool
+        True to add which failures of nodes and zones the pod's place can withstand.
+    seed : int or None
+        Draws one of several equal nodes.
+    """
+
+    pods: tuple[AskedPod, ...]
+    nodes: tuple[str, ...] = ()
+    stories: bool = False
+    suggest: int | None = None
+    apply_suggestion: int | None = None
+    prefer: str = ""
+    withstand: bool = False
+    seed: int | None = None
+
+    @property
+    def can_be_summed_up(self) -> bool:
+        """True if there are many pods and nothing is asked that a summary leaves out."""
+        return len(self.pods) > FEW and not (self.nodes or self.prefer or self.withstand)
+
+    @property
+    def is_daemon_set(self) -> bool:
+        """True if all pods are those of one DaemonSet."""
+        return all(one.node and one.workload == self.pods[0].workload for one in self.pods)
+
+
+def explain(cluster: LoadedCluster, request: ExplainRequest, handle: Handle) -> Iterator[Explanation]:
+    """Yield the answer for each pod; pods of a workload that fare alike share one.
+
+    Raises
+    ------
+    InputError
+        If the cluster has no such node, or there is no such suggestion.
+    """
+    for decided in _decided(cluster, request, handle):
+        yield _answer(cluster, request, decided)
+
+
+def explain_daemon_set(cluster: LoadedCluster, request: ExplainRequest, handle: Handle) -> DaemonSetExplanation:
+    """Explain the pods of one DaemonSet together."""
+    every = list(_decided(cluster, request, handle))
+    answers = tuple(_answer(cluster, request, decided) for decided in every)
+    return DaemonSetExplanation(answers=answers, nodes=tuple(node for one in every for node in one.own_nodes))
+
+
+def summarize(cluster: LoadedCluster, pods: Iterable[AskedPod], handle: Handle) -> ExplanationSummary:
+    """Explain many pods in short: outcomes and causes, each with its pods."""
+    known: dict[object, tuple[Outcome, str]] = {}
+    refused = False
+    missing: dict[Missing, None] = {}
+    not_modelled: dict[NotModelled, None] = {}
+    fates: dict[tuple[Outcome, str], list[str]] = {}
+    for one in handle.track(list(pods), "deciding for pods"):
+        kind = cluster.kind(one.pod)
+        if kind not in known:
+            admitted = cluster.admit(one.pod)
+            decision = cluster.decide_admitted(admitted.pod)
+            missing |= dict.fromkeys(cluster.missing(one.pod, decision))
+            not_modelled |= dict.fromkeys(decision.not_modelled)
+            refused |= bool(admitted.quota_refusals)
+            known[kind] = decision.outcome, cause(decision)
+        fates.setdefault(known[kind], []).append(one.pod.key)
+    ordered = sorted(fates.items(), key=lambda item: (_ORDER.index(item[0][0]), -len(item[1])))
+    return ExplanationSummary(
+        **envelope(cluster.cluster, provenance(cluster, missing), not_modelled),
+        fates=tuple(FateData(outcome, why, tuple(keys)) for (outcome, why), keys in ordered),
+        refused=refused,
+    )
+
+
+def _decided(cluster: LoadedCluster, request: ExplainRequest, handle: Handle) -> Iterator[DecidedPod]:
+    for option, name in (*(("--node", name) for name in request.nodes), ("--prefer", request.prefer)):
+        if name and name not in cluster.nodes.row:
+            raise _no_such_node(cluster, name, option)
+    return decide_together(
+        cluster, request.pods, request.seed, lambda cluster, members: count_placed(cluster, members, handle)
+    )
+
+
+def _answer(cluster: LoadedCluster, request: ExplainRequest, decided: DecidedPod) -> Explanation:
+    answer, decision = _with_suggestions(request, decided)
+    scheduler, there = cluster.scheduler.moved(decision.cluster), decision.cluster.nodes.row
+    if request.stories:
+        rows = [there[name] for name in request.nodes if name in there]
+        answer = structs.replace(answer, stories=tuple(story_data(decision, row) for row in rows))
+    if request.prefer:
+        answer = structs.replace(answer, preference=prefer(scheduler, decision, request.prefer))
+    if request.withstand:
+        answer = structs.replace(answer, withstanding=withstand(scheduler, decision))
+    return decided.standing(answer)
+
+
+def _with_suggestions(request: ExplainRequest, decided: DecidedPod) -> tuple[Explanation, Decision]:
+    """Return the answer with suggestions, or with one of them applied, and the decision behind it."""
+    most, wanted = request.suggest, request.apply_suggestion or 0
+    if most is None:
+        few = len(request.pods) <= FEW and not decided.asked.node
+        most = DEFAULT_MOST if few or wanted else 0
+    if not most and not wanted:
+        return decided.explanation(), decided.decision
+    searched = suggest(decided.decision, most)
+    there = [each for each in searched.suggestions if set(each.nodes) & set(request.nodes)]
+    found = there or searched.suggestions
+    if not wanted:
+        told = structs.replace(
+            decided.explanation(),
+            suggestions=tuple(map(suggestion_data, found)),
+            suggestions_tried=searched.tried,
+            suggestions_exhausted=searched.exhausted,
+        )
+        return told, decided.decision
+    if wanted > len(found):
+        raise _no_such_suggestion(decided.decision, wanted, len(found))
+    applied = found[wanted - 1]
+    if decided.workload is not None:
+        # The number that fit was counted without the change.
+        decided.workload = structs.replace(decided.workload, placed=None)
+    return decided.explanation(applied.decision, applied.summary), applied.decision
+
+
+def _no_such_suggestion(decision: Decision, wanted: int, n_found: int) -> InputError:
+    pod = decision.pod.key
+    if decision.schedulable:
+        return InputError(f"{pod} fits: there is nothing to suggest", path="--apply-suggestion")
+    problem = f"there {'is' if n_found == 1 else 'are'} {counted(n_found, 'suggestion')} for {pod}"
+    return InputError(problem, path="--apply-suggestion", hint=f"--suggest {wanted} looks for as many")
+
+
+def _no_such_node(cluster: LoadedCluster, name: str, option: str) -> InputError:
+    close = similar(name, cluster.nodes.names)
+    hint = f"did you mean {', '.join(close)}?" if close else "kschedctl explain POD --nodes lists them"
+    return InputError(f"the snapshot has no node {name}", path=option, hint=hint)

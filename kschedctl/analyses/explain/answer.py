@@ -1,0 +1,223 @@
+"""From a decision to an explanation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kschedctl.admission.chain import Admitted
+from kschedctl.analyses.explain.claims import claims_data
+from kschedctl.analyses.explain.summary import summary
+from kschedctl.analyses.explain.usage import usage_data
+from kschedctl.analyses.provenance import Provenance, envelope
+from kschedctl.answers.explain import (
+    AdmissionData,
+    CandidateData,
+    ChangeData,
+    Explanation,
+    FilterData,
+    LeadData,
+    NodeData,
+    NodeScoreData,
+    PluginScoreData,
+    PodData,
+    PreemptionData,
+    QuotaRefusalData,
+    ReasonData,
+    ScoresData,
+    StatusData,
+    VerdictData,
+)
+from kschedctl.api.amounts import exact_quantity
+from kschedctl.api.resources import pod_requests, scheduler_units
+from kschedctl.api.well_known import zone_of
+from kschedctl.framework.extension_point import ExtensionPoint
+from kschedctl.framework.status import Reason, Status
+from kschedctl.scheduler.decision import Decision
+
+
+def explanation(
+    decision: Decision,
+    provenance: Provenance,
+    *,
+    node_name: str = "",
+    seed: int | None = None,
+    admitted: Admitted | None = None,
+) -> Explanation:
+    """Put a decision into data.
+
+    Parameters
+    ----------
+    decision : Decision
+        What was decided.
+    provenance : Provenance
+        What it rests on.
+    node_name : str
+        Where the pod runs in the snapshot; empty where it does not.
+    seed : int or None
+        Picks one of the nodes that chance decides among.
+    admitted : Admitted or None
+        What admission did to the pod.
+    """
+    pod = _pod(decision, node_name)
+    nodes = _nodes(decision)
+    scores = _scores(decision)
+    preemption = _preemption(decision)
+    return Explanation(
+        pod=pod,
+        **envelope(decision.cluster, provenance, decision.not_modelled),
+        admission=_admission(admitted),
+        verdict=_verdict(decision, pod, nodes, scores, preemption, seed),
+        pre_enqueue=_status(decision.pre_enqueue),
+        pre_filter=_status(decision.pre_filter.status) if decision.pre_filter is not None else None,
+        pre_filter_nodes=(
+            tuple(sorted(decision.pre_filter.node_names))
+            if decision.pre_filter is not None and decision.pre_filter.node_names is not None
+            else None
+        ),
+        filters=_filters(decision),
+        nodes=nodes,
+        claims=claims_data(decision, nodes),
+        usage=usage_data(decision, nodes),
+        scores=scores,
+        preemption=preemption,
+        message=decision.message,
+    )
+
+
+def _pod(decision: Decision, node_name: str) -> PodData:
+    pod = decision.pod
+    wanted = scheduler_units(pod_requests(pod, decision.framework.handle.request_rules))
+    return PodData(
+        namespace=pod.metadata.namespace,
+        name=pod.metadata.name,
+        requests={name: exact_quantity(name, amount) for name, amount in wanted.items() if amount},
+        priority=pod.spec.priority or 0,
+        priority_class_name=pod.spec.priority_class_name,
+        scheduler_name=pod.spec.scheduler_name,
+        node_name=node_name,
+        nominated_node_name=pod.status.nominated_node_name,
+    )
+
+
+def _verdict(
+    decision: Decision,
+    pod: PodData,
+    nodes: tuple[NodeData, ...],
+    scores: ScoresData | None,
+    preemption: PreemptionData | None,
+    seed: int | None,
+) -> VerdictData:
+    result, picked = decision.outcome, decision.pick(seed)
+    n_feasible = len(decision.statuses.feasible) if decision.statuses is not None else 0
+    verdict = VerdictData(
+        result=result,
+        summary="",
+        nodes=decision.best,
+        picked=picked,
+        feasible_nodes=n_feasible,
+        error=decision.error,
+    )
+    text = summary(
+        pod,
+        verdict,
+        n_nodes=len(decision.cluster.nodes),
+        gate=decision.pre_enqueue.message,
+        scores=scores,
+        preemption=preemption,
+        nodes=nodes,
+    )
+    return VerdictData(result, text, verdict.nodes, picked, n_feasible, verdict.error)
+
+
+def _status(status: Status) -> StatusData:
+    return StatusData(str(status.code), status.plugin, status.reasons)
+
+
+def _filters(decision: Decision) -> tuple[FilterData, ...]:
+    names = decision.framework.profile.plugins.get(ExtensionPoint.FILTER, ())
+    return tuple(FilterData(name, name in decision.state.skip_filter_plugins) for name in names)
+
+
+def _nodes(decision: Decision) -> tuple[NodeData, ...]:
+    if decision.statuses is None:
+        return ()
+    return tuple(node_data(decision, row) for row in range(len(decision.cluster.nodes)))
+
+
+def node_data(decision: Decision, row: int) -> NodeData:
+    """What is said of the node of a row."""
+    node, verdict = decision.cluster.nodes.objects[row], decision.verdict(row)
+    reasons = tuple(ReasonData.of(plugin, reason) for plugin, found in verdict.reasons for reason in found)
+    status = verdict.status
+    if not reasons:
+        reasons = tuple(ReasonData.of(status.plugin, Reason(text)) for text in status.reasons)
+    zone = zone_of(node.metadata.labels)
+    return NodeData(node.name, zone, verdict.feasible, str(status.code), status.plugin, reasons)
+
+
+def _scores(decision: Decision) -> ScoresData | None:
+    scores = decision.scores
+    if scores is None:
+        return None
+    names = decision.cluster.nodes.names
+    # From the best down; equal ones by name, as chance decides among them.
+    order = sorted(range(len(scores.rows)), key=lambda i: (-int(scores.total[i]), names[scores.rows[i]]))
+    nodes = tuple(
+        NodeScoreData(
+            names[scores.rows[i]],
+            int(scores.total[i]),
+            {
+                plugin: PluginScoreData(
+                    int(raw[i]),
+                    int(scores.normalized[plugin][i]),
+                    int(scores.normalized[plugin][i]) * scores.weights[plugin],
+                )
+                for plugin, raw in scores.raw.items()
+            },
+        )
+        for i in order
+    )
+    return ScoresData({plugin: scores.weights[plugin] for plugin in scores.raw}, nodes, _lead(nodes))
+
+
+def _lead(nodes: Sequence[NodeScoreData]) -> LeadData | None:
+    """How close the best of some nodes came, which are in the order of their scores."""
+    behind = [node for node in nodes if node.total < nodes[0].total]
+    if not behind:
+        return None
+    second = [node for node in behind if node.total == behind[0].total]
+    apart = {name: own.weighted - second[0].plugins[name].weighted for name, own in nodes[0].plugins.items()}
+    points = nodes[0].total - second[0].total
+    return LeadData(tuple(node.name for node in second), points, {name: n for name, n in apart.items() if n})
+
+
+def _preemption(decision: Decision) -> PreemptionData | None:
+    found = decision.preemption
+    if found is None:
+        return None
+    candidates = tuple(
+        CandidateData(
+            candidate.node,
+            tuple(decision.cluster.pods.key(victim.pod) for victim in candidate.victims),
+            candidate.n_violations,
+            candidate.lost_at,
+        )
+        for candidate in found.candidates
+    )
+    return PreemptionData(_status(found.status), found.nominated, candidates)
+
+
+def _admission(admitted: Admitted | None) -> AdmissionData:
+    if admitted is None:
+        return AdmissionData()
+    return AdmissionData(
+        tuple(ChangeData(change.plugin, change.path, change.before, change.after) for change in admitted.changes),
+        tuple(
+            QuotaRefusalData(
+                refusal.quota,
+                refusal.message,
+                *({k: str(v) for k, v in of.items()} for of in (refusal.requested, refusal.used, refusal.limited)),
+            )
+            for refusal in admitted.quota_refusals
+        ),
+    )

@@ -1,0 +1,47 @@
+"""What a pod's claims for devices get on each node, and why nothing on others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from kschedctl.analyses.devices.allocation import allocation_data
+from kschedctl.analyses.devices.answer import place_data
+from kschedctl.answers.devices import AllocationData
+from kschedctl.answers.explain import ClaimsData, NodeData, ReasonData
+from kschedctl.arrays import Rows
+from kschedctl.devices.explain import NotAllocated
+from kschedctl.devices.places import Place, together
+from kschedctl.plugins.dynamic_resources.allocation import allocations_on
+from kschedctl.plugins.dynamic_resources.plugin import DynamicResources
+from kschedctl.scheduler.decision import Decision
+
+
+def claims_data(decision: Decision, nodes: Sequence[NodeData]) -> ClaimsData:
+    """What the pod's claims get, whatever else the nodes are turned away for.
+
+    Parameters
+    ----------
+    decision : Decision
+        The decision for a pod.
+    nodes : sequence of NodeData
+        What is said of the nodes, in the order of their rows.
+    """
+    places: list[Place] = []
+    allocations: dict[str, tuple[AllocationData, ...]] = {}
+    for row, node in enumerate(nodes):
+        rows = np.array([row], dtype=np.int64)
+        found = allocations_on(decision.state, row)
+        if found:
+            places.append(Place(rows, found))
+            allocations[node.name] = tuple(map(allocation_data, found))
+        places += [_refused(rows, reason) for reason in node.reasons if reason.plugin == DynamicResources.name]
+    groups = tuple(place_data(place, decision.cluster, names_claims=True) for place in together(places))
+    return ClaimsData(groups, allocations)
+
+
+def _refused(rows: Rows, reason: ReasonData) -> Place:
+    if isinstance(reason.operands, NotAllocated):
+        return Place(rows, refusal=reason.text, reason=reason.operands)
+    return Place(rows, refusal=reason.detail or reason.text)

@@ -1,0 +1,127 @@
+"""Decisions for the pods of workloads; pods that get the same answer share it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+
+import msgspec
+
+from kschedctl.admission.chain import Admitted
+from kschedctl.analyses.asked_pod import AskedPod
+from kschedctl.analyses.explain.answer import explanation, node_data
+from kschedctl.analyses.provenance import Provenance, provenance
+from kschedctl.answers.explain import Explanation, NodeData, WorkloadData
+from kschedctl.answers.operands import encode_operands
+from kschedctl.answers.workload import T, standing_for
+from kschedctl.loaded_cluster import LoadedCluster
+from kschedctl.scheduler.decision import Decision
+
+CountPlaced = Callable[[LoadedCluster, Sequence[AskedPod]], int | None]
+
+
+@dataclass(slots=True)
+class DecidedPod:
+    """The decision for a pod, and the pods of its workload that share the answer.
+
+    Attributes
+    ----------
+    alike : list of AskedPod
+        The pods of the workload that share the answer, itself among them.
+    workload : WorkloadData or None
+        The workload with the names of these pods.
+    own_nodes : list of NodeData
+        For each pod of a DaemonSet, the verdict on the node that it is for.
+    """
+
+    asked: AskedPod
+    decision: Decision
+    provenance: Provenance
+    node_name: str
+    seed: int | None
+    admitted: Admitted
+    alike: list[AskedPod] = field(default_factory=list)
+    workload: WorkloadData | None = None
+    own_nodes: list[NodeData] = field(default_factory=list)
+
+    def explanation(self, decision: Decision | None = None, change: str = "") -> Explanation:
+        """Return the answer, or the one of another decision for the pod after a change in words."""
+        rests_on = self.provenance
+        if change:
+            rests_on = replace(rests_on, changes=(*rests_on.changes, change))
+        return explanation(
+            decision or self.decision, rests_on, node_name=self.node_name, seed=self.seed, admitted=self.admitted
+        )
+
+    def standing(self, answer: T) -> T:
+        """Return the answer as the one for the pod's workload, if it has one."""
+        return answer if self.workload is None else standing_for(answer, self.workload)
+
+
+def decide_together(
+    cluster: LoadedCluster, asked: Iterable[AskedPod], seed: int | None, count_placed: CountPlaced | None = None
+) -> Iterator[DecidedPod]:
+    """Decide for pods; those of one workload that get the same answer are yielded as one.
+
+    Parameters
+    ----------
+    asked : iterable of AskedPod
+        The pods; those of one workload after each other.
+    seed : int or None
+        Draws one of several equal nodes.
+    count_placed : callable, optional
+        Counts how many of a workload's pods fit one after another.
+
+    Notes
+    -----
+    The pods of a DaemonSet, each for a node of its own, share an answer if their nodes get the same reasons, whatever
+    the numbers behind them; other pods if everything is the same but the names.
+    """
+    for workload, group in groupby(asked, key=lambda one: one.workload):
+        members = list(group)
+        if workload is None:
+            yield from (_decide(cluster, one, seed) for one in members)
+            continue
+        found: dict[object, DecidedPod] = {}
+        for one in members:
+            decided = _decide(cluster, one, seed)
+            key = _on_its_node(decided.decision, one.node) if one.node else _but_for_name(decided)
+            first = found.setdefault(key, decided)
+            first.alike.append(one)
+            if one.node:
+                first.own_nodes.append(node_data(decided.decision, cluster.nodes.row[one.node]))
+        placed = count_placed(cluster, members) if count_placed is not None else None
+        for decided in found.values():
+            names = tuple(one.pod.name for one in decided.alike)
+            nodes = tuple(one.node for one in decided.alike if one.node)
+            decided.workload = msgspec.structs.replace(workload, pods=names, nodes=nodes, placed=placed)
+            yield decided
+
+
+def _decide(cluster: LoadedCluster, one: AskedPod, seed: int | None) -> DecidedPod:
+    admitted = cluster.admit(one.pod, where=one.where)
+    decision = cluster.decide_admitted(admitted.pod)
+    rests_on = provenance(cluster, cluster.missing(one.pod, decision), pod=one.pod)
+    return DecidedPod(one, decision, rests_on, cluster.node_name(one.pod), seed, admitted)
+
+
+def _but_for_name(decided: DecidedPod) -> object:
+    """Return the answer without the pod's name, which is part of the names of its claims as well."""
+    text = msgspec.json.encode(decided.explanation(), enc_hook=encode_operands).decode()
+    return text.replace(decided.asked.pod.name, "")
+
+
+def _on_its_node(decision: Decision, node: str) -> tuple[object, ...]:
+    """Return what is reported of a DaemonSet's pod on its node, without numbers."""
+    verdict = decision.node(node)
+    preemption = decision.preemption
+    return (
+        decision.error,
+        decision.pre_enqueue,
+        decision.best == (node,),
+        verdict.status,
+        tuple((plugin, tuple(reason.text for reason in reasons)) for plugin, reasons in verdict.reasons),
+        decision.message,
+        None if preemption is None else bool(preemption.nominated),
+    )

@@ -1,0 +1,117 @@
+"""The first line of an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from kschedctl.answers.explain import NodeData, PodData, PreemptionData, ScoresData, VerdictData
+from kschedctl.answers.node_groups import amount
+from kschedctl.api.amounts import format_amount
+from kschedctl.api.wording import counted, listed
+from kschedctl.framework.operands import Shortfall
+from kschedctl.preemption.pod_eligible_to_preempt_others import NEVER, TERMINATING
+from kschedctl.scheduler.outcome import Outcome
+
+#: What is said where a pod may not even try.
+_INELIGIBLE: Final[dict[tuple[str, ...], str]] = {
+    (NEVER,): "It may not evict anyone: its preemptionPolicy is Never.",
+    (TERMINATING,): "It waits: a pod that was evicted for it is still stopping.",
+}
+
+
+def summary(
+    pod: PodData,
+    verdict: VerdictData,
+    *,
+    n_nodes: int,
+    gate: str,
+    scores: ScoresData | None,
+    preemption: PreemptionData | None,
+    nodes: Sequence[NodeData] = (),
+) -> str:
+    """Say what comes of it in one or two sentences.
+
+    Parameters
+    ----------
+    verdict : VerdictData
+        The outcome; its own summary is not looked at.
+    n_nodes : int
+        How many nodes the cluster has.
+    gate : str
+        What keeps the pod out of the queue.
+    preemption : PreemptionData or None
+        What preemption would do.
+    nodes : sequence of NodeData
+        What is said of the nodes.
+    """
+    subject = f"{pod.namespace}/{pod.name}"
+    start = subject
+    if pod.node_name:
+        start = f"{subject} runs on {pod.node_name}. Scheduled anew, it"
+    match verdict.result:
+        case Outcome.ERROR:
+            return f"kube-scheduler gives up on {subject} with an error: {verdict.error}"
+        case Outcome.GATED:
+            then = (
+                f"Without that it would fit on {verdict.feasible_nodes} of {counted(n_nodes, 'node')}."
+                if verdict.feasible_nodes
+                else f"Without that it would fit on none of {counted(n_nodes, 'node')}."
+            )
+            return f"{subject} is not tried: {gate}. {then}"
+        case Outcome.UNSCHEDULABLE:
+            fact = decisive_fact(nodes)
+            text = f"{start} fits on none of {counted(n_nodes, 'node')}{f': {fact}' if fact else ''}."
+            return f"{text} {_preemption(preemption)}" if preemption is not None else text
+    of = f"{verdict.feasible_nodes} of {counted(n_nodes, 'node')}"
+    return f"{start} fits on {of} and goes to {_destination(pod, verdict, scores)}."
+
+
+def _destination(pod: PodData, verdict: VerdictData, scores: ScoresData | None) -> str:
+    best = verdict.nodes
+    if best == (pod.nominated_node_name,):
+        return f"{best[0]}, the node it is nominated to"
+    if scores is None or verdict.feasible_nodes == 1:
+        return best[0]
+    totals = [node.total for node in scores.nodes]
+    if verdict.picked is not None and len(best) > 1:
+        others = [name for name in best if name != verdict.picked]
+        return f"{verdict.picked} (score {totals[0]}, the seed's pick; {listed(others)} would do as well)"
+    if len(best) > 1:
+        return f"one of {listed(best)} (score {totals[0]} each; kube-scheduler picks at random)"
+    return f"{best[0]} (score {totals[0]}, next best {scores.nodes[1].name} with {totals[1]})"
+
+
+def _preemption(preemption: PreemptionData) -> str:
+    if not preemption.nominated:
+        return _INELIGIBLE.get(preemption.status.reasons, "Preemption would not help.")
+    taken = next(candidate for candidate in preemption.candidates if candidate.name == preemption.nominated[0])
+    whom = taken.victims[0] if len(taken.victims) == 1 else f"{len(taken.victims)} pods"
+    against = f", {taken.pdb_violations} of them against a disruption budget" if taken.pdb_violations else ""
+    if len(preemption.nominated) > 1:
+        whom = counted(len(taken.victims), "pod")
+    return f"Preemption would help: {listed(preemption.nominated, 'or')}, evicting {whom}{against}."
+
+
+def decisive_fact(nodes: Sequence[NodeData]) -> str:
+    """The resource of which no node offers enough, empty or not; empty where there is none.
+
+    Parameters
+    ----------
+    nodes : sequence of NodeData
+        What is said of the nodes, none of which fits.
+    """
+    short: dict[str, list[Shortfall]] = {}
+    for node in nodes:
+        for reason in node.reasons:
+            found = reason.operands.shortfall() if reason.operands is not None else None
+            if found is not None and found.hopeless:
+                short.setdefault(found.resource, []).append(found)
+    for resource, found_of in short.items():
+        if len(found_of) == len(nodes):
+            largest = max(shortfall.offered for shortfall in found_of)
+            wanted = amount(resource, found_of[0].wanted)
+            if not largest:
+                return f"no node offers {resource}"
+            return f"no node has {wanted}, the largest offers {format_amount(resource, largest)}"
+    return ""

@@ -1,0 +1,66 @@
+"""Who uses the room that a pod lacks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from kschedctl.answers.explain import NodeData, OwnerUsageData, UsageData
+from kschedctl.api.amounts import exact_quantity
+from kschedctl.scheduler.decision import Decision
+
+#: How many owners are told.
+_MOST: Final = 5
+
+
+def usage_data(decision: Decision, nodes: Sequence[NodeData]) -> UsageData | None:
+    """Who requests most of the resource that most nodes lack which could hold the pod if they were empty.
+
+    Parameters
+    ----------
+    decision : Decision
+        The decision for a pod.
+    nodes : sequence of NodeData
+        What is said of the nodes, in the order of their rows.
+
+    Returns
+    -------
+    UsageData or None
+        ``None`` where the pod fits, or no node lacks a resource that others use.
+    """
+    if decision.best:
+        return None
+    cluster = decision.cluster
+    columns, pods = cluster.resources(decision.framework.handle.request_rules), cluster.pods
+    rows: dict[str, list[int]] = {}
+    for row, node in enumerate(nodes):
+        for reason in node.reasons:
+            found = reason.operands.shortfall() if reason.operands is not None else None
+            # Pods do not request everything that can be short: devices are held by claims.
+            if found is not None and not found.hopeless and found.resource in columns.index:
+                rows.setdefault(found.resource, []).append(row)
+    if not rows:
+        return None
+    resource, lacking = max(rows.items(), key=lambda item: len(item[1]))
+    amounts = columns.per_class[columns.index[resource]][pods.class_id]
+    there = np.flatnonzero(np.isin(pods.node_row, lacking) & (amounts > 0))
+    used: Counter[str] = Counter()
+    number: Counter[str] = Counter()
+    for index in there.tolist():
+        owner = pods.owner(index)
+        namespace = pods.records[index].metadata.namespace
+        name = f"{owner.kind} {namespace}/{owner.name}" if owner is not None else f"Pod {pods.key(index)}"
+        used[name] += int(amounts[index])
+        number[name] += 1
+    return UsageData(
+        resource,
+        len(lacking),
+        exact_quantity(resource, used.total()),
+        tuple(
+            OwnerUsageData(name, number[name], exact_quantity(resource, amount))
+            for name, amount in used.most_common(_MOST)
+        ),
+    )

@@ -1,0 +1,94 @@
+"""The handle of a running analysis: it is told the progress, takes notices, and can cancel the analysis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from typing import Final, TypeVar
+
+from kschedctl.errors import KschedctlError
+from kschedctl.findings.finding import Finding
+
+T = TypeVar("T")
+
+
+class CancelledError(KschedctlError):
+    """An analysis was cancelled through its handle."""
+
+    def __init__(self) -> None:
+        super().__init__("the analysis was cancelled")
+
+
+#: The exceptions that end an analysis early. One that can answer with a part catches them.
+INTERRUPTIONS: Final = (CancelledError, KeyboardInterrupt)
+
+
+class Handle:
+    """The handle of a running analysis.
+
+    This one shows nothing and keeps the notices. The command line has one that writes to a terminal.
+
+    Attributes
+    ----------
+    notices : list of str
+        Notes and warnings that are no part of the answer, such as objects of a manifest that scheduling does not read.
+    show_line : callable or None
+        Shows a line instead of the last one, an empty one at the end; ``None`` if nobody looks.
+    """
+
+    show_line: Callable[[str], None] | None = None
+
+    def __init__(self) -> None:
+        self.notices: list[str] = []
+        self._cancelled = False
+
+    def cancel(self) -> None:
+        """End the analysis at its next step; it answers with the part that is done, or raises `CancelledError`."""
+        self._cancelled = True
+
+    def check(self) -> None:
+        """Raise `CancelledError` if the analysis was cancelled."""
+        if self._cancelled:
+            raise CancelledError
+
+    def track(self, items: Collection[T], task: str) -> Iterator[T]:
+        """Yield the items one by one, and show the share that is done.
+
+        Parameters
+        ----------
+        task : str
+            The work on them, such as ``comparing pods``.
+        """
+        return self.count(items, task, len(items))
+
+    def count(self, items: Iterable[T], noun: str, total: int | None = None) -> Iterator[T]:
+        """Yield the items one by one as they come, and show the number per second.
+
+        Parameters
+        ----------
+        noun : str
+            The name of the items, such as ``pods``.
+        total : int, optional
+            The number that will come, if known.
+        """
+        self.check()
+        for item in items:
+            yield item
+            # Not before: an item that was made would be lost.
+            self.check()
+
+    def busy(self, task: str) -> AbstractContextManager[None]:
+        """Show that work of unknown length is going on."""
+        return nullcontext()
+
+    def note(self, text: str) -> None:
+        """Take a note that is good to know."""
+        self.notices.append(f"note: {text}")
+
+    def warn(self, text: str) -> None:
+        """Take a warning."""
+        self.notices.append(f"warning: {text}")
+
+    def warn_of(self, finding: Finding) -> None:
+        """Take a finding that was not refused as a warning."""
+        self.warn("\n".join(finding.lines()))

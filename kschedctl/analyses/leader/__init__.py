@@ -1,0 +1,1 @@
+"""``leader``: elections on Leases, as a cluster has them and simulated."""

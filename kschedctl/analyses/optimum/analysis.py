@@ -1,0 +1,82 @@
+"""The analyses behind ``optimum``: the best placement, the cheapest nodes to buy, and the nodes that can be emptied."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kschedctl.analyses.handle import Handle
+from kschedctl.analyses.optimum.answer import optimum_answer
+from kschedctl.analyses.optimum.buy_answer import purchase_answer
+from kschedctl.analyses.optimum.empty_answer import emptied_answer
+from kschedctl.analyses.provenance import provenance
+from kschedctl.answers.optimum import Emptied, Optimum, Purchased
+from kschedctl.loaded_cluster import LoadedCluster
+from kschedctl.optimum.adjustments import find_adjustments
+from kschedctl.optimum.catalog import Catalog
+from kschedctl.optimum.comparison import compare
+from kschedctl.optimum.consolidation import empty_nodes
+from kschedctl.optimum.cp_sat import load_solver
+from kschedctl.optimum.goals import FinalGoal
+from kschedctl.optimum.purchase import buy
+
+#: The time limit of the solver, in seconds.
+TIME_LIMIT = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptimumRequest:
+    """A question about the best placement of the pending pods.
+
+    Attributes
+    ----------
+    final : FinalGoal
+        The goal that decides between placements that are equal in all other goals.
+    seconds : float
+        The time limit of the solver.
+    """
+
+    final: FinalGoal = FinalGoal.SCORES
+    seconds: float = TIME_LIMIT
+
+
+def optimum(cluster: LoadedCluster, request: OptimumRequest, handle: Handle) -> Optimum:
+    """Find the best placement of all pending pods at once, beside what the scheduler makes of them one by one.
+
+    Raises
+    ------
+    InputError
+        If the solver is not installed.
+    """
+    load_solver()
+    with handle.busy("looking for the best placement"):
+        comparison = compare(cluster.simulation().scheduler, seconds=request.seconds, final=request.final)
+        found = find_adjustments(comparison, seconds=request.seconds)
+    return optimum_answer(comparison, found, provenance(cluster, many=True))
+
+
+def purchase(cluster: LoadedCluster, catalog: Catalog, handle: Handle, *, seconds: float = TIME_LIMIT) -> Purchased:
+    """Find the cheapest nodes of a catalog that place every pending pod, with no evictions.
+
+    Raises
+    ------
+    InputError
+        If the solver is not installed.
+    """
+    load_solver()
+    with handle.busy("looking for the cheapest nodes"):
+        found = buy(cluster.simulation().scheduler, catalog, seconds=seconds)
+    return purchase_answer(cluster.cluster, found, provenance(cluster, many=True))
+
+
+def consolidate(cluster: LoadedCluster, handle: Handle, *, seconds: float = TIME_LIMIT) -> Emptied:
+    """Find the most nodes that can be drained one after another.
+
+    Raises
+    ------
+    InputError
+        If the solver is not installed.
+    """
+    load_solver()
+    with handle.busy("looking for nodes that could be emptied"):
+        found = empty_nodes(cluster.simulation().scheduler, seconds=seconds)
+    return emptied_answer(cluster.cluster, found, provenance(cluster, many=True))

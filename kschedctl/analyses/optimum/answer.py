@@ -1,0 +1,138 @@
+"""The best placement beside the multi-step one, from what the engine found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import Final
+
+from kschedctl.analyses.provenance import Provenance, envelope
+from kschedctl.answers.optimum import (
+    GoalData,
+    Optimum,
+    OptimumEvictionData,
+    OptimumPlacementData,
+    OptimumWorkloadData,
+    WayData,
+)
+from kschedctl.api.wording import counted
+from kschedctl.optimum.adjustments import Adjustment
+from kschedctl.optimum.comparison import Comparison, stranded
+from kschedctl.optimum.trial import Step
+from kschedctl.workloads.ownership import workload_of
+
+#: Beyond so many percent a gap says nothing.
+_FAR: Final = 100
+
+
+def optimum_answer(comparison: Comparison, ways: Sequence[Adjustment], provenance: Provenance) -> Optimum:
+    """The answer.
+
+    Parameters
+    ----------
+    ways : sequence of Adjustment
+        What gets the scheduler there.
+    provenance : Provenance
+        What the answer rests on.
+    """
+    question, found = comparison.question, comparison.best
+    steps = comparison.steps
+    waiting = [pod for kind in question.kinds for pod in kind.pods]
+    on_nodes = {step.pod.key for step in steps if not step.again}
+    placed = sum(pod.key in on_nodes for pod in waiting)
+    multi_step = sum(bool(multi_step_node(comparison, pod.key)) for pod in waiting)
+    evicted = {(entry.pod, entry.node): None for entry in comparison.evicted}
+    return Optimum(
+        **envelope(question.start.cluster, provenance, ()),
+        summary=_summary(len(waiting), multi_step, placed, comparison),
+        proven=found.proven,
+        goals=tuple(_goals(comparison)),
+        pods=len(waiting),
+        finished=comparison.finished,
+        multi_step_placed=multi_step,
+        placed=placed,
+        stranded=tuple(stranded(comparison)),
+        waiting=tuple(pod.key for pod in waiting if pod.key not in on_nodes),
+        gated=question.gated,
+        workloads=tuple(_workloads(comparison, steps)),
+        placements=tuple(
+            OptimumPlacementData(step.pod.key, step.node, multi_step_node(comparison, step.pod.key), step.again)
+            for step in steps
+        ),
+        evicted=tuple(OptimumEvictionData(pod.key, pod.spec.node_name) for pod in comparison.left),
+        multi_step_evicted=tuple(OptimumEvictionData(pod, node) for pod, node in evicted),
+        ways=tuple(
+            WayData(way.lever, way.what, tuple(_in_turn(comparison, way.pods)), way.pods, way.n_evicted) for way in ways
+        ),
+        refused=found.n_refused,
+    )
+
+
+def multi_step_node(comparison: Comparison, key: str) -> str:
+    """Where the scheduler has put a pod in the end; empty where it waits or is gone."""
+    cluster = comparison.simulation.cluster
+    namespace, _, name = key.partition("/")
+    index = cluster.pods.index.get((namespace, name))
+    return cluster.pods.records[index].node_name if index is not None else ""
+
+
+def _in_turn(comparison: Comparison, keys: Sequence[str]) -> Iterator[str]:
+    """The workloads of pods, one after another, with how many come in a row."""
+    cluster = comparison.question.start.cluster
+    pods = cluster.pods
+    names = []
+    for key in keys:
+        namespace, _, name = key.partition("/")
+        kind, of, workload = workload_of(cluster, pods.records[pods.index[namespace, name]].metadata)
+        names.append(f"{kind} {of}/{workload}")
+    for name, row in groupby(names):
+        n = len(list(row))
+        yield name if n == 1 else f"{name} x{n}"
+
+
+def _goals(comparison: Comparison) -> Iterator[GoalData]:
+    for standing in comparison.best.standings:
+        goal = standing.goal
+        gap = None if standing.gap is None else round(standing.gap, 2)
+        yield GoalData(
+            goal.name,
+            goal.maximize,
+            comparison.value(goal),
+            standing.value,
+            standing.bound,
+            standing.proven and comparison.best.exact,
+            gap,
+        )
+
+
+def _summary(n_pods: int, multi_step: int, placed: int, comparison: Comparison) -> str:
+    if not n_pods:
+        return "no pod waits for a node"
+    n_evicted, n_left = len(comparison.evicted), len(comparison.left)
+    both = f"the scheduler places {multi_step} of {counted(n_pods, 'pod')}, the best placement {placed}"
+    if n_evicted or n_left:
+        places = f"the scheduler places {multi_step} of {counted(n_pods, 'pod')}, evicting {n_evicted}"
+        both = f"{places}; the best placement {placed}, evicting {n_left}"
+    if comparison.best.proven:
+        return both
+    gaps = [standing for standing in comparison.best.standings if not standing.proven]
+    first = gaps[0] if gaps else None
+    if first is None or first.gap is None or first.gap > _FAR:
+        return f"{both}; it may be better still"
+    return f"{both}; in {first.goal.name} it may be {first.gap:.1f} % off the best"
+
+
+def _workloads(comparison: Comparison, steps: Iterable[Step]) -> Iterator[OptimumWorkloadData]:
+    cluster = comparison.question.start.cluster
+    nodes = {step.pod.key: step.node for step in steps if not step.again}
+    groups: dict[tuple[str, str, str], list[str]] = {}
+    for kind in comparison.question.kinds:
+        for pod in kind.pods:
+            groups.setdefault(workload_of(cluster, pod.metadata), []).append(pod.key)
+    for (kind_name, namespace, name), keys in sorted(groups.items(), key=lambda item: (item[0][1:], item[0][0])):
+        counts = Counter(nodes[key] for key in keys if key in nodes)
+        multi_step = sum(bool(multi_step_node(comparison, key)) for key in keys)
+        yield OptimumWorkloadData(
+            kind_name, namespace, name, len(keys), multi_step, counts.total(), dict(sorted(counts.items()))
+        )

@@ -1,0 +1,50 @@
+"""Which nodes could be emptied, from what the engine found."""
+
+from __future__ import annotations
+
+from kschedctl.analyses.provenance import Provenance, envelope
+from kschedctl.answers.optimum import Emptied, EmptiedNodeData
+from kschedctl.api.wording import counted
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.optimum.consolidation import Consolidation
+
+
+def emptied_answer(before: Cluster, emptying: Consolidation, provenance: Provenance) -> Emptied:
+    """The answer.
+
+    Parameters
+    ----------
+    before : Cluster
+        The cluster at first.
+    provenance : Provenance
+        What the answer rests on.
+    """
+    fewest = emptying.standing.bound
+    return Emptied(
+        **envelope(before, provenance, ()),
+        summary=_summary(emptying, fewest),
+        used=emptying.n_used,
+        used_after=emptying.n_used_after,
+        fewest=fewest,
+        proven=fewest == emptying.n_used_after and emptying.best.exact,
+        nodes=tuple(
+            EmptiedNodeData(node.node, tuple(pod.key for pod in node.evicted), dict(node.waited))
+            for node in emptying.nodes
+        ),
+        cordoned=emptying.closed,
+        placements=emptying.placed,
+        given_up=emptying.given_up,
+        fixed=emptying.fixed,
+    )
+
+
+def _summary(emptying: Consolidation, fewest: int | None) -> str:
+    if not emptying.n_used:
+        return "no node has pods that do not belong to it"
+    n = len(emptying.nodes)
+    said = f"{n} of {counted(emptying.n_used, 'node')} in use can be emptied" if n else "no node can be emptied"
+    if n:
+        said += f": {emptying.n_used_after} are in use then"
+    if fewest == emptying.n_used_after:
+        return f"{said}, and no placement needs fewer"
+    return said if fewest is None else f"{said}; no placement needs fewer than {fewest}"

@@ -1,0 +1,57 @@
+"""The analysis behind ``preempt``: the pods that would be evicted for each of some pods."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kschedctl.analyses.asked_pod import AskedPod
+from kschedctl.analyses.explain.grouping import DecidedPod, decide_together
+from kschedctl.analyses.handle import Handle
+from kschedctl.analyses.preempt.answer import PreemptionView, preemption_answer
+from kschedctl.answers.preempt import Preemption
+from kschedctl.loaded_cluster import LoadedCluster
+from kschedctl.simulate.aftermath import aftermath
+from kschedctl.simulate.pending import queue_order
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreemptRequest:
+    """A question about the evictions for pods.
+
+    Attributes
+    ----------
+    pods : tuple of AskedPod
+        The pods; those of one workload after each other.
+    min_candidate_nodes : int or None
+        The number of candidates after which the search ends, as in large clusters; ``None`` to look at all nodes.
+    offset : int
+        The row of the node at which the search begins; kube-scheduler draws one.
+    seed : int or None
+        Draws one of several equal nodes.
+    """
+
+    pods: tuple[AskedPod, ...]
+    min_candidate_nodes: int | None = None
+    offset: int = 0
+    seed: int | None = None
+
+
+def in_queue_order(pods: list[AskedPod]) -> list[AskedPod]:
+    """Return pods as the scheduler takes them: the highest priority first, then the oldest."""
+    return sorted(pods, key=lambda one: queue_order(one.pod))
+
+
+def preempt(cluster: LoadedCluster, request: PreemptRequest, handle: Handle) -> tuple[Preemption, ...]:
+    """Report which pods each pod would evict; pods of a workload that fare alike share an answer."""
+    view = PreemptionView(min_candidate_nodes=request.min_candidate_nodes, offset=request.offset, seed=request.seed)
+    every = decide_together(cluster, handle.track(request.pods, "deciding for pods"), request.seed)
+    return tuple(_answer(cluster, decided, view) for decided in every)
+
+
+def _answer(cluster: LoadedCluster, decided: DecidedPod, view: PreemptionView) -> Preemption:
+    decision = decided.decision
+    scheduler = cluster.scheduler.moved(decision.cluster)
+    answer = preemption_answer(
+        decision, decided.explanation(), view, lambda candidate: aftermath(scheduler, decision, candidate)
+    )
+    return decided.standing(answer)

@@ -1,0 +1,284 @@
+"""From a decision to who would be evicted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from kschedctl.analyses.snapshot_time import taken_at
+from kschedctl.answers.base import same_envelope
+from kschedctl.answers.explain import Explanation, NodeData, ReasonData, StatusData
+from kschedctl.answers.preempt import (
+    BudgetData,
+    Cause,
+    FateData,
+    LostAtData,
+    NextData,
+    NotHelpfulData,
+    OwnerData,
+    PreemptCandidateData,
+    Preemption,
+    PreemptVerdictData,
+    ReplacementData,
+    Result,
+    VictimData,
+)
+from kschedctl.api.well_known import zone_of
+from kschedctl.api.wording import counted, listed
+from kschedctl.api.workload import PodDisruptionBudget
+from kschedctl.framework.extender import EXTENDER_NAME
+from kschedctl.framework.status import Code, Reason
+from kschedctl.preemption.budgets import Budget
+from kschedctl.preemption.pod_eligible_to_preempt_others import NEVER, TERMINATING
+from kschedctl.preemption.reasons import NoLowerPriority
+from kschedctl.preemption.result import NO_VICTIMS, Candidate, PreemptionResult, Victim
+from kschedctl.preemption.shortlist import calculate_num_candidates
+from kschedctl.scheduler.decision import Decision, drawn
+from kschedctl.scheduler.outcome import Outcome as CycleOutcome
+from kschedctl.simulate.aftermath import Aftermath, VictimFate, grace_seconds
+
+_PREFIX: Final = "preemption: "
+_INELIGIBLE: Final = ((NEVER,), (TERMINATING,))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreemptionView:
+    """How much is looked at, and which of equal nodes is taken.
+
+    Attributes
+    ----------
+    min_candidate_nodes : int or None
+        How many candidates are enough; ``None`` to look at all nodes.
+    offset : int
+        At which node the search begins.
+    seed : int or None
+        Picks one of the nodes that chance decides among.
+    """
+
+    min_candidate_nodes: int | None = None
+    offset: int = 0
+    seed: int | None = None
+
+
+def preemption_answer(
+    decision: Decision, base: Explanation, view: PreemptionView, after: Callable[[Candidate], Aftermath]
+) -> Preemption:
+    """Put what preemption would do into data.
+
+    Parameters
+    ----------
+    decision : Decision
+        The decision for the pod.
+    base : Explanation
+        The same decision explained.
+    view : PreemptionView
+        How much is looked at.
+    after : callable
+        Works out what follows when a candidate is taken.
+    """
+    everything = decision.preemption
+    found = everything
+    if found is not None and view.min_candidate_nodes is not None:
+        found = found.shortlist(view.min_candidate_nodes, view.offset)
+    candidates = found.candidates if found is not None else ()
+    verdict = _verdict(decision, base, candidates, found, view.seed)
+    taken = (
+        next((c for c in candidates if c.node == (verdict.picked or verdict.nodes[0])), None) if candidates else None
+    )
+    said = found.status.reasons if found is not None else ()
+    n_tried = len(everything.run.looked_at) if everything is not None and everything.run is not None else 0
+    n_looked_at = len(found.run.looked_at) if found is not None and found.run is not None else 0
+    moment = taken_at(decision.cluster) if candidates else None
+    enough = calculate_num_candidates(decision.framework, n_tried)
+    shared = same_envelope(base)
+    shared["warnings"] = (*base.quota_refusals, *base.warnings)
+    return Preemption(
+        **shared,
+        pod=base.pod,
+        verdict=verdict,
+        status=StatusData(str(found.status.code), "DefaultPreemption", found.status.reasons) if found else None,
+        candidates=tuple(_candidate(decision, candidate, moment) for candidate in candidates),
+        not_helpful=tuple(_not_helpful(decision, base, found)) if found is not None else (),
+        not_looked_at=n_tried - n_looked_at,
+        candidates_enough=enough if view.min_candidate_nodes is None and len(candidates) > enough else None,
+        next=_next(decision, found, after(taken)) if found is not None and taken is not None else None,
+        preemption_message=", ".join(f"{_PREFIX}{reason}" for reason in said),
+        message=base.message,
+    )
+
+
+def _verdict(
+    decision: Decision,
+    base: Explanation,
+    candidates: tuple[Candidate, ...],
+    found: PreemptionResult | None,
+    seed: int | None,
+) -> PreemptVerdictData:
+    result = _outcome(decision, base, candidates, found)
+    if result is Result.FITS:
+        text = f"{base.verdict.summary} Nobody need be evicted."
+        return PreemptVerdictData(result, text, base.verdict.nodes, base.verdict.picked, violates_budget=False)
+    chosen = tuple(sorted((c for c in candidates if not c.lost_at), key=lambda c: c.node))
+    nodes = tuple(c.node for c in chosen)
+    picked = drawn(nodes, seed)
+    violates = bool(chosen) and chosen[0].n_violations > 0
+    text = _summary(decision, base, result, found, chosen, picked)
+    return PreemptVerdictData(result, text, nodes, picked, violates)
+
+
+def _outcome(
+    decision: Decision, base: Explanation, candidates: tuple[Candidate, ...], found: PreemptionResult | None
+) -> Result:
+    if base.verdict.result is CycleOutcome.ERROR or (found is not None and found.status.code is Code.ERROR):
+        return Result.ERROR
+    if base.verdict.result is CycleOutcome.GATED:
+        return Result.GATED
+    if decision.best:
+        return Result.FITS
+    if found is None:
+        return Result.DISABLED
+    if candidates:
+        return Result.PREEMPTS
+    if found.status.reasons in _INELIGIBLE:
+        return Result.NOT_ELIGIBLE
+    return Result.NOT_HELPFUL
+
+
+def _summary(
+    decision: Decision,
+    base: Explanation,
+    result: Result,
+    found: PreemptionResult | None,
+    chosen: tuple[Candidate, ...],
+    picked: str | None,
+) -> str:
+    pod = base.pod
+    name = f"{pod.namespace}/{pod.name}"
+    if result is Result.GATED or (result is Result.ERROR and not found):
+        return base.verdict.summary
+    if result is Result.ERROR and found is not None:
+        return f"kube-scheduler gives up on {name} with an error: {found.status.message}"
+    start = f"{name} runs on {pod.node_name}. Scheduled anew, it" if pod.node_name else name
+    nowhere = f"{start} fits on none of {counted(base.snapshot.nodes, 'node')}"
+    match result:
+        case Result.DISABLED:
+            return f"{nowhere}. Profile {pod.scheduler_name} has no DefaultPreemption: nobody is evicted."
+        case Result.NOT_ELIGIBLE if found is not None and found.status.reasons == (TERMINATING,):
+            return (
+                f"{nowhere}, and waits: a pod that was evicted for it is still stopping on {pod.nominated_node_name}."
+            )
+        case Result.NOT_ELIGIBLE:
+            return f"{nowhere}, and may not evict anyone: its preemptionPolicy is Never."
+        case Result.NOT_HELPFUL:
+            return f"{nowhere}, and evicting pods does not help."
+    where = picked or f"one of {listed([c.node for c in chosen])} (kube-scheduler picks at random)"
+    if picked and len(chosen) > 1:
+        others = listed([c.node for c in chosen if c.node != picked])
+        where = f"{picked} (the seed's pick; {others} would do as well)"
+    taken = next((c for c in chosen if c.node == picked), chosen[0])
+    return f"{start} would evict {counted(len(taken.victims), 'pod')} from {where}; {_budget_words(decision, taken)}."
+
+
+def _budget_words(decision: Decision, taken: Candidate) -> str:
+    if taken.n_violations:
+        names = listed(sorted({budget.name for victim in taken.victims for budget in victim.violated}))
+        count = f"{taken.n_violations} of them" if len(taken.victims) > 1 else "that"
+        return f"{count} violates a disruption budget ({names})"
+    if next(iter(decision.cluster.list(PodDisruptionBudget)), None) is None:
+        return "the snapshot has no disruption budgets"
+    return "no disruption budget is violated"
+
+
+def _candidate(decision: Decision, candidate: Candidate, taken: datetime | None) -> PreemptCandidateData:
+    lost = None
+    if candidate.lost_at:
+        lost = LostAtData(candidate.criterion + 1, candidate.lost_at, candidate.has, candidate.against)
+    return PreemptCandidateData(
+        candidate.node,
+        _zone(decision, candidate.node),
+        tuple(_victim(decision, candidate, victim, taken) for victim in candidate.victims),
+        candidate.n_violations,
+        lost,
+    )
+
+
+def _zone(decision: Decision, node: str) -> str:
+    nodes = decision.cluster.nodes
+    return zone_of(nodes.objects[nodes.row[node]].metadata.labels)
+
+
+def _victim(decision: Decision, candidate: Candidate, victim: Victim, taken: datetime | None) -> VictimData:
+    pods = decision.cluster.pods
+    record = pods.records[victim.pod]
+    started = record.status.start_time
+    return VictimData(
+        name=pods.key(victim.pod),
+        priority=int(pods.priority[victim.pod]),
+        priority_class_name=record.spec.priority_class_name,
+        started_at=started,
+        running_seconds=max(int((taken - started).total_seconds()), 0) if taken and started else None,
+        terminating=record.metadata.deletion_timestamp is not None,
+        owner=_owner(decision, victim.pod),
+        grace_seconds=grace_seconds(record.spec),
+        violates=victim.violates,
+        budgets=tuple(_budget(budget, candidate, victim) for budget in victim.budgets),
+    )
+
+
+def _owner(decision: Decision, index: int) -> OwnerData | None:
+    owner = decision.cluster.pods.owner(index)
+    return OwnerData(owner.kind, owner.name) if owner is not None else None
+
+
+def _budget(budget: Budget, candidate: Candidate, victim: Victim) -> BudgetData:
+    evicted = sum(budget in other.budgets for other in candidate.victims)
+    below = max(evicted - budget.allowed, 0)
+    return BudgetData(budget.name, budget.allowed, evicted, below, budget in victim.violated)
+
+
+def _not_helpful(decision: Decision, base: Explanation, found: PreemptionResult) -> Iterator[NotHelpfulData]:
+    """The nodes that are no candidates and were looked at, in the order of the snapshot."""
+    if found.status.reasons in _INELIGIBLE:
+        return
+    statuses, rejected = decision.statuses, found.rejected
+    for row, node in enumerate(base.nodes):
+        if node.name in rejected:
+            yield _rejected(decision, found, row, node)
+        elif statuses is not None and statuses.code[row] == Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
+            yield NotHelpfulData(
+                node.name, node.zone, node.fits, node.code, node.plugin, node.reasons, Cause.UNRESOLVABLE
+            )
+
+
+def _rejected(decision: Decision, found: PreemptionResult, row: int, node: NodeData) -> NotHelpfulData:
+    """A node on which removing pods might have helped."""
+    status = found.rejected[node.name]
+    if status is NO_VICTIMS:
+        why = NoLowerPriority(decision.pod.spec.priority or 0)
+        reason = ReasonData.of("", Reason(NO_VICTIMS.reasons[0], why))
+        return NotHelpfulData(node.name, node.zone, node.fits, str(status.code), "", (reason,), Cause.NO_LOWER_PRIORITY)
+    said = found.run.statuses.reasons(row) if found.run is not None else ()
+    cause = Cause.ERROR if status.code is Code.ERROR else Cause.STILL_DOES_NOT_FIT
+    if status.plugin == EXTENDER_NAME:
+        cause = Cause.DECLINED
+    reasons = tuple(ReasonData.of(plugin, reason) for plugin, some in said for reason in some)
+    if not reasons:
+        reasons = tuple(ReasonData.of(status.plugin, Reason(text)) for text in status.reasons)
+    return NotHelpfulData(node.name, node.zone, node.fits, str(status.code), status.plugin, reasons, cause)
+
+
+def _next(decision: Decision, found: PreemptionResult, after: Aftermath) -> NextData:
+    pods = decision.cluster.pods
+    losing = tuple(pods.key(index) for index in found.loses_nomination(after.node))
+    return NextData(after.node, after.wait_seconds, tuple(_fate(decision, fate) for fate in after.victims), losing)
+
+
+def _fate(decision: Decision, fate: VictimFate) -> FateData:
+    new = fate.replacement
+    replacement = None
+    if new is not None:
+        evicting = new.preemption.nominated if new.preemption is not None else ()
+        replacement = ReplacementData(new.best, new.message or new.error, evicting)
+    return FateData(decision.cluster.pods.key(fate.pod), _owner(decision, fate.pod), fate.bound_to_node, replacement)

@@ -1,0 +1,159 @@
+"""The reverse view: who would evict a given pod."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kschedctl.analyses.provenance import Provenance, envelope, provenance
+from kschedctl.answers.preempt import TakerData, Threat
+from kschedctl.api.classes import PriorityClass
+from kschedctl.api.defaults import DEFAULT_NAMESPACE
+from kschedctl.api.pod import Pod
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.completeness.missing import missing_for_any, require_listed
+from kschedctl.framework.status import Code
+from kschedctl.loaded_cluster import LoadedCluster
+from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.simulate.pending import pending_pods
+from kschedctl.snapshot.pod_choice import find_pod
+
+
+@dataclass(frozen=True, slots=True)
+class Taker:
+    """A pending pod that would evict a given pod.
+
+    Attributes
+    ----------
+    decision : Decision
+        The decision for the pending pod.
+    node : str
+        The node on which it would.
+    certain : bool
+        Whether chance has no say: every node that the pod can be nominated to has this victim.
+    """
+
+    decision: Decision
+    node: str
+    certain: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Exposure:
+    """Who would evict a pod, and what would keep it safe.
+
+    Attributes
+    ----------
+    takers : tuple of Taker
+        The pending pods that would, highest priority first.
+    safe_priority : int or None
+        The priority from which on none of them would; ``None`` where none would now.
+    safe_class : str
+        The lowest PriorityClass that has it; empty where there is none.
+    """
+
+    takers: tuple[Taker, ...]
+    safe_priority: int | None
+    safe_class: str
+
+
+def exposure(scheduler: Scheduler, victim: int) -> Exposure:
+    """Find the pending pods that would evict a pod, each against the snapshot as it is.
+
+    Parameters
+    ----------
+    victim : int
+        Index into ``Cluster.pods``.
+    """
+    pods = scheduler.cluster.pods
+    takers = []
+    for index in pending_pods(scheduler.cluster):
+        pod = pods.pod(index)
+        if pods.priority[index] <= pods.priority[victim] or not scheduler.knows(pod):
+            continue
+        decision = scheduler.decide(pod)
+        # A pod with a gate is not tried, so it evicts nobody.
+        if decision.preemption is None or decision.pre_enqueue.code is not Code.SUCCESS:
+            continue
+        chosen = [c for c in decision.preemption.candidates if not c.lost_at]
+        taking = [c for c in chosen if any(v.pod == victim for v in c.victims)]
+        if taking:
+            takers.append(Taker(decision, taking[0].node, len(taking) == len(chosen)))
+    if not takers:
+        return Exposure((), None, "")
+    # A pod is evicted only for one of higher priority.
+    safe = max(taker.decision.pod.spec.priority or 0 for taker in takers)
+    classes = [c for c in scheduler.cluster.list(PriorityClass) if c.value >= safe]
+    return Exposure(tuple(takers), safe, min(classes, key=lambda c: c.value).name if classes else "")
+
+
+def threat(cluster: LoadedCluster, pod: str) -> Threat:
+    """Report which pending pods would evict a pod of the cluster, given as ``namespace/name``.
+
+    Raises
+    ------
+    ManifestError
+        If there is no such pod.
+    """
+    namespace, _, name = pod.rpartition("/")
+    require_listed(cluster.cluster, "Pod")
+    stored = find_pod(cluster.pods, name, namespace or DEFAULT_NAMESPACE)
+    key = stored.metadata.namespace, stored.metadata.name
+    victim, scheduler = cluster.find(stored), cluster.scheduler
+    if cluster.pod_edits:
+        scheduler = scheduler.moved(cluster.cluster.with_pods(removed=[cluster.pods.index[key]], added=[victim]))
+    found = exposure(scheduler, scheduler.cluster.pods.index[key])
+    rests_on = provenance(cluster, missing_for_any(cluster.cluster), pod=stored)
+    return threat_answer(found, victim, rests_on, cluster.cluster, node_name=cluster.node_name(victim))
+
+
+def threat_answer(found: Exposure, victim: Pod, provenance: Provenance, cluster: Cluster, *, node_name: str) -> Threat:
+    """Put into data who would evict a pod.
+
+    Parameters
+    ----------
+    found : Exposure
+        Who would.
+    victim : Pod
+        The pod.
+    provenance : Provenance
+        What the answer rests on.
+    node_name : str
+        Where the pod runs; empty where it does not.
+    """
+    takers = tuple(_taker(taker, victim) for taker in found.takers)
+    return Threat(
+        victim=victim.key,
+        priority=victim.spec.priority or 0,
+        priority_class_name=victim.spec.priority_class_name,
+        node=node_name,
+        summary=_summary(found, victim, node_name, takers),
+        takers=takers,
+        safe_priority=found.safe_priority,
+        safe_class=found.safe_class,
+        pending=len(pending_pods(cluster)),
+        **envelope(cluster, provenance),
+    )
+
+
+def _taker(taker: Taker, victim: Pod) -> TakerData:
+    pod, preemption = taker.decision.pod, taker.decision.preemption
+    pods = taker.decision.cluster.pods
+    candidates = preemption.candidates if preemption is not None else ()
+    violates = any(
+        other.violates and pods.key(other.pod) == victim.key
+        for candidate in candidates
+        if candidate.node == taker.node
+        for other in candidate.victims
+    )
+    return TakerData(pod.key, pod.spec.priority or 0, pod.spec.priority_class_name, taker.node, taker.certain, violates)
+
+
+def _summary(found: Exposure, victim: Pod, node: str, takers: tuple[TakerData, ...]) -> str:
+    if not node:
+        return f"{victim.key} is on no node: nobody would evict it."
+    if not takers:
+        return f"{victim.key} is safe: no pending pod would evict it from {node}."
+    whom = takers[0].name if len(takers) == 1 else f"{len(takers)} pending pods"
+    may = "would" if any(taker.certain for taker in takers) else "may"
+    return f"{victim.key} {may} be evicted from {node} by {whom}."

@@ -1,0 +1,131 @@
+"""The provenance of an answer about a loaded cluster: rules, snapshot, changes and cautions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from msgspec import UNSET
+
+from kschedctl.answers.base import EnvelopeFields, MissingData, NotModelledData, RulesData, SnapshotData
+from kschedctl.api.pod import Pod
+from kschedctl.api.wording import listed
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.completeness.missing import Missing, not_read
+from kschedctl.framework.cycle_state import NotModelled
+from kschedctl.loaded_cluster import LoadedCluster
+from kschedctl.releases.choice import ReleaseChoice
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    """The provenance of an answer.
+
+    Attributes
+    ----------
+    release_choice : ReleaseChoice
+        Whose rules apply, and why.
+    paths : tuple of str
+        The files that the snapshot was read from.
+    n_pods : int
+        The number of pods in the snapshot.
+    missing : tuple of Missing
+        What the snapshot lacks for this answer.
+    doubts : tuple of str
+        Other warnings that put the answer in doubt.
+    warnings : tuple of str
+        Warnings that leave the answer exact.
+    changes : tuple of str
+        The what-ifs that were applied to the snapshot, in words.
+    """
+
+    release_choice: ReleaseChoice
+    paths: tuple[str, ...]
+    n_pods: int
+    missing: tuple[Missing, ...] = ()
+    doubts: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
+
+
+def envelope(cluster: Cluster, provenance: Provenance, not_modelled: Iterable[NotModelled] = ()) -> EnvelopeFields:
+    """Return the envelope of an answer, to be passed to its type.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The cluster that was decided over.
+    provenance : Provenance
+        The provenance of the answer.
+    not_modelled : iterable of NotModelled
+        The features that the answer depends on and that are not modelled.
+    """
+    choice = provenance.release_choice
+    doubts = tuple(text for text in (choice.warning, *provenance.doubts) if text)
+    return EnvelopeFields(
+        rules=RulesData(
+            kubernetes_version=choice.release.version,
+            chosen_by=choice.chosen_by,
+            why=choice.why,
+            cluster_version=choice.cluster_version,
+            feature_gates=dict(sorted(choice.release.features.items())),
+        ),
+        snapshot=SnapshotData(
+            paths=provenance.paths,
+            nodes=len(cluster.nodes),
+            pods=provenance.n_pods,
+            written_at=cluster.taken_at,
+            changes=provenance.changes,
+        ),
+        warnings=(*doubts, *provenance.warnings),
+        doubts=doubts or UNSET,
+        missing=tuple(MissingData(m.kind, m.needed_for, m.effect) for m in provenance.missing),
+        not_modelled=tuple(NotModelledData(n.feature, n.effect) for n in not_modelled),
+    )
+
+
+def provenance(
+    cluster: LoadedCluster, missing: Iterable[Missing] = (), *, pod: Pod | None = None, many: bool = False
+) -> Provenance:
+    """Return the provenance of an answer.
+
+    Parameters
+    ----------
+    missing : iterable of Missing
+        What the cluster lacks for the answer, besides the kinds that were not read.
+    pod : Pod, optional
+        The pod that the answer is about: what-ifs that change nothing in it become warnings.
+    many : bool
+        True if many pods go through the queue, so that its feature gates count.
+    """
+    missing = tuple(missing)
+    idle = cluster.idle_edits(pod) if pod is not None else ()
+    # What is missing is reported there, with its effect; it is no warning besides.
+    reported = set(map(str, missing))
+    read = [warning for warning in cluster.cluster.warnings if warning not in reported]
+    # Kinds that could not be listed and that the answer depends on are missing; the others do not matter to it.
+    harmless = set(cluster.cluster.not_listed.values())
+    idle_texts = (f"what if: {edit} changes nothing in {pod.key}" for edit in idle if pod is not None)
+    return Provenance(
+        release_choice=cluster.release_choice,
+        paths=cluster.snapshot.paths,
+        n_pods=len(cluster.pods),
+        missing=tuple(dict.fromkeys((*not_read(cluster.cluster), *missing))),
+        doubts=tuple(warning for warning in read if warning not in harmless),
+        warnings=(
+            *(warning for warning in read if warning in harmless),
+            *_idle_gates(cluster, many=many),
+            *cluster.configuration.warnings,
+            *idle_texts,
+        ),
+        changes=cluster.snapshot.changes,
+    )
+
+
+def _idle_gates(cluster: LoadedCluster, *, many: bool) -> Iterator[str]:
+    release = cluster.release_choice.release
+    gates = [gate for gate in release.idle_gates if not (many and gate in release.queue_gates)]
+    if gates:
+        what = "feature gate" if len(gates) == 1 else "feature gates"
+        verb = "has" if len(gates) == 1 else "have"
+        yield f"{what} {listed(gates)} {verb} no effect on the answer"

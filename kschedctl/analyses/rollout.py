@@ -1,0 +1,107 @@
+"""``rollout``: a new revision of a workload, brought in step by step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kschedctl.analyses.handle import Handle
+from kschedctl.analyses.provenance import envelope, provenance
+from kschedctl.answers.explain import WorkloadData
+from kschedctl.answers.rollout import RolledOut
+from kschedctl.answers.simulate import PlacementData
+from kschedctl.api.meta import ApiObject
+from kschedctl.api.wording import counted
+from kschedctl.findings.finding import Where
+from kschedctl.loaded_cluster import LoadedCluster
+from kschedctl.simulate.rollout import roll_out
+from kschedctl.simulate.rollout_loop import Rollout
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolloutRequest:
+    """A question about a rollout.
+
+    Attributes
+    ----------
+    workload : ApiObject
+        The workload with its new template; what it does not set stays as it is in the cluster.
+    where : Subject, Location or str
+        The place that it was read from, for errors.
+    """
+
+    workload: ApiObject
+    where: Where = ""
+
+
+def rollout(cluster: LoadedCluster, request: RolloutRequest, handle: Handle) -> RolledOut:
+    """Bring a new revision in through the workload's own strategy.
+
+    Raises
+    ------
+    ManifestError
+        If the workload is no Deployment or StatefulSet, is not in the cluster, or an API server would refuse it.
+    """
+    where = request.where
+    with handle.busy("rolling out"):
+        found = roll_out(
+            cluster.scheduler, request.workload, admit=lambda pod: cluster.admit(pod, where=where).pod, where=where
+        )
+    workload = found.workload
+    made = cluster.pods_of(workload, where=where)
+    pod = made[0].pod
+    rests_on = provenance(cluster, cluster.with_made(made).missing(pod), pod=pod, many=True)
+    return RolledOut(
+        **envelope(cluster.cluster, rests_on, found.not_modelled),
+        summary=_summary(found),
+        workload=WorkloadData(type(workload).__name__, workload.namespace, workload.name, found.replicas),
+        strategy=found.strategy,
+        finished=found.finished,
+        held=found.held,
+        old=found.old,
+        left=found.left,
+        kept=found.kept,
+        available_before=found.before,
+        available_least=found.lowest,
+        available_promised=found.promised,
+        seconds=round(found.seconds, 3),
+        waiting=tuple(found.waiting),
+        steps=tuple(found.steps),
+        placements=tuple(PlacementData(pod, node) for pod, node in sorted(found.new.items()) if node),
+    )
+
+
+def _summary(found: Rollout) -> str:
+    name = f"{found.workload.namespace}/{found.workload.name}"
+    if found.finished:
+        return f"{name}: {_finished(found)}"
+    if not found.steps:
+        why = found.held or _waiting(found)
+        return f"{name}: the rollout does not begin: {why}"
+    placed = sum(map(bool, found.new.values()))
+    verb = "is" if placed == 1 else "are"
+    why = _waiting(found) or found.held or "nothing more happens"
+    return (
+        f"{name}: the rollout stands still at step {len(found.steps)}: {why}; "
+        f"{placed} of {counted(found.replicas, 'pod')} {verb} new"
+    )
+
+
+def _finished(found: Rollout) -> str:
+    if not found.steps:
+        kept = f"; {counted(found.left, 'pod')} below the partition" if found.left else ""
+        return f"there is nothing to roll out{kept}"
+    # Of what is scaled at the same time fewer may be new than went.
+    replaced = counted(found.old - found.left, "pod")
+    kept = f" ({found.left} below the partition stay)" if found.left else ""
+    least = f"never fewer than {found.lowest} available" if found.lowest else "at times none is available"
+    return f"the rollout finishes: {replaced} replaced in {counted(len(found.steps), 'step')}{kept}, {least}"
+
+
+def _waiting(found: Rollout) -> str:
+    """``1 new pod waits``, and the old ones that do."""
+    new = sum(len(group.new) for group in found.waiting)
+    old = sum(len(group.old) for group in found.waiting)
+    parts = [counted(number, f"{side} pod") for number, side in ((new, "new"), (old, "old")) if number]
+    if not parts:
+        return ""
+    return f"{' and '.join(parts)} {'waits' if new + old == 1 else 'wait'}"

@@ -1,0 +1,226 @@
+"""``simulate``: many pods through the scheduler's queue, one after another."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from kschedctl.analyses.handle import INTERRUPTIONS, Handle
+from kschedctl.analyses.provenance import envelope, provenance
+from kschedctl.answers.simulate import (
+    EvictionData,
+    PlacementData,
+    Simulated,
+    SimulatedAttemptData,
+    UtilisationData,
+    WaitingData,
+    WorkloadPlacementData,
+)
+from kschedctl.api.pod import Pod
+from kschedctl.api.resources import CPU, MEMORY, PODS, RequestRules
+from kschedctl.api.well_known import zone_of
+from kschedctl.api.wording import counted
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.records import PENDING
+from kschedctl.framework.status import Code
+from kschedctl.loaded_cluster import LoadedCluster
+from kschedctl.simulate.attempt import Attempt
+from kschedctl.simulate.choice import TieBreak
+from kschedctl.simulate.simulation import Simulation
+from kschedctl.simulate.timeline import Happening, TimelineEntry
+from kschedctl.workloads.ownership import workload_of
+
+#: The resources whose use is always reported, in this order; others only if something requests them.
+_REPORTED: Final = (CPU, MEMORY, PODS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulateRequest:
+    """A question about many pods.
+
+    Attributes
+    ----------
+    pods : tuple of Pod, mapping, str or Path
+        New pods, as for ``LoadedCluster.decide``; they come after the pending ones.
+    seed : int or None
+        Draws one of several equal nodes; ``None`` for the first by name.
+    """
+
+    pods: tuple[Pod | Mapping[str, Any] | str | Path, ...] = ()
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulationRun:
+    """A simulation and its result.
+
+    Attributes
+    ----------
+    simulation : Simulation
+        The simulation in its last state.
+    attempts : list of Attempt
+        All scheduling cycles.
+    finished : bool
+        False if the run was cancelled.
+    """
+
+    simulation: Simulation
+    attempts: list[Attempt]
+    finished: bool
+
+
+def run_simulation(cluster: LoadedCluster, request: SimulateRequest, handle: Handle) -> SimulationRun:
+    """Put the pending pods and those of a request through the queue."""
+    simulation = cluster.simulation(request.pods, choose=TieBreak(request.seed).choose())
+    attempts: list[Attempt] = []
+    try:
+        attempts.extend(handle.count(simulation, "pods"))
+    except INTERRUPTIONS:
+        return SimulationRun(simulation=simulation, attempts=attempts, finished=False)
+    return SimulationRun(simulation=simulation, attempts=attempts, finished=True)
+
+
+def simulate(cluster: LoadedCluster, request: SimulateRequest, handle: Handle) -> Simulated:
+    """Put pods through the queue; if the run is cancelled, the answer covers the part that was done."""
+    return simulation_answer(cluster, request, run_simulation(cluster, request, handle))
+
+
+def simulation_answer(cluster: LoadedCluster, request: SimulateRequest, run: SimulationRun) -> Simulated:
+    """Return the answer of a run."""
+    simulation, attempts, before = run.simulation, run.attempts, cluster.cluster
+    placed = [entry for entry in simulation.timeline if entry.event is Happening.SCHEDULED]
+    waiting = tuple(waiting_groups(simulation, attempts))
+    evicted = preempted(simulation.timeline)
+    n_waiting = sum(len(group.pods) for group in waiting)
+    not_modelled = dict.fromkeys(note for attempt in attempts for note in attempt.decision.not_modelled)
+    return Simulated(
+        **envelope(before, provenance(cluster, many=True), not_modelled),
+        summary=_summary(len(placed), n_waiting, len(evicted), finished=run.finished),
+        finished=run.finished,
+        chance=TieBreak(request.seed).words,
+        began=simulation.began,
+        seconds=round((simulation.now() - simulation.began).total_seconds(), 3),
+        pods=len(placed) + n_waiting,
+        placed=len(placed),
+        waiting=waiting,
+        evicted=evicted,
+        workloads=tuple(_workloads(simulation, [(e.pod, e.node) for e in placed], waiting)),
+        placements=tuple(PlacementData(entry.pod, entry.node) for entry in placed),
+        utilisation=tuple(_utilisation(before, simulation.cluster, RequestRules.of(simulation.scheduler.release))),
+        attempts=tuple(map(_attempt, attempts)),
+        timeline=tuple(simulation.timeline),
+    )
+
+
+def preempted(timeline: Iterable[TimelineEntry]) -> tuple[EvictionData, ...]:
+    """Return the pods that were evicted for others."""
+    return tuple(
+        EvictionData(entry.pod, entry.node, entry.time, entry.why.removeprefix("by "))
+        for entry in timeline
+        if entry.event is Happening.PREEMPTED
+    )
+
+
+def _summary(n_placed: int, n_waiting: int, n_evicted: int, *, finished: bool) -> str:
+    total = n_placed + n_waiting
+    text = f"{n_placed} of {counted(total, 'pod')} placed" if total else "no pod waits for a node"
+    parts = [f"{n_waiting} {'waits' if n_waiting == 1 else 'wait'}"] if n_waiting else []
+    parts += [f"{n_evicted} evicted"] if n_evicted else []
+    text = f"{text}; {', '.join(parts)}" if parts else text
+    return text if finished else f"interrupted: {text} so far"
+
+
+def waiting_groups(simulation: Simulation, attempts: Sequence[Attempt]) -> Iterator[WaitingData]:
+    """Yield the pending pods that the scheduler is responsible for, by its last message."""
+    tried: dict[str, list[Attempt]] = defaultdict(list)
+    for attempt in attempts:
+        tried[attempt.pod].append(attempt)
+    # An attempt that ends in waiting at Permit says nothing; why it came to nothing shows later.
+    failures = {entry.pod: entry.why for entry in simulation.timeline if entry.event is Happening.FAILED}
+    groups: dict[tuple[str, bool], list[str]] = defaultdict(list)
+    pods = simulation.cluster.pods
+    for index in np.flatnonzero(pods.node_row == PENDING).tolist():
+        pod = pods.pod(index)
+        if not simulation.scheduler.knows(pod):
+            continue
+        gate = simulation.scheduler.framework(pod.spec.scheduler_name).run_pre_enqueue(pod)
+        said = (tried[pod.key][-1].message or failures.get(pod.key, "")) if tried[pod.key] else ""
+        gated = gate.code is not Code.SUCCESS and not said
+        groups[gate.message if gated else said, gated].append(pod.key)
+    for (message, gated), keys in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])):
+        yield WaitingData(message, gated, sum(len(tried[key]) for key in keys), tuple(keys))
+
+
+def _workloads(
+    simulation: Simulation, placed: Sequence[tuple[str, str]], waiting: Sequence[WaitingData]
+) -> Iterator[WorkloadPlacementData]:
+    nodes = simulation.cluster.nodes
+    zones = {name: zone_of(nodes.objects[row].metadata.labels) for name, row in nodes.row.items()}
+    of_workload: dict[tuple[str, str, str], Counter[str]] = {}
+    totals: Counter[tuple[str, str, str]] = Counter()
+    left = [key for group in waiting for key in group.pods]
+    for key, node in (*placed, *((key, "") for key in left)):
+        workload = _workload(simulation, key)
+        totals[workload] += 1
+        counts = of_workload.setdefault(workload, Counter())
+        if node:
+            counts[node] += 1
+    for workload, counts in sorted(of_workload.items(), key=lambda item: (item[0][1], item[0][2], item[0][0])):
+        by_zone: Counter[str] = Counter()
+        for node, count in counts.items():
+            if zones.get(node):
+                by_zone[zones[node]] += count
+        kind, namespace, name = workload
+        yield WorkloadPlacementData(
+            kind,
+            namespace,
+            name,
+            totals[workload],
+            counts.total(),
+            dict(sorted(counts.items())),
+            dict(sorted(by_zone.items())),
+        )
+
+
+def _workload(simulation: Simulation, key: str) -> tuple[str, str, str]:
+    """Return kind, namespace and name of the workload of a pod, which may be deleted again."""
+    return workload_of(simulation.cluster, simulation.met[key])
+
+
+def _utilisation(before: Cluster, after: Cluster, rules: RequestRules) -> Iterator[UtilisationData]:
+    """Yield the requests of each resource, over all nodes and by zone."""
+    was, now = before.resources(rules), after.resources(rules)
+    zones = np.array([zone_of(node.metadata.labels) for node in before.nodes.objects], dtype=np.str_)
+    names = sorted({str(zone) for zone in zones if zone})
+    groups = [("", np.ones(len(zones), dtype=np.bool_)), *((zone, zones == zone) for zone in names)]
+    others = [
+        name
+        for name in was.names
+        if name not in _REPORTED and (was.requested[was.index[name]].any() or name in now.index)
+    ]
+    for zone, mask in groups:
+        for name in (*_REPORTED, *others):
+            offered = int(was.allocatable[was.index[name]][mask].sum())
+            old = int(was.requested[was.index[name]][mask].sum())
+            new = int(now.requested[now.index[name]][mask].sum()) if name in now.index else old
+            if offered and (old or new):
+                yield UtilisationData(zone, name, offered, old, new)
+
+
+def _attempt(attempt: Attempt) -> SimulatedAttemptData:
+    return SimulatedAttemptData(
+        attempt.time,
+        attempt.pod,
+        attempt.number,
+        attempt.node,
+        attempt.waits,
+        attempt.decision.best,
+        attempt.message,
+        attempt.nominated,
+        attempt.victims,
+    )

@@ -1,0 +1,59 @@
+"""``snapshot info``: the kinds and numbers of objects in a snapshot, its version and its age."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from kschedctl.answers.snapshot import SnapshotInfo
+from kschedctl.api.kinds import KINDS
+from kschedctl.api.meta import ApiObject
+from kschedctl.completeness.missing import NOT_COUNTED
+from kschedctl.snapshot.load import taken_at
+from kschedctl.snapshot.reading import SnapshotReader
+from kschedctl.snapshot.standard_input import STDIN, open_stdin
+from kschedctl.snapshot.summary import ReadSummary
+
+
+def snapshot_info(paths: Sequence[str], max_bytes: int | None = None) -> SnapshotInfo:
+    """Read a snapshot, and report its kinds and numbers of objects, its version and age.
+
+    Parameters
+    ----------
+    paths : sequence of str
+        Files, folders and archives; ``-`` is standard input.
+    max_bytes : int, optional
+        The most bytes that are unpacked.
+
+    Raises
+    ------
+    SnapshotError
+        If it cannot be read.
+    """
+    reader = SnapshotReader(paths, stdin=open_stdin() if STDIN in paths else None, max_unpacked=max_bytes)
+    counts = Counter(type(obj) for obj, _ in reader)
+    return snapshot_info_answer(paths, counts, reader.summary)
+
+
+def snapshot_info_answer(paths: Sequence[str], counts: Counter[type[ApiObject]], summary: ReadSummary) -> SnapshotInfo:
+    """Return the answer for a snapshot with ``counts`` objects of each kind."""
+    header = summary.header
+    absent = [kind for (_, kind), type_ in KINDS.items() if not counts[type_]]
+    looked_for = summary.looked_for | set(header.kinds if header is not None else ())
+    return SnapshotInfo(
+        paths=tuple(paths),
+        objects=summary.n_objects,
+        captured=header is not None and header.captured_at is not None,
+        taken_at=taken_at(summary),
+        git_version=summary.git_version,
+        kschedctl_version=header.kschedctl_version if header is not None else "",
+        anonymized=header is not None and header.anonymized,
+        context=header.context if header is not None else "",
+        kinds={kind: counts[type_] for (_, kind), type_ in KINDS.items() if counts[type_]},
+        left_out=dict(summary.left_out),
+        none_of=tuple(kind for kind in absent if kind in looked_for),
+        not_in_it=tuple(kind for kind in absent if kind not in looked_for and kind not in summary.not_listed),
+        warnings=(*summary.not_listed.values(), *(f"{lack.what}: {NOT_COUNTED}" for lack in summary.unread())),
+        files=dict(summary.files),
+        not_read={passed.name: passed.reason for passed in summary.passed},
+    )

@@ -1,0 +1,1 @@
+"""``verify``: the answers of this program beside those of the cluster's own scheduler."""

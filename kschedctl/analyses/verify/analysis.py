@@ -1,0 +1,149 @@
+"""The analysis behind ``verify``: the answers for all pods of a snapshot beside those of the cluster's own scheduler.
+
+The real scheduler's answer for a pending pod is in its condition PodScheduled; that for a running pod is its node.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from kschedctl.analyses.handle import Handle
+from kschedctl.analyses.provenance import envelope, provenance
+from kschedctl.analyses.verify.bound import BoundPods, check_bound_pods
+from kschedctl.analyses.verify.pending import check_pending_pods
+from kschedctl.analyses.verify.standing import judge
+from kschedctl.answers.merging import merge, shape
+from kschedctl.answers.verify import (
+    BoundCountsData,
+    InfeasibleGroupData,
+    Match,
+    PendingCountsData,
+    PendingGroupData,
+    Standing,
+    Verification,
+)
+from kschedctl.api.wording import counted
+from kschedctl.completeness.missing import missing_for_any, require_listed
+from kschedctl.errors import InputError
+from kschedctl.loaded_cluster import LoadedCluster
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifyRequest:
+    """A question about the differences to the real scheduler.
+
+    Attributes
+    ----------
+    before : LoadedCluster or None
+        The cluster as it was read, if what-ifs have changed it: differences that only they make are none.
+    namespace : str
+        The only namespace whose pods are compared; empty for all.
+    """
+
+    before: LoadedCluster | None = None
+    namespace: str = ""
+
+
+def verify(cluster: LoadedCluster, request: VerifyRequest, handle: Handle) -> Verification:
+    """Compare the answers for all pods with those of the real scheduler, as far as the snapshot holds them.
+
+    Raises
+    ------
+    InputError
+        If pods are edited: the real scheduler has no answers for pods like those.
+    ClusterError
+        If the pods could not be listed.
+    """
+    if cluster.pod_edits:
+        problem = f"{cluster.pod_edits[0]}: pods are compared as they are"
+        raise InputError(problem, hint="leave it out; changes to the cluster can be tried")
+    require_listed(cluster.cluster, "Pod")
+    before = request.before.scheduler if request.before is not None else None
+    every = check_pending_pods(cluster.scheduler, before, handle, request.namespace)
+    found = check_bound_pods(cluster.scheduler, handle, request.namespace)
+    infeasible = judge(cluster.cluster, found.misplaced, before, handle, request.namespace)
+    outcomes = Counter(each.outcome for each in every)
+    pending = PendingCountsData(
+        outcomes[Match.EQUAL], outcomes[Match.DIFFERENT], outcomes[Match.NOT_TRIED], outcomes[Match.OTHER_SCHEDULER]
+    )
+    bound = _bound_counts(found, infeasible)
+    return Verification(
+        equal=not (pending.different or bound.different),
+        summary=_summary(pending, bound),
+        **envelope(cluster.cluster, provenance(cluster, missing_for_any(cluster.cluster))),
+        pending=pending,
+        bound=bound,
+        pending_groups=tuple(_pending_groups(every)),
+        infeasible_groups=tuple(_infeasible_groups(infeasible)),
+    )
+
+
+def _bound_counts(found: BoundPods, infeasible: list[InfeasibleGroupData]) -> BoundCountsData:
+    standings = Counter(each.standing for each in infeasible)
+    return BoundCountsData(
+        feasible=found.feasible,
+        infeasible=len(infeasible),
+        different=standings[Standing.DIFFERENT],
+        changed=standings[Standing.CHANGED],
+        cordoned=standings[Standing.CORDONED],
+        what_if=standings[Standing.WHAT_IF],
+        other_scheduler=found.other_scheduler,
+        static=found.static,
+        lost=found.lost,
+    )
+
+
+def _pending_groups(pods: Iterable[PendingGroupData]) -> Iterator[PendingGroupData]:
+    """Group pods with the same messages and causes; numbers in causes (ages, counts) become ranges."""
+    groups: dict[object, list[PendingGroupData]] = {}
+    for one in pods:
+        key = one.outcome, one.theirs, one.ours, tuple(map(shape, one.causes))
+        groups.setdefault(key, []).append(one)
+    for members in groups.values():
+        causes = tuple(map(merge, zip(*(member.causes for member in members), strict=True)))
+        yield replace(members[0], causes=causes, pods=tuple(pod for member in members for pod in member.pods))
+
+
+def _infeasible_groups(pods: Iterable[InfeasibleGroupData]) -> Iterator[InfeasibleGroupData]:
+    """Group pods with the same refusal and causes: differences come first, and larger groups before smaller ones."""
+    groups: dict[object, list[InfeasibleGroupData]] = {}
+    for one in pods:
+        groups.setdefault((one.standing, one.status, one.causes), []).append(one)
+    order = [*Standing]
+    for members in sorted(groups.values(), key=lambda group: (order.index(group[0].standing), -len(group))):
+        yield replace(members[0], pods=tuple(pod for member in members for pod in member.pods))
+
+
+def _summary(pending: PendingCountsData, bound: BoundCountsData) -> str:
+    compared = pending.equal + pending.different + bound.feasible + bound.infeasible
+    if not compared:
+        return "There is nothing to compare: no pod runs on a node or has a message of kube-scheduler's."
+    return " ".join([_verdict(pending, bound), *_explained(bound)])
+
+
+def _verdict(pending: PendingCountsData, bound: BoundCountsData) -> str:
+    differences = pending.different + bound.different
+    if not differences:
+        equal = f"{counted(pending.equal, 'pending pod')} with kube-scheduler's own message"
+        return f"No difference: {equal}, {counted(bound.feasible, 'running pod')} that would still fit."
+    parts = []
+    if pending.different:
+        parts.append(f"{counted(pending.different, 'pending pod')} of {pending.equal + pending.different}")
+    if bound.different:
+        parts.append(f"{counted(bound.different, 'running pod')} of {bound.feasible + bound.infeasible}")
+    return f"{counted(differences, 'difference')} to what kube-scheduler did: {' and '.join(parts)}."
+
+
+def _explained(bound: BoundCountsData) -> Iterator[str]:
+    """Describe the pods that would not fit any more although there is no difference."""
+    if bound.changed:
+        yield f"{counted(bound.changed, 'running pod')} would not fit any more, which a later change may explain."
+    if bound.cordoned:
+        verb = "is" if bound.cordoned == 1 else "are"
+        yield f"{counted(bound.cordoned, 'running pod')} {verb} on cordoned nodes, where pods may stay."
+    if bound.what_if:
+        yield f"{counted(bound.what_if, 'running pod')} would not fit with the what-ifs."

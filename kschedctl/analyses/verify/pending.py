@@ -1,0 +1,174 @@
+"""The messages for pending pods beside those that kube-scheduler stored in their condition PodScheduled."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Final
+
+from kschedctl.analyses.handle import Handle
+from kschedctl.analyses.verify.disagreement import CUT, FAILED, GATED, without_preemption
+from kschedctl.answers.verify import ComparedPodData, Match, PendingGroupData
+from kschedctl.api.core import Condition
+from kschedctl.api.meta import ObjectMeta
+from kschedctl.api.pod import Pod
+from kschedctl.api.wording import counted, listed
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.completeness.missing import find_missing
+from kschedctl.framework.status import Code
+from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.simulate.pending import pending_pods
+
+#: The type of the condition that the scheduler writes.
+POD_SCHEDULED: Final = "PodScheduled"
+#: The cause of a difference that the what-ifs make.
+WHAT_IF: Final = "the what-ifs made it so: without them there is no difference"
+#: The end of a message that was stored when preemption freed capacity, from 1.37 on.
+_PLACEMENT: Final = re.compile(
+    r" preemption: found a potential placement for pod on node (\S+), preempting \d+ victims$"
+)
+_N_NODES: Final = re.compile(r"0/(\d{1,18}) nodes are available")
+
+
+def check_pending_pods(
+    scheduler: Scheduler, before: Scheduler | None, handle: Handle, namespace: str = ""
+) -> list[PendingGroupData]:
+    """Compare the message of each pending pod, in the order in which the scheduler tries them.
+
+    Parameters
+    ----------
+    before : Scheduler or None
+        The scheduler without the what-ifs, if there are any.
+    namespace : str
+        The only namespace to look in; empty for all.
+    """
+    records = scheduler.cluster.pods.records
+    asked = [i for i in pending_pods(scheduler.cluster) if namespace in ("", records[i].metadata.namespace)]
+    return [_compared(scheduler, index, before) for index in handle.track(asked, "comparing pending pods")]
+
+
+def _compared(scheduler: Scheduler, index: int, before: Scheduler | None) -> PendingGroupData:
+    cluster = scheduler.cluster
+    pod = cluster.pods.pod(index)
+    named = (ComparedPodData(pod.metadata.namespace, pod.metadata.name),)
+    condition = next((c for c in pod.status.conditions if c.type == POD_SCHEDULED), None)
+    theirs = condition.message if condition is not None else ""
+    if not scheduler.knows(pod):
+        return PendingGroupData(Match.OTHER_SCHEDULER, theirs, "", (), named)
+    decision = scheduler.decide(pod)
+    ours = decision_text(decision)
+    if condition is None or not condition.reason:
+        return PendingGroupData(Match.NOT_TRIED, theirs, ours, (), named)
+    if _same(condition, decision):
+        return PendingGroupData(Match.EQUAL, theirs, ours, (), named)
+    causes = tuple(_causes(cluster, condition, decision))
+    if before is not None and _was_same(condition, before, pod):
+        causes = (WHAT_IF, *causes)
+    return PendingGroupData(Match.DIFFERENT, theirs, ours, causes, named)
+
+
+def _was_same(condition: Condition, before: Scheduler, pod: Pod) -> bool:
+    """Report whether our answer without the what-ifs is the stored one."""
+    index = before.cluster.pods.index.get((pod.metadata.namespace, pod.metadata.name))
+    return index is not None and _same(condition, before.decide(before.cluster.pods.pod(index)))
+
+
+def decision_text(decision: Decision) -> str:
+    """Return a decision in one line: kube-scheduler's own message, if it has one."""
+    if decision.error:
+        return decision.error
+    if decision.pre_enqueue.code is not Code.SUCCESS:
+        return decision.pre_enqueue.message
+    return decision.message or f"would be scheduled to {listed(decision.best, 'or')}"
+
+
+def _same(condition: Condition, decision: Decision) -> bool:
+    gated = decision.pre_enqueue.code is not Code.SUCCESS
+    if condition.reason == GATED or gated:
+        return condition.reason == GATED and gated
+    if condition.reason == FAILED or decision.error:
+        # The words of an error hold moments and addresses.
+        return condition.reason == FAILED and bool(decision.error)
+    theirs = condition.message
+    if theirs.endswith(CUT):
+        return bool(decision.message) and decision.message.startswith(theirs.removesuffix(CUT))
+    own = decision.pod.status.nominated_node_name
+    if own and _without_placement(theirs, own) == without_preemption(decision.message):
+        # Stored in the cycle that evicted the victims; nothing more is said until they have gone.
+        return True
+    return theirs in _messages(decision)
+
+
+def _messages(decision: Decision) -> set[str]:
+    """Return the possible messages: the scheduler names the node that it takes, which may be a random choice."""
+    found = decision.preemption
+    nodes = found.nominated if found is not None else ()
+    if found is None or not nodes or not decision.release.preemption_names_node:
+        return {decision.message}
+    return {decision.message.replace(found.placement(nodes[0]), found.placement(node)) for node in nodes}
+
+
+def _without_placement(message: str, node: str) -> str:
+    """Return the message without the placement on a node at its end."""
+    found = _PLACEMENT.search(message)
+    return message[: found.start()] if found and found[1] == node else message
+
+
+def _causes(cluster: Cluster, condition: Condition, decision: Decision) -> Iterator[str]:
+    theirs, ours = condition.message, decision.message
+    if theirs.endswith(CUT):
+        yield "the stored message is cut off at its end"
+    if ours and without_preemption(theirs) == without_preemption(ours):
+        yield "only what is said of preemption differs: it depends on pods that are being deleted or were nominated"
+    yield from _snapshot_causes(cluster, theirs, decision)
+    changes = _changes_since(cluster, condition.last_transition_time)
+    if changes:
+        yield f"the pod is pending since before {listed(changes)}"
+    if cluster.taken_at is not None and condition.last_transition_time is not None:
+        older = condition.last_transition_time - cluster.taken_at
+        if older.total_seconds() > 0:
+            yield f"the snapshot is {counted(int(older.total_seconds()) + 1, 'second')} older than the condition"
+    yield "the cluster's scheduler may have another configuration (--config), release or feature gates"
+
+
+def _snapshot_causes(cluster: Cluster, theirs: str, decision: Decision) -> Iterator[str]:
+    """Yield the causes in the snapshot for an answer that is not the stored one."""
+    stored = _N_NODES.search(theirs)
+    n_nodes = len(cluster.nodes)
+    if stored is not None and int(stored[1]) != n_nodes:
+        yield f"the scheduler looked at {counted(int(stored[1]), 'node')}, the snapshot has {n_nodes}"
+    if decision.schedulable:
+        yield "it fits by now: the scheduler has not tried it again since room was made"
+    for missing in find_missing(cluster, decision.pod):
+        yield f"not in the snapshot: {missing}"
+    for feature in decision.not_modelled:
+        yield f"not modelled: {feature.feature} ({feature.effect})"
+    nominated = decision.framework.nominated_pods(decision.pod)
+    if len(nominated):
+        names = [cluster.pods.key(index) for index in nominated.tolist()]
+        yield f"{listed(names)} {_are(names)} nominated to a node, which changes from moment to moment"
+    pods = cluster.pods
+    terminating = [pods.key(i) for i, r in enumerate(pods.records) if r.metadata.deletion_timestamp is not None]
+    if terminating:
+        yield f"{listed(terminating)} {_are(terminating)} being deleted"
+
+
+def _are(names: list[str]) -> str:
+    return "is" if len(names) == 1 else "are"
+
+
+def _changes_since(cluster: Cluster, moment: datetime | None) -> list[str]:
+    """Return the nodes and pods that are younger than a moment, in words."""
+    if moment is None:
+        return []
+    nodes = sum(_younger(node.metadata, moment) for node in cluster.nodes.objects)
+    bound = sum(bool(record.node_name) and _younger(record.metadata, moment) for record in cluster.pods.records)
+    changes = [f"{counted(nodes, 'node')} came"] if nodes else []
+    return [*changes, f"{counted(bound, 'running pod')} came"] if bound else changes
+
+
+def _younger(metadata: ObjectMeta, moment: datetime) -> bool:
+    created = metadata.creation_timestamp
+    return created is not None and created > moment

@@ -1,0 +1,171 @@
+"""Cases that can be handed in: a pod that differs, cut down to what its answer depends on, under pseudonyms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from kschedctl.analyses.verify.anonymous_config import anonymous_config, case_config
+from kschedctl.analyses.verify.disagreement import Theirs
+from kschedctl.analyses.verify.narrowing import Narrowing
+from kschedctl.analyses.verify.pending import POD_SCHEDULED
+from kschedctl.analyses.verify.shrinking import Object
+from kschedctl.answers.verify import Verification
+from kschedctl.api.core import Condition
+from kschedctl.api.defaults import DEFAULT_NAMESPACE
+from kschedctl.api.kinds import CAPTURED_KINDS, kind_type
+from kschedctl.api.meta import ApiObject
+from kschedctl.api.pod import Pod
+from kschedctl.api.wording import listed
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.errors import InputError
+from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.simulate.pending import pending_pods
+from kschedctl.snapshot.anonymize import with_pseudonyms
+from kschedctl.snapshot.capture import Capture, capture
+from kschedctl.snapshot.cluster_reader import ClusterReader
+from kschedctl.snapshot.header import SnapshotHeader
+from kschedctl.snapshot.pseudonyms import Pseudonyms
+from kschedctl.snapshot.summary import ReadSummary
+
+_PLACES: Final = {type_: key for key, type_ in CAPTURED_KINDS.items()}
+_ID: Final = "recorded"
+
+
+def differing_pod(cluster: Cluster, found: Verification, wanted: str = "") -> int:
+    """Return the index of the first pod that differs, pending ones first, or of the one of a name.
+
+    Raises
+    ------
+    InputError
+        If nothing differs, or that pod does not.
+    """
+    keys = {name.removeprefix("pod/") for name in found.names()}
+    if not keys:
+        raise InputError("nothing differs, so there is no case to record", path="--record")
+    bound = (index for index, record in enumerate(cluster.pods.records) if record.node_name)
+    differing = {key: i for i in (*pending_pods(cluster), *bound) if (key := cluster.pods.key(i)) in keys}
+    if not wanted:
+        return next(iter(differing.values()))
+    namespace, _, name = wanted.rpartition("/")
+    key = f"{namespace or DEFAULT_NAMESPACE}/{name}"
+    if key not in differing:
+        hint = f"those that do are {listed(list(differing))}"
+        raise InputError(f"{key} is no pod that differs", path="--pod", hint=hint)
+    return differing[key]
+
+
+def recorded_case(scheduler: Scheduler, index: int, feature_gates: Mapping[str, bool]) -> Object:
+    """Return the case of a pod for which our answer differs: ``id``, ``objects``, ``pod``, ``config``, ``theirs``.
+
+    Parameters
+    ----------
+    index : int
+        The pod, an index into ``Cluster.pods``.
+    feature_gates : mapping of str to bool
+        The gates of the release that are not at their default.
+
+    Raises
+    ------
+    InputError
+        If the answers do not differ, or the difference does not show under pseudonyms.
+    """
+    key = scheduler.cluster.pods.key(index)
+    whole = _whole_case(scheduler, index, feature_gates)
+    narrowing = Narrowing(whole, scheduler.release, scheduler.registry)
+    if narrowing.disagreement is None:
+        raise InputError(f"{key}: our answer is kube-scheduler's", hint="name a pod that differs (verify -o name)")
+    case = _under_pseudonyms(narrowing.smallest())
+    found = Narrowing(case, scheduler.release, scheduler.registry).disagreement
+    if found is None or not found.resembles(narrowing.disagreement):
+        raise InputError(
+            f"{key}: the difference does not show under pseudonyms",
+            hint="kschedctl snapshot --anonymize writes the whole cluster",
+        )
+    return case
+
+
+def _whole_case(scheduler: Scheduler, index: int, feature_gates: Mapping[str, bool]) -> Object:
+    cluster = scheduler.cluster
+    own = cluster.pods.records[index].metadata
+    captured = capture(ClusterReader(cluster, ReadSummary()))
+    objects = [obj for found in captured.objects.values() for obj in found]
+    is_own = [isinstance(obj, Pod) and (obj.namespace, obj.name) == (own.namespace, own.name) for obj in objects]
+    pod = objects[is_own.index(True)]
+    assert isinstance(pod, Pod)
+    condition = next((c for c in pod.status.conditions if c.type == POD_SCHEDULED), Condition())
+    node = pod.spec.node_name
+    theirs = Theirs(
+        release=scheduler.release.version,
+        feature_gates=dict(feature_gates),
+        reason="" if node else condition.reason,
+        message="" if node else condition.message,
+        node=node,
+    )
+    asked = replace(_without_message(pod), spec=replace(pod.spec, node_name=""))
+    return {
+        "id": _ID,
+        "objects": [
+            _data(_without_message(obj) if isinstance(obj, Pod) else obj)
+            for obj, mine in zip(objects, is_own, strict=True)
+            if not mine
+        ],
+        "pod": _data(asked),
+        "config": case_config(scheduler.configuration),
+        "theirs": msgspec.to_builtins(theirs),
+    }
+
+
+def _without_message(pod: Pod) -> Pod:
+    """Return the pod without the scheduler's message, which no answer depends on."""
+    conditions = tuple(c for c in pod.status.conditions if c.type != POD_SCHEDULED)
+    return replace(pod, status=replace(pod.status, conditions=conditions))
+
+
+def _data(obj: ApiObject) -> Object:
+    group, kind = _PLACES[type(obj)]
+    # As it is read from a file: with lists, and times as texts.
+    data: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(obj))
+    return {"apiVersion": f"{group}/v1" if group else "v1", "kind": kind, **data}
+
+
+def _under_pseudonyms(case: Object) -> Object:
+    """Return the case with pseudonyms; the pod is anonymised with the others, with its message as its condition."""
+    theirs = msgspec.convert(case["theirs"], Theirs)
+    said = Condition(type=POD_SCHEDULED, status="False", reason=theirs.reason, message=theirs.message)
+    pod = msgspec.convert(case["pod"], Pod)
+    conditions = (*pod.status.conditions, said)
+    pod = replace(
+        pod,
+        spec=replace(pod.spec, node_name=theirs.node),
+        status=replace(pod.status, conditions=conditions),
+    )
+    objects: dict[type[ApiObject], list[ApiObject]] = {Pod: [pod]}
+    order = []
+    for data in case["objects"]:
+        type_ = kind_type(data["apiVersion"], data["kind"])
+        assert type_ is not None
+        found = objects.setdefault(type_, [])
+        order.append((type_, len(found)))
+        found.append(msgspec.convert(data, type_))
+    names = Pseudonyms()
+    if "config" in case:
+        anonymous_config(case["config"], names)
+    header = SnapshotHeader(kschedctl_version="", captured_at=datetime.now(UTC))
+    renamed = with_pseudonyms(Capture(header, objects), names)[0].objects
+    own = renamed[Pod][0]
+    assert isinstance(own, Pod)
+    message = next(c.message for c in own.status.conditions if c.type == POD_SCHEDULED)
+    out: Object = {
+        "id": _ID,
+        "objects": [_data(renamed[type_][i]) for type_, i in order],
+        "pod": _data(replace(_without_message(own), spec=replace(own.spec, node_name=""))),
+    }
+    if "config" in case:
+        out["config"] = anonymous_config(case["config"], names)
+    told = replace(theirs, message=message, node=own.spec.node_name)
+    return {**out, "theirs": msgspec.to_builtins(told)}

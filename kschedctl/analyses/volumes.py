@@ -1,0 +1,285 @@
+"""``volumes``: the volume that a claim has or would get, and the nodes from which the claims of a pod can be used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from kschedctl.analyses.asked_pod import Arguments, AskedPod
+from kschedctl.analyses.handle import Handle
+from kschedctl.analyses.provenance import Provenance, envelope, provenance
+from kschedctl.answers.volumes import (
+    Action,
+    ClaimData,
+    ClaimVolumes,
+    ControllerData,
+    MismatchData,
+    NodeVolumesData,
+    NotTakenData,
+    OnNodeData,
+    PodVolumes,
+    TrapData,
+    Verdict,
+)
+from kschedctl.api.selectors import SelectorError
+from kschedctl.api.volume import PersistentVolumeClaim
+from kschedctl.api.well_known import zone_of
+from kschedctl.api.wording import counted, listed
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.completeness.missing import CLAIM_KINDS, missing_for_claims
+from kschedctl.errors import SnapshotError
+from kschedctl.loaded_cluster import LoadedCluster
+from kschedctl.persistentvolume.outcome import ClaimOutcome
+from kschedctl.volumes.claims import claim_class, claim_key
+from kschedctl.volumeview.on_nodes import NodeOverview
+from kschedctl.volumeview.overview import ClaimOverview, PodOverview, VolumeOverview
+from kschedctl.volumeview.trap import Trap
+
+_FAILURES = (
+    Action.WAIT_FOR_VOLUME,
+    Action.FAILED_BINDING,
+    Action.VOLUME_MISMATCH,
+    Action.PROVISIONING_FAILED,
+    Action.LOST,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AskedClaim:
+    """A PersistentVolumeClaim that a question is about, with the options that name it alone, as for `AskedPod`."""
+
+    claim: PersistentVolumeClaim
+    arguments: Arguments = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """Its name, as namespace/name."""
+        return f"{self.claim.namespace}/{self.claim.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VolumesRequest:
+    """A question about the volumes of claims and pods.
+
+    Attributes
+    ----------
+    subjects : tuple of AskedClaim or AskedPod
+        The claims and pods, each answered for by itself.
+    by_node : bool
+        True to add what becomes of each claim on every node; the answers for pods always have it.
+    """
+
+    subjects: tuple[AskedClaim | AskedPod, ...]
+    by_node: bool = True
+
+
+def volumes(cluster: LoadedCluster, request: VolumesRequest, handle: Handle) -> tuple[ClaimVolumes | PodVolumes, ...]:
+    """Report the volume that each claim has or would get, and from which nodes those of a pod can be used together.
+
+    Raises
+    ------
+    SnapshotError
+        If a claim or volume cannot be understood.
+    """
+    overview = VolumeOverview(cluster.cluster)
+    try:
+        return tuple(_answer(cluster, overview, one, by_node=request.by_node) for one in request.subjects)
+    except SelectorError as error:
+        raise SnapshotError(str(error), path=error.path) from None
+
+
+def _answer(
+    cluster: LoadedCluster, overview: VolumeOverview, asked: AskedClaim | AskedPod, *, by_node: bool
+) -> ClaimVolumes | PodVolumes:
+    if isinstance(asked, AskedPod):
+        pod = cluster.find(asked.pod, where=asked.where)
+        missing = tuple(lack for lack in cluster.missing(pod) if lack.kind in CLAIM_KINDS)
+        return pod_answer(overview.pod(pod), cluster.cluster, provenance(cluster, missing))
+    rests_on = provenance(cluster, missing_for_claims(cluster.cluster, (asked.claim,)))
+    nodes = overview.on_nodes(asked.claim) if by_node else None
+    return claim_answer(overview.claim(asked.claim), nodes, cluster.cluster, rests_on)
+
+
+def claim_answer(
+    found: ClaimOverview, on_nodes: tuple[NodeOverview, ...] | None, cluster: Cluster, rests_on: Provenance
+) -> ClaimVolumes:
+    """Return the answer for one claim; ``on_nodes`` is ``None`` if the nodes are not asked about."""
+    nodes = _nodes(on_nodes, cluster) if on_nodes is not None and not _volumes_unknown(rests_on) else None
+    return ClaimVolumes(
+        **envelope(cluster, rests_on),
+        claim=_claim(found, nodes or (), 0, rests_on),
+        nodes=nodes,
+    )
+
+
+def pod_answer(found: PodOverview, cluster: Cluster, rests_on: Provenance) -> PodVolumes:
+    """Return the answer for the claims of a pod."""
+    unknown = _volumes_unknown(rests_on)
+    nodes = () if unknown else _nodes(found.nodes, cluster)
+    claims = tuple(_claim(claim, nodes, i, rests_on) for i, claim in enumerate(found.claims))
+    return PodVolumes(
+        **envelope(cluster, rests_on),
+        pod=found.pod.key,
+        summary=(
+            f"Where {found.pod.key} can run is not known: the snapshot does not have its volumes."
+            if unknown
+            else _pod_summary(found, claims, nodes)
+        ),
+        problem=found.problem,
+        claims=claims,
+        zones=found.zones,
+        selected_zones=found.selected_zones,
+        conflict=found.conflict and not unknown,
+        nodes=nodes,
+    )
+
+
+def _claim(found: ClaimOverview, nodes: Sequence[NodeVolumesData], position: int, rests_on: Provenance) -> ClaimData:
+    """One claim; on the nodes it is at that position among its pod's claims."""
+    claim, outcome = found.claim, found.outcome
+    # Without any volumes in the snapshot a bound claim is not lost: its volume is just not there to look at.
+    unknown = outcome.action is Action.LOST and _volumes_unknown(rests_on)
+    verdicts = [node.claims[position].verdict for node in nodes]
+    may = not verdicts or any(verdict.usable or verdict is Verdict.IMMEDIATE for verdict in verdicts)
+    return ClaimData(
+        name=claim_key(claim),
+        summary=(
+            f"{claim_key(claim)} is bound to {outcome.volume}, which the snapshot does not have."
+            if unknown
+            else _claim_summary(found, nodes, verdicts)
+        ),
+        phase=claim.status.phase,
+        size=str(claim.spec.resources.requests.get("storage", "")),
+        access_modes=tuple(claim.spec.access_modes),
+        storage_class=claim_class(outcome.claim),
+        binding_mode=found.storage_class.volume_binding_mode if found.storage_class is not None else "",
+        volume=claim.spec.volume_name,
+        pods=found.pods,
+        controller=ControllerData(
+            Action.KEEP if unknown else outcome.action,
+            f"leaves it bound to {outcome.volume} if that exists" if unknown else _controller_summary(outcome),
+            "" if unknown else outcome.message,
+            outcome.volume,
+            outcome.provisioner,
+            outcome.default_class,
+            tuple(
+                NotTakenData(r.volume, tuple(MismatchData(m.field, m.wanted, m.found) for m in r.mismatches))
+                for r in outcome.rejected
+            ),
+        ),
+        zones=found.zones,
+        trap=_trap(found.trap, claim) if found.trap is not None else None,
+        usable=unknown or (may and not found.stranded and outcome.action not in _FAILURES),
+    )
+
+
+def _volumes_unknown(rests_on: Provenance) -> bool:
+    """Whether the snapshot has no volumes at all although a claim is bound to one."""
+    return any(lack.kind == "PersistentVolume" for lack in rests_on.missing)
+
+
+def _nodes(nodes: tuple[NodeOverview, ...], cluster: Cluster) -> tuple[NodeVolumesData, ...]:
+    return tuple(
+        NodeVolumesData(
+            node.node,
+            zone_of(cluster.nodes.objects[row].metadata.labels),
+            node.usable,
+            tuple(OnNodeData(c.claim, c.verdict, c.volume, c.detail) for c in node.claims),
+        )
+        for row, node in enumerate(nodes)
+    )
+
+
+def _controller_summary(outcome: ClaimOutcome) -> str:
+    text = _ACTIONS[outcome.action].format(volume=outcome.volume, provisioner=outcome.provisioner)
+    if outcome.default_class:
+        return f"gives it the default class {outcome.default_class}, then {text}"
+    return text
+
+
+_ACTIONS = {
+    Action.KEEP: "leaves it bound to {volume}",
+    Action.BIND: "binds it to {volume}",
+    Action.PROVISION: "asks {provisioner} for a volume",
+    Action.WAIT_FOR_FIRST_CONSUMER: "waits for a pod that uses it",
+    Action.WAIT_FOR_POD: "waits for its pods to be scheduled",
+    Action.WAIT_FOR_VOLUME: "waits for volume {volume}, which does not exist",
+    Action.FAILED_BINDING: "finds no volume for it",
+    Action.VOLUME_MISMATCH: "does not bind it to {volume}, which it names",
+    Action.PROVISIONING_FAILED: "cannot have a volume made for it",
+    Action.LOST: "gives it up as lost",
+}
+
+
+def _claim_summary(found: ClaimOverview, nodes: Sequence[NodeVolumesData], verdicts: Sequence[Verdict]) -> str:
+    name, outcome = claim_key(found.claim), found.outcome
+    match outcome.action:
+        case Action.KEEP | Action.BIND:
+            verb = "is bound" if outcome.action is Action.KEEP else "will be bound"
+            start = f"{name} {verb} to {outcome.volume}"
+        case Action.LOST | Action.FAILED_BINDING | Action.VOLUME_MISMATCH | Action.PROVISIONING_FAILED:
+            return f"{name} has no volume: {outcome.message}"
+        case _:
+            start = f"{name} is not bound; the PersistentVolume controller {_controller_summary(outcome)}"
+    if Verdict.IMMEDIATE in verdicts:
+        return f"{start}. The scheduler waits until that is done."
+    if not verdicts:
+        return f"{start}."
+    usable = [node for node, verdict in zip(nodes, verdicts, strict=True) if verdict.usable]
+    return f"{start}. A pod with it can run {f'on {_share(usable, nodes)}' if usable else 'nowhere'}."
+
+
+def _share(usable: Sequence[NodeVolumesData], nodes: Sequence[NodeVolumesData]) -> str:
+    """How many nodes are usable, and in which zones where that is not all of them; at least one is."""
+    zones = sorted({node.zone for node in usable})
+    tied = all(zones) and len(zones) < len({node.zone for node in nodes})
+    within = f", in zone {listed(zones, 'or')} alone" if tied else ""
+    return f"{len(usable)} of {counted(len(nodes), 'node')}{within}"
+
+
+def _pod_summary(found: PodOverview, claims: tuple[ClaimData, ...], nodes: tuple[NodeVolumesData, ...]) -> str:
+    name = found.pod.key
+    if found.problem:
+        return f"{name} is not scheduled anywhere: {found.problem}."
+    if not claims:
+        return f"{name} uses no claims: its volumes tie it to no node."
+    waiting = list(dict.fromkeys(c.claim for n in nodes for c in n.claims if c.verdict is Verdict.IMMEDIATE))
+    if waiting:
+        verb = "is" if len(waiting) == 1 else "are"
+        return f"{name} waits: {listed(waiting)} {verb} for the PersistentVolume controller to bind first."
+    usable = [node for node in nodes if node.usable]
+    who = "claim leaves" if len(claims) == 1 else f"{len(claims)} claims leave"
+    if found.conflict:
+        text = f"{name} can run nowhere: {_conflict(found, claims)}."
+        if usable:
+            text += f" Its {who} it {_share(usable, nodes)}; its node selection allows none of these."
+        return text
+    text = f"{name}: its {who} it {_share(usable, nodes)}."
+    if found.selected_zones:
+        text += f" Its node selection asks for zone {listed(found.selected_zones, 'or')} alone."
+    return text
+
+
+def _conflict(found: PodOverview, claims: tuple[ClaimData, ...]) -> str:
+    """Who ties the pod to what."""
+    ties = [f"claim {claim.name} ties it to zone {listed(claim.zones, 'or')}" for claim in claims if claim.zones]
+    ties += [f"claim {claim.name} can be used on no node" for claim in claims if not claim.usable]
+    if found.selected_zones:
+        ties.append(f"its node selection asks for zone {listed(found.selected_zones, 'or')}")
+    return ", ".join(ties) or "its node selection and its claims leave no node"
+
+
+def _trap(trap: Trap, claim: PersistentVolumeClaim) -> TrapData:
+    name, others = trap.storage_class, listed(trap.other_zones, "or")
+    if trap.zones:
+        text = (
+            f"Claim {claim.name} got its volume in zone {listed(trap.zones)} before any pod was placed, because class "
+            f"{name} binds immediately. Whatever else its pods need, they can no longer go to zone {others}."
+        )
+    else:
+        text = (
+            f"Claim {claim.name} gets its volume before any pod is placed, because class {name} binds immediately: the "
+            f"provisioner picks one of the zones {listed(trap.other_zones)} without asking where its pods fit."
+        )
+    advice = "A class with volumeBindingMode: WaitForFirstConsumer makes volumes where the pod goes."
+    return TrapData(name, trap.zones, trap.other_zones, text, advice)

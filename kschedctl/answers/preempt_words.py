@@ -1,0 +1,127 @@
+"""Words for what a preemption consists of: times, budgets, criteria, and what becomes of victims."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from kschedctl.answers.preempt import (
+    BudgetData,
+    FateData,
+    LostAtData,
+    OwnerData,
+    PreemptCandidateData,
+    Preemption,
+    ReplacementData,
+    VictimData,
+)
+from kschedctl.api.wording import counted, listed
+
+#: What kube-scheduler adds to every priority before it sums them up.
+_SHIFT: Final = 2**31
+
+
+def violated(victims: Sequence[VictimData]) -> str:
+    """The budgets that the eviction of some victims breaks; ``-`` for none."""
+    names = {budget.name for victim in victims for budget in victim.budgets if budget.violated}
+    return ", ".join(sorted(names)) or "-"
+
+
+def below_words(budget: BudgetData) -> str:
+    """How far below what a budget allows the evictions go."""
+    if budget.below:
+        return f"{budget.below} below"
+    # All pods of lower priority on the node are counted, also those that are spared afterwards.
+    return "counted as violated before others were spared" if budget.violated else "-"
+
+
+def lost_words(candidate: PreemptCandidateData, lost: LostAtData, answer: Preemption) -> str:
+    """At which criterion a candidate lost, with both values."""
+    has, against = str(lost.has), str(lost.against)
+    match lost.number:
+        case 3:
+            # kube-scheduler adds 2^31 to every priority; without that the sums can be read.
+            n_taken = len(answer.chosen[0].victims)
+            has = _sum(lost.has, len(candidate.victims))
+            against = _sum(lost.against, n_taken)
+            if len(candidate.victims) != n_taken:
+                return f"3. {lost.criterion} ({has} against {against}; each pod counts 2^31 more)"
+        case 5:
+            has, against = (_moment(value) for value in (lost.has, lost.against))
+    return f"{lost.number}. {lost.criterion} ({has} against {against})"
+
+
+def _sum(shifted: int, n_pods: int) -> str:
+    return f"{shifted - n_pods * _SHIFT} for {counted(n_pods, 'pod')}"
+
+
+def _moment(microseconds: int) -> str:
+    if microseconds == 2**63 - 1:
+        return "not started"
+    return f"{datetime.fromtimestamp(microseconds // 1_000_000, UTC):%Y-%m-%d %H:%M:%S}"
+
+
+def fates(victims: Sequence[FateData]) -> Iterator[str]:
+    """What becomes of victims, a sentence for those that fare alike."""
+    remade: dict[str, list[FateData]] = {}
+    for fate in victims:
+        if fate.owner is not None and fate.bound_to_node:
+            fits = (
+                "where it fits still" if fate.replacement is not None and fate.replacement.nodes else "where it waits"
+            )
+            maker = owner_words(fate.owner)
+            yield f"{fate.name} cannot go elsewhere: {maker} makes its pods for this node alone, {fits}."
+        elif fate.owner is not None:
+            remade.setdefault(_replaced(fate.replacement), []).append(fate)
+    for outcome, alike in remade.items():
+        makers = listed(list(dict.fromkeys(owner_words(fate.owner) for fate in alike)))
+        names = listed([fate.name for fate in alike])
+        if len(alike) == 1:
+            yield f"{makers} makes a new pod for {names}: it would {outcome}."
+        else:
+            yield f"New pods are made for {names} ({makers}): each would {outcome}."
+    alone = [fate.name for fate in victims if fate.owner is None]
+    if alone:
+        verb = "has" if len(alone) == 1 else "have"
+        yield f"{listed(alone)} {verb} no controller and will not come back."
+
+
+def _replaced(new: ReplacementData | None) -> str:
+    if new is None:
+        return "go where another scheduler says"
+    if new.nodes:
+        return f"fit on {listed(new.nodes, 'or')}"
+    if new.evicting:
+        return f"evict others in turn, on {listed(new.evicting, 'or')}"
+    return f"fit nowhere ({new.message.partition('. ')[0].removesuffix('.')})"
+
+
+def running(victim: VictimData) -> str:
+    """How long a victim has been running, or since when."""
+    if victim.started_at is None:
+        return "not started"
+    if victim.running_seconds is None:
+        return f"since {victim.started_at:%Y-%m-%d}"
+    return duration(victim.running_seconds)
+
+
+def duration(seconds: int) -> str:
+    """A time in its two largest units.
+
+    Examples
+    --------
+    >>> duration(30), duration(3600), duration(95), duration(200_000)
+    ('30 s', '1 h', '1 min 35 s', '2 d 7 h')
+    """
+    parts = []
+    for size, unit in ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s")):
+        amount, seconds = divmod(seconds, size)
+        parts.append((amount, unit))
+    first = next((i for i, (amount, _) in enumerate(parts) if amount), len(parts) - 1)
+    return " ".join(f"{amount} {unit}" for amount, unit in parts[first : first + 2] if amount) or "0 s"
+
+
+def owner_words(owner: OwnerData | None) -> str:
+    """A controller by kind and name."""
+    return f"{owner.kind} {owner.name}" if owner is not None else "-"

@@ -1,0 +1,74 @@
+"""The JSON Schema of all answers, made from their types: ``schema.json`` beside this module.
+
+A command's answers are told apart by ``kind``; parts that several have stand once, in ``$defs``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from kschedctl.answers import (
+    capacity,
+    devices,
+    diff,
+    drain,
+    explain,
+    leader,
+    lint,
+    optimum,
+    pending,
+    preempt,
+    rollout,
+    rule,
+    simulate,
+    snapshot,
+    sweep,
+    verify,
+    volumes,
+    watch,
+)
+from kschedctl.answers.operands import schema_of
+
+#: The types of answers by command, as ``-o json`` prints them; ``watch`` prints one per line.
+ANSWERS: Final[Mapping[str, tuple[type[msgspec.Struct], ...]]] = {
+    "capacity": (capacity.PodCapacity, capacity.CapacityList),
+    "devices": (devices.DevicesOverview, devices.DeviceSupply, devices.DevicesList),
+    "diff": (diff.Diff,),
+    "drain": (drain.Drained,),
+    "explain": (explain.Explanation, explain.ExplanationList),
+    "leader": (leader.LeaderOverview,),
+    "leader simulate": (leader.LeaderSimulation,),
+    "lint": (lint.LintReport,),
+    "optimum": (optimum.Optimum, optimum.Purchased, optimum.Emptied),
+    "pending": (pending.Pending,),
+    "preempt": (preempt.Preemption, preempt.PreemptionList, preempt.Threat),
+    "rollout": (rollout.RolledOut,),
+    "rule": (rule.RulePages,),
+    "simulate": (simulate.Simulated,),
+    "snapshot info": (snapshot.SnapshotInfo,),
+    "sweep": (sweep.Sweep,),
+    "verify": (verify.Verification,),
+    "volumes": (volumes.ClaimVolumes, volumes.PodVolumes, volumes.VolumesList),
+    "watch": (watch.WatchBegun, watch.PodWaits, watch.PodPlaced, watch.PodGone),
+}
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema of all answers."""
+    every = tuple(kind for kinds in ANSWERS.values() for kind in kinds)
+    kinds, parts = msgspec.json.schema_components(every, schema_hook=schema_of, ref_template="#/$defs/{name}")
+    refs = dict(zip(every, kinds, strict=True))
+    commands = {
+        command: {"title": f"kschedctl {command}", "oneOf": [refs[kind] for kind in of]}
+        for command, of in ANSWERS.items()
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Answers of kschedctl",
+        "description": "An answer of any command; $defs/COMMAND is one of a single command.",
+        "oneOf": list(kinds),
+        "$defs": {**{name.replace(" ", "-"): value for name, value in commands.items()}, **dict(sorted(parts.items()))},
+    }

@@ -1,0 +1,59 @@
+"""For which workload an answer stands, in words."""
+
+from __future__ import annotations
+
+from typing import Final, TypeVar
+
+from msgspec.structs import replace
+
+from kschedctl.answers.explain import Explanation, WorkloadData
+from kschedctl.answers.preempt import Preemption
+from kschedctl.api.wording import counted, listed
+
+T = TypeVar("T", Explanation, Preemption)
+
+#: What the pods of a kind are counted as where that is not "replica".
+_NOUNS: Final = {"DaemonSet": "node", "Job": "pod", "CronJob": "pod"}
+
+
+def standing_for(answer: T, workload: WorkloadData) -> T:
+    """The answer for one pod as the answer for its workload.
+
+    Parameters
+    ----------
+    answer : Explanation or Preemption
+        The answer for one of its pods.
+    workload : WorkloadData
+        The workload, with those of its pods that the answer is the same for.
+    """
+    said = words(workload)
+    if not workload.all_placed:
+        said = f"{said.partition(';')[0]}: {workload.placed} of them fit, one after another; one of them"
+    verdict = replace(answer.verdict, summary=f"{said}: {answer.verdict.summary}")
+    return replace(answer, workload=workload, verdict=verdict)
+
+
+def words(workload: WorkloadData) -> str:
+    """The workload, its size, and which of its pods are meant.
+
+    Examples
+    --------
+    >>> words(WorkloadData("Deployment", "shop", "web", 6, pods=("web-xxxxx",)))
+    'Deployment shop/web, 6 replicas; one of them'
+    >>> words(WorkloadData("StatefulSet", "shop", "db", 3, pods=("db-0", "db-1")))
+    'StatefulSet shop/db, 3 replicas; db-0 and db-1 alike'
+    >>> words(WorkloadData("DaemonSet", "ops", "agent", 9, pods=("agent-xxxxx",), nodes=("node-1",)))
+    'DaemonSet ops/agent, 9 nodes; the one on node-1'
+    """
+    text = f"{workload.kind} {workload.namespace}/{workload.name}"
+    if workload.kind == "PodTemplate":
+        return text
+    text = f"{text}, {counted(workload.replicas, _NOUNS.get(workload.kind, 'replica'))}"
+    if workload.replicas == 0:
+        return f"{text}; one would be"
+    if len(workload.pods) > 1:
+        return f"{text}; {'on ' if workload.nodes else ''}{listed(workload.nodes or workload.pods)} alike"
+    if workload.nodes:
+        return f"{text}; the one on {workload.nodes[0]}"
+    # The name of an only ordinal tells which one it is.
+    return text if workload.replicas == 1 or workload.kind == "StatefulSet" else f"{text}; one of them"

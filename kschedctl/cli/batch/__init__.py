@@ -1,1 +1,0 @@
-"""``kschedctl batch``: many cases at once, JSON Lines in and out."""

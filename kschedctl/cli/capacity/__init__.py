@@ -1,1 +1,0 @@
-"""``kschedctl capacity``: how many copies more fit."""

@@ -1,0 +1,58 @@
+"""``kschedctl devices``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kschedctl.cli.command import command
+from kschedctl.cli.completion import device_subjects
+from kschedctl.cli.options.cluster import ClusterOptions
+from kschedctl.cli.options.output import OutputOptions
+from kschedctl.cli.options.shared import AllNamespacesOption, namespace_option
+from kschedctl.cli.options.whatif import WhatIfOptions
+
+if TYPE_CHECKING:
+    from kschedctl.cli.shown import Shown
+
+
+@command
+def devices(
+    *,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="CLAIM|CLASS",
+            help="NAMESPACE/NAME, claim/NAME or NAME of a ResourceClaim; class/NAME or NAME of a DeviceClass.",
+            show_default=False,
+            autocompletion=device_subjects,
+        ),
+    ] = None,
+    namespace: Annotated[str, namespace_option("The namespace of claims. Default: as for kubectl.")] = "",
+    all_namespaces: AllNamespacesOption = False,
+    cluster: ClusterOptions,
+    what_ifs: WhatIfOptions,
+    output: OutputOptions,
+) -> Shown:
+    """Say which devices there are, who holds them, and where a claim or a device of a class could be allocated.
+
+    Without an argument all pools are listed, and what is wrong with them. With one: the nodes that have the devices,
+    and of the others how many devices are there, match, and are free.
+
+    The exit code is 1 where a claim can be allocated on no node, or the devices of a pool are not used.
+    """
+    from kschedctl.analyses.devices.analysis import DevicesRequest, devices
+    from kschedctl.answers.devices import DevicesList
+    from kschedctl.cli.progress import TerminalHandle
+    from kschedctl.cli.shown import Shown
+    from kschedctl.requests.claims import device_subject
+    from kschedctl.requests.scope import Scope
+
+    handle = TerminalHandle()
+    request = cluster.request(what_ifs)
+    loaded = request.load(handle)
+    scope = Scope.of(namespace, request.source, everywhere=all_namespaces)
+    subjects = tuple(device_subject(loaded, name, scope) for name in names or ())
+    answers = devices(loaded, DevicesRequest(subjects=subjects), handle)
+    return Shown(answer=answers[0] if len(answers) == 1 else DevicesList(items=answers))

@@ -1,1 +1,0 @@
-"""``kschedctl devices``: devices, who holds them, and where a claim could be allocated."""

@@ -1,0 +1,138 @@
+"""``kschedctl diff``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import typer
+
+from kschedctl.cli.command import command
+from kschedctl.cli.options.cluster import DecidingOptions
+from kschedctl.cli.options.group import OptionGroup
+from kschedctl.cli.options.output import OutputOptions
+from kschedctl.cli.options.pods import PodOptions
+from kschedctl.cli.options.shared import config_option, feature_gates, gates_option, version_option
+from kschedctl.cli.options.whatif import WhatIfOptions
+
+if TYPE_CHECKING:
+    from kschedctl.cli.shown import Shown
+    from kschedctl.requests.cluster import ClusterRequest
+
+
+class ExitOn(StrEnum):
+    """The changes that make the exit code 1."""
+
+    ANY = "any"
+    WORSE = "worse"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgainstOptions(OptionGroup):
+    """The options of the second side, which else has those of the first."""
+
+    title: ClassVar[str] = "Compared with"
+
+    against: Annotated[
+        list[str] | None,
+        typer.Option("--against", metavar="PATH", help="The other snapshot.", show_default=False),
+    ] = None
+    against_config: Annotated[str, config_option("--against-config", "The other KubeSchedulerConfiguration.")] = ""
+    against_version: Annotated[str, version_option("--against-version", "The release to compare with.")] = ""
+    against_gates: Annotated[
+        list[str] | None, gates_option("--against-feature-gates", "The other feature gates. Default: the same.")
+    ] = None
+
+    def values(self) -> dict[str, object]:
+        """Return the values of the options that name the second side in other commands, by name."""
+        values = {
+            "config": self.against_config,
+            "kubernetes_version": self.against_version,
+            "gates": self.against_gates,
+            "snapshot": self.against,
+        }
+        no_live = {"context": None, "kubeconfig": None, "request_timeout": None} if self.against else {}
+        return {**{name: value for name, value in values.items() if value}, **no_live}
+
+    def request(self, first: ClusterRequest, what_ifs: WhatIfOptions) -> ClusterRequest:
+        """Return the second side.
+
+        Parameters
+        ----------
+        what_ifs : WhatIfOptions
+            The changes to try in it.
+
+        Raises
+        ------
+        typer.BadParameter
+            If a feature gate cannot be read.
+        """
+        from kschedctl.requests.cluster import ClusterSource
+
+        source = ClusterSource(paths=tuple(self.against or ()), max_bytes=first.source.max_bytes)
+        return replace(
+            first,
+            source=source if self.against else first.source,
+            config=self.against_config or first.config,
+            kubernetes_version=self.against_version or first.kubernetes_version,
+            feature_gates=feature_gates(self.against_gates) if self.against_gates else first.feature_gates,
+            what_ifs=what_ifs.request(),
+        )
+
+
+@command
+def diff(
+    *,
+    which: PodOptions,
+    all_pods: Annotated[
+        bool, typer.Option("--all-pods", help="Running pods too, each as if it were scheduled anew.")
+    ] = False,
+    cluster: DecidingOptions,
+    against: AgainstOptions,
+    what_ifs: WhatIfOptions,
+    exit_on: Annotated[
+        ExitOn,
+        typer.Option(
+            "--exit-on",
+            help="Exit with 1 where anything changes but scores, or only where a pod loses its node and gets none.",
+        ),
+    ] = ExitOn.ANY,
+    output: OutputOptions,
+) -> Shown:
+    """Say which nodes, scores, winners, victims and messages change for pods.
+
+    What is compared is the cluster as it is with --against, --against-config, --against-version and the what-ifs; what
+    is not given is the same on both sides. Without a POD and -f, the pending pods are compared, with --all-pods the
+    running ones too: of namespace default, of -n, or with -A of all; with -l all pods with those labels. Pods that lose
+    their node are placed one after another, the most important first; each other pod is decided for by itself.
+
+    The exit code is 0 where nothing changes but scores, 1 where something does and 2 for bad input; with
+    --exit-on worse it is 1 only where a pod loses its node, or would have got one, and gets none.
+    """
+    second = against.values()
+    if not (second or what_ifs.given):
+        raise typer.BadParameter(
+            "nothing to compare with is given: give another snapshot, --against-config, --against-version, "
+            "--against-feature-gates or a what-if such as --cordon",
+            param_hint="--against",
+        )
+    before = cluster.request(admission=not which.no_admission)
+    after = against.request(before, what_ifs)
+
+    from kschedctl.analyses.diff.analysis import diff
+    from kschedctl.cli.progress import TerminalHandle
+    from kschedctl.cli.shown import Shown
+    from kschedctl.presentation.diff import DiffView
+    from kschedctl.requests.comparison import ComparisonRequest
+
+    handle = TerminalHandle()
+    loaded, request = ComparisonRequest(pods=which.request(before), other=after, all_pods=all_pods).load(handle)
+    answer = diff(loaded, request, handle)
+    worse = any(pod.worse for pod in answer.changed)
+    return Shown(
+        answer=answer,
+        view=DiffView(other=second),
+        outcome=replace(answer.outcome, yes=not worse) if exit_on is ExitOn.WORSE else None,
+        arguments={f"{namespace}/{name}": one.arguments for (namespace, name), one in request.new_pods[1].items()},
+    )

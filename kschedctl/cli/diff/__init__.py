@@ -1,1 +1,0 @@
-"""``kschedctl diff``: what changes for pods between two sides."""

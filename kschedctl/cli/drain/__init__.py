@@ -1,1 +1,0 @@
-"""``kschedctl drain``: what becomes of the pods of nodes that are drained."""

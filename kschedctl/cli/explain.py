@@ -1,0 +1,125 @@
+"""``kschedctl explain``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kschedctl.cli import completion
+from kschedctl.cli.command import command
+from kschedctl.cli.options.cluster import DecidingOptions
+from kschedctl.cli.options.output import OutputOptions
+from kschedctl.cli.options.pods import PodOptions
+from kschedctl.cli.options.shared import SeedOption
+from kschedctl.cli.options.whatif import WhatIfOptions
+
+if TYPE_CHECKING:
+    from kschedctl.cli.shown import Shown
+
+
+@command
+def explain(
+    *,
+    which: PodOptions,
+    cluster: DecidingOptions,
+    what_ifs: WhatIfOptions,
+    node: Annotated[
+        list[str] | None,
+        typer.Option("--node", metavar="NAME", help="Show this node alone.", autocompletion=completion.nodes),
+    ] = None,
+    nodes: Annotated[bool, typer.Option("--nodes", help="Show nodes one by one, not in groups.")] = False,
+    why: Annotated[
+        bool,
+        typer.Option(
+            "--why",
+            help="Show raw and normalised scores, what claims for devices get, and with --node the whole story of it.",
+        ),
+    ] = False,
+    prefer: Annotated[
+        str,
+        typer.Option(
+            "--prefer",
+            metavar="NODE",
+            help="Show what would move the pod to this node, each change tried.",
+            autocompletion=completion.nodes,
+        ),
+    ] = "",
+    withstand: Annotated[
+        bool,
+        typer.Option("--withstand", help="Show how many more nodes, and which zone, can fail before it fits nowhere."),
+    ] = False,
+    show_admission: Annotated[
+        bool, typer.Option("--show-admission", help="Show what an API server changes in the pod when it takes it.")
+    ] = False,
+    suggest: Annotated[
+        int | None,
+        typer.Option(
+            "--suggest",
+            metavar="N",
+            min=0,
+            max=100,
+            help="Look for so many changes that would make a pod fit: 5 by default, none for more than a few pods.",
+            show_default=False,
+        ),
+    ] = None,
+    no_suggest: Annotated[bool, typer.Option("--no-suggest", help="The same as --suggest 0.")] = False,
+    apply_suggestion: Annotated[
+        int | None,
+        typer.Option("--apply-suggestion", metavar="K", min=1, help="Answer as if the K-th of them were made."),
+    ] = None,
+    seed: SeedOption = None,
+    output: OutputOptions,
+) -> Shown:
+    """Say where kube-scheduler would put a pod, or why it cannot, node by node.
+
+    Without a POD and -f, the pending pods are answered for: of namespace default, of -n, or with -A of all; with -l
+    all pods with those labels.
+
+    With -o name a node that the pod can go to is a line, node/NODE, and of several pods pod/NAMESPACE/NAME node/NODE.
+    """
+    if show_admission and which.no_admission:
+        raise typer.BadParameter(
+            "--no-admission is given as well: give one or the other", param_hint="--show-admission"
+        )
+    if no_suggest and (suggest or apply_suggestion):
+        other = "--suggest" if suggest else "--apply-suggestion"
+        raise typer.BadParameter(f"{other} is given as well: give one or the other", param_hint="--no-suggest")
+    request = which.request(cluster.request(what_ifs, admission=not which.no_admission))
+
+    from kschedctl.analyses.explain import analysis
+    from kschedctl.answers.explain import ExplanationList
+    from kschedctl.answers.stream import AnswerStream
+    from kschedctl.cli.progress import TerminalHandle
+    from kschedctl.cli.shown import Shown, arguments_of
+    from kschedctl.presentation.explain.text import ExplainView
+
+    handle = TerminalHandle()
+    loaded, pods = request.load(handle)
+    asked = analysis.ExplainRequest(
+        pods=tuple(pods),
+        nodes=tuple(node or ()),
+        stories=why,
+        suggest=0 if no_suggest else suggest,
+        apply_suggestion=apply_suggestion,
+        prefer=prefer,
+        withstand=withstand,
+        seed=seed,
+    )
+    arguments = arguments_of(pods)
+    if output.is_short and not request.named and asked.can_be_summed_up:
+        return Shown(answer=analysis.summarize(loaded, pods, handle), arguments=arguments)
+    if output.is_short and asked.is_daemon_set:
+        return Shown(answer=analysis.explain_daemon_set(loaded, asked, handle), arguments=arguments)
+    return Shown(
+        answer=AnswerStream(
+            analysis.explain(loaded, asked, handle),
+            gather=lambda items: ExplanationList(items=items),
+            total=len(pods),
+            single=request.named and len(pods) == 1,
+        ),
+        view=ExplainView(
+            nodes=asked.nodes, nodes_alone=nodes, reasons=why, admission=show_admission, withstand=withstand
+        ),
+        arguments=arguments,
+    )

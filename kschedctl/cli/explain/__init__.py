@@ -1,1 +1,0 @@
-"""``kschedctl explain``: where a pod goes, or why it cannot."""

@@ -1,0 +1,147 @@
+"""A run of a command with the values of its options, from which the commands of next questions are written."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from enum import Enum
+from typing import Any, Final
+
+from kschedctl.cli.options.cluster import SourceOptions
+from kschedctl.cli.options.declared import parameters_of
+from kschedctl.cli.options.output import OutputOptions
+from kschedctl.cli.options.whatif import WhatIfOptions
+from kschedctl.cli.shell import command_line
+from kschedctl.presentation.document import Question
+
+#: The options that name what a command is about.
+_ARGUMENTS: Final = ("pods", "names", "manifests", "workload")
+_SUBJECTS: Final = (*_ARGUMENTS, "filename", "selector", "all_namespaces", "namespace")
+_NAMESPACE: Final = "namespace"
+#: The groups of options that every next question carries over, and single ones like them.
+_CARRIED_GROUPS: Final = (SourceOptions.title, WhatIfOptions.title)
+_CARRIED: Final = ("no_admission", "validate", *_SUBJECTS)
+_SOURCE: Final = frozenset(field.name for field in fields(SourceOptions))
+#: The options that are commonly written in their short form.
+_SHORT: Final = ("-f", "-n", "-A", "-l", "-o")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invocation:
+    """A run of a command.
+
+    Attributes
+    ----------
+    command : str
+        The command, such as ``explain`` or ``leader simulate``.
+    values : mapping of str to object
+        The values of its options by name, as given.
+    arguments : mapping
+        By the name of a pod the options that name it alone, as for ``Shown``.
+    """
+
+    command: str
+    values: Mapping[str, Any]
+    arguments: Mapping[str, Mapping[str, object]]
+
+    def command_line(self, question: Question) -> str:
+        """Write the command that answers a next question.
+
+        Options that name the cluster, its rules and what-ifs are carried over to every command, and options that name
+        pods unless the question is about another one; the others are carried over to the same command only.
+        """
+        parameters = parameters_of(question.command)
+        same = question.command == self.command
+        own = parameters_of(self.command) if self.command else {}
+        values = {
+            name: self.values[name]
+            for name, parameter in parameters.items()
+            if name in self.values
+            and _group(parameter) != OutputOptions.title
+            and (same or _is_carried(name, own.get(name, parameter)))
+        }
+        if question.snapshot:
+            values = {name: value for name, value in values.items() if not _is_of_cluster(name, parameters[name])}
+            values["snapshot"] = (question.snapshot,)
+        if question.about:
+            values = {name: value for name, value in values.items() if name not in _SUBJECTS}
+            values |= self._naming(question.about, parameters)
+        values |= question.options
+        return command_line(*question.command.split(), *written(parameters, values))
+
+    def _naming(self, about: str, parameters: Mapping[str, inspect.Parameter]) -> Iterator[tuple[str, object]]:
+        """Yield the options of another command that name a pod or another object alone."""
+        argument = next((name for name in _ARGUMENTS if name in parameters), _ARGUMENTS[0])
+        named = self.arguments.get(about)
+        if named is None:
+            yield argument, (about,)
+            return
+        for name, value in named.items():
+            yield argument if name in _ARGUMENTS else name, value
+        # The name of an object has its namespace; what a manifest has may need it.
+        if _NAMESPACE in self.values and _NAMESPACE not in named:
+            yield _NAMESPACE, self.values[_NAMESPACE]
+
+
+def written(parameters: Mapping[str, inspect.Parameter], values: Mapping[str, object]) -> Iterator[str]:
+    """Yield the words of a command line that give options their values: arguments, the command's own, then the others.
+
+    Parameters
+    ----------
+    parameters : mapping
+        The options as they are declared.
+    values : mapping
+        Their values by name; an option without one, or with its default, is left out.
+    """
+
+    def place(name: str) -> tuple[bool, bool, bool]:
+        parameter = parameters[name]
+        group = _group(parameter)
+        return not _is_argument(parameter), group == OutputOptions.title, not group
+
+    for name in sorted(parameters, key=place):
+        parameter = parameters[name]
+        value = values.get(name)
+        if value is None or value == parameter.default or value in ((), [], ""):
+            continue
+        every: Sequence[object] = value if isinstance(value, list | tuple) else (value,)
+        for one in every:
+            text = str(one.value) if isinstance(one, Enum) else str(one)
+            if _is_argument(parameter):
+                yield text
+            elif isinstance(one, bool):
+                yield _flag(parameter)
+            else:
+                yield from (_flag(parameter), text)
+
+
+def _is_carried(name: str, parameter: inspect.Parameter) -> bool:
+    return _group(parameter) in _CARRIED_GROUPS or name in _CARRIED
+
+
+def _is_of_cluster(name: str, parameter: inspect.Parameter) -> bool:
+    """Report whether an option names or changes a cluster; whose rules apply to it is another matter."""
+    return name in _SOURCE or _group(parameter) == WhatIfOptions.title
+
+
+def _group(parameter: inspect.Parameter) -> str:
+    """Return the heading of the group that an option belongs to; empty for the command's own."""
+    return getattr(_declared(parameter), "rich_help_panel", None) or ""
+
+
+def _declared(parameter: inspect.Parameter) -> Any:
+    return parameter.annotation.__metadata__[0]
+
+
+def _is_argument(parameter: inspect.Parameter) -> bool:
+    return type(_declared(parameter)).__name__ == "ArgumentInfo"
+
+
+def _flag(parameter: inspect.Parameter) -> str:
+    """Return the spelling of an option: the short one if it has one that people use, else the long one."""
+    declared = _declared(parameter)
+    # In an annotation typer takes the first spelling for the default.
+    names = [name for name in (declared.default, *declared.param_decls) if isinstance(name, str) and name[:1] == "-"]
+    short = [name for name in names if name in _SHORT]
+    return short[0] if short else names[0]

@@ -1,1 +1,0 @@
-"""``kschedctl optimum``: the best placement of all waiting pods at once."""

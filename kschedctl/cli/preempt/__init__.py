@@ -1,1 +1,0 @@
-"""``kschedctl preempt``: who would be evicted for a pod, and why them."""

@@ -1,1 +1,0 @@
-"""``kschedctl rollout``: a new revision of a workload."""

@@ -1,0 +1,30 @@
+"""``kschedctl rule``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kschedctl.cli.command import command
+from kschedctl.cli.options.output import OutputOptions
+
+if TYPE_CHECKING:
+    from kschedctl.cli.shown import Shown
+
+
+@command
+def rule(
+    *,
+    rules: Annotated[
+        list[str], typer.Argument(metavar="RULE", help="A code, the beginning of one, or a name.", show_default=False)
+    ],
+    output: OutputOptions,
+) -> Shown:
+    """Say what a rule of lint finds, why that is wrong, where it stops and how to repair it, with examples."""
+    from kschedctl.cli.shown import Shown
+    from kschedctl.linter.rule_pages import pages
+    from kschedctl.linter.selection import rules_of
+
+    found = dict.fromkeys(each for word in rules for each in rules_of(word))
+    return Shown(answer=pages(sorted(found, key=lambda each: each.code)))

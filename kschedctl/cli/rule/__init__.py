@@ -1,1 +1,0 @@
-"""``kschedctl rule``: the pages of the rules of lint."""

@@ -1,1 +1,0 @@
-"""``kschedctl simulate``: many pods, one after another."""

@@ -1,0 +1,136 @@
+"""``kschedctl snapshot``, and ``snapshot info``."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kschedctl.cli.command import command
+from kschedctl.cli.help import Command, Group
+from kschedctl.cli.options.cluster import SourceOptions
+from kschedctl.cli.options.group import unfolded
+from kschedctl.cli.options.output import OutputOptions
+from kschedctl.cli.options.shared import MaxUnpackedOption, max_bytes
+from kschedctl.cli.options.whatif import ClusterWhatIfOptions
+
+if TYPE_CHECKING:
+    from kschedctl.cli.shown import Shown
+    from kschedctl.requests.cluster import ClusterSource
+    from kschedctl.whatif.option_values import WhatIfs
+
+app = typer.Typer(
+    cls=Group,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+
+@app.callback(invoke_without_command=True)
+@unfolded
+def snapshot(
+    *,
+    ctx: typer.Context,
+    target: Annotated[
+        str,
+        typer.Option("--output", "-o", metavar="FILE.tar.gz|DIR", help="Where to write it.", show_default=False),
+    ] = "",
+    anonymize: Annotated[
+        bool,
+        typer.Option("--anonymize", help="Replace names, labels and images by pseudonyms that keep all decisions."),
+    ] = False,
+    mapping: Annotated[
+        str,
+        typer.Option(
+            "--mapping",
+            metavar="FILE",
+            help="With --anonymize: write what the pseudonyms stand for.",
+            show_default=False,
+        ),
+    ] = "",
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace a snapshot, or a file of --mapping, that is there already.")
+    ] = False,
+    source: SourceOptions,
+    what_ifs: ClusterWhatIfOptions,
+) -> None:
+    """Write the cluster into files that --snapshot reads, or say what is in such files.
+
+    They hold what scheduling reads and nothing else: no Secrets, environment, arguments, commands and no annotations
+    that scheduling does not look at; docs/promises.md lists every field. With --anonymize they can go into a bug
+    report: names, namespaces, labels, images and volumes are replaced by pseudonyms, and every decision stays the same
+    up to the renaming. --mapping keeps the way back.
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    if not target:
+        raise typer.BadParameter("say where to write it: FILE.tar.gz or DIR", param_hint="--output")
+    if target == "-":
+        raise typer.BadParameter(
+            "a snapshot is not written to standard output: give FILE.tar.gz or DIR", param_hint="--output"
+        )
+    if mapping and not anonymize:
+        raise typer.BadParameter("only with --anonymize", param_hint="--mapping")
+    if mapping == "-":
+        raise typer.BadParameter("the names are not written to standard output: name a file", param_hint="--mapping")
+    _write(source.source(), what_ifs.request(), target, anonymize=anonymize, mapping=mapping, force=force)
+
+
+@app.command(cls=Command)
+@partial(command, name="snapshot info")
+def info(
+    *,
+    paths: Annotated[
+        list[str], typer.Argument(metavar="FILE...", help="Files, folders or archives, as for --snapshot.")
+    ],
+    max_unpacked: MaxUnpackedOption = "",
+    output: OutputOptions,
+) -> Shown:
+    """Say what is in a snapshot: kinds and numbers, version, age, and whether it is anonymised."""
+    from kschedctl.analyses.snapshot_info import snapshot_info
+    from kschedctl.cli.shown import Shown
+
+    return Shown(answer=snapshot_info(paths, max_bytes(max_unpacked)))
+
+
+def _write(
+    source: ClusterSource, what_ifs: WhatIfs, target: str, *, anonymize: bool, mapping: str, force: bool
+) -> None:
+    """Capture a cluster and write it to ``target``, and the meaning of pseudonyms to ``mapping``.
+
+    Raises
+    ------
+    KschedctlError
+        If the cluster cannot be read or the files cannot be written.
+    """
+    from kschedctl.api.wording import counted
+    from kschedctl.cli.progress import TerminalHandle
+    from kschedctl.cli.streams import tell
+    from kschedctl.requests.capture import captured_cluster
+    from kschedctl.snapshot.anonymize import with_pseudonyms
+    from kschedctl.snapshot.capture_files import check_target, write_capture
+    from kschedctl.snapshot.mapping_file import check_mapping, write_mapping
+
+    check_target(target, force=force)
+    if mapping:
+        check_mapping(mapping, target, force=force)
+    handle = TerminalHandle()
+    captured = captured_cluster(source, what_ifs, handle)
+    if anonymize:
+        captured, originals = with_pseudonyms(captured)
+        if mapping:
+            write_mapping(originals, mapping)
+    write_capture(captured, target, force=force)
+    header = captured.header
+    kept = [f"{counted(header.kinds.get('Node', 0), 'node')}, {counted(header.kinds.get('Pod', 0), 'pod')}"]
+    kept.append(f"{sum(header.kinds.values())} objects in all")
+    tell(f"{target}: {', '.join(kept)}{', anonymised' if header.anonymized else ''}")
+    if mapping:
+        tell(f"{mapping}: what the pseudonyms stand for; keep it to yourself")
+    for warning in header.not_listed.values():
+        handle.warn(warning)
+    for lack in captured.unread:
+        handle.warn(f"{lack.what}: what it holds is not in the snapshot")
+    if captured.scheduler_config_left_out:
+        handle.warn("the scheduler configuration of the snapshot is not written: give it again with --config")

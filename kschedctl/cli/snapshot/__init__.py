@@ -1,1 +1,0 @@
-"""``kschedctl snapshot``: a cluster into files, and what is in such files."""

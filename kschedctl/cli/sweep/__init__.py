@@ -1,1 +1,0 @@
-"""``kschedctl sweep``: many what-ifs at once."""

@@ -1,0 +1,133 @@
+"""``kschedctl verify``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kschedctl.cli.command import command
+from kschedctl.cli.options.cluster import DecidingOptions
+from kschedctl.cli.options.output import OutputOptions
+from kschedctl.cli.options.shared import AllNamespacesOption, namespace_option
+from kschedctl.cli.options.whatif import ClusterWhatIfOptions
+
+if TYPE_CHECKING:
+    from kschedctl.cli.shown import Shown
+
+
+@command
+def verify(
+    *,
+    namespace: Annotated[str, namespace_option("Compare the pods of this namespace alone. Default: all.")] = "",
+    all_namespaces: AllNamespacesOption = False,
+    record: Annotated[
+        str,
+        typer.Option(
+            "--record",
+            metavar="FILE",
+            help="Write a pod that differs as a case to hand in: with what bears on its answer, under pseudonyms.",
+            show_default=False,
+        ),
+    ] = "",
+    pod: Annotated[
+        str,
+        typer.Option(
+            "--pod",
+            metavar="NAMESPACE/NAME",
+            help="With --record: which pod. Default: the first that differs.",
+            show_default=False,
+        ),
+    ] = "",
+    force: Annotated[bool, typer.Option("--force", help="With --record: replace a file that is there.")] = False,
+    cluster: DecidingOptions,
+    what_ifs: ClusterWhatIfOptions,
+    output: OutputOptions,
+) -> Shown:
+    """Compare all answers with what kube-scheduler did, and say why they may differ.
+
+    For every pending pod our message is compared with the one in its PodScheduled condition, and for every pod that
+    runs it is asked whether it would still fit on its node. -o name prints the pods that differ.
+
+    kube-scheduler evicts no running pod for what it would say today, so what a change since can explain is no
+    difference: a cordoned node never is one; taints, labels, affinity, spreading, resources, volumes and claims are
+    listed with the likely cause. What no change explains is one: a message that differs, two pods with one host port or
+    exclusive disk, a pod whose affinity names another node, a refusal by a plugin that is not in-tree. Running pods
+    that fit without the what-ifs are no difference either.
+
+    A case of --record is one line of JSON in the form that batch takes: {"id", "objects", "pod", "config"}, and what
+    kube-scheduler said as "theirs". Names are pseudonyms; read it before you hand it in.
+
+    The exit code is 0 where nothing differs, 1 where something does.
+    """
+    for value, flag in ((pod, "--pod"), (force, "--force")):
+        if value and not record:
+            raise typer.BadParameter("goes with --record FILE", param_hint=flag)
+    request = cluster.request(what_ifs)
+
+    from dataclasses import replace
+
+    from msgspec import structs
+
+    from kschedctl.analyses.verify.analysis import VerifyRequest, verify
+    from kschedctl.analyses.verify.recording import differing_pod, recorded_case
+    from kschedctl.answers.verify import ComparedPodData, RecordedCaseData
+    from kschedctl.cli.progress import TerminalHandle
+    from kschedctl.cli.shown import Shown
+    from kschedctl.whatif.option_values import WhatIfs
+
+    if record:
+        _check_target(record, (*request.inputs, *((request.config,) if request.config else ())), force=force)
+    handle = TerminalHandle()
+    snapshot = request.read(handle)
+    before = replace(request, what_ifs=WhatIfs()).over(snapshot, handle) if request.what_ifs.given else None
+    loaded = request.require_nodes(request.over(snapshot, handle))
+    asked = VerifyRequest(before=before, namespace="" if all_namespaces else namespace)
+    answer = verify(loaded, asked, handle)
+    if record:
+        index = differing_pod(loaded.cluster, answer, pod)
+        with handle.busy("cutting the case down"):
+            case = recorded_case(loaded.scheduler, index, request.feature_gates)
+        _write(record, case, force=force)
+        metadata = loaded.pods.records[index].metadata
+        named = ComparedPodData(metadata.namespace, metadata.name)
+        answer = structs.replace(answer, recorded=RecordedCaseData(record, named, len(case["objects"])))
+    return Shown(answer=answer)
+
+
+def _check_target(path: str, inputs: Iterable[str], *, force: bool) -> None:
+    """Find out whether the file can be written, before a cluster is read; inputs are never written to.
+
+    Raises
+    ------
+    InputError
+        If it cannot.
+    """
+    from pathlib import Path
+
+    from kschedctl.errors import InputError
+
+    target = Path(path).resolve()
+    for name in inputs:
+        read = Path(name).resolve()
+        if target == read or (read.is_dir() and target.is_relative_to(read)):
+            raise InputError("is part of what is read", where=path, hint="name another file")
+    if not target.parent.is_dir():
+        raise InputError("there is no such folder", where=str(Path(path).parent))
+    if target.is_dir() or (target.exists() and not force):
+        hint = "name another file" if target.is_dir() else "name another file, or give --force to replace it"
+        raise InputError("is there already", where=path, hint=hint)
+
+
+def _write(path: str, case: object, *, force: bool) -> None:
+    import json
+
+    from kschedctl.errors import InputError
+
+    text = json.dumps(case, separators=(",", ":"), ensure_ascii=False) + "\n"
+    try:
+        with open(path, "w" if force else "x", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror or error}", where=path) from None

@@ -1,1 +1,0 @@
-"""``kschedctl verify``: our answers beside what kube-scheduler did."""

@@ -1,0 +1,63 @@
+"""``kschedctl volumes``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kschedctl.cli import completion
+from kschedctl.cli.command import command
+from kschedctl.cli.options.cluster import ClusterOptions
+from kschedctl.cli.options.output import OutputOptions
+from kschedctl.cli.options.pods import ScopeOptions
+from kschedctl.cli.options.whatif import WhatIfOptions
+
+if TYPE_CHECKING:
+    from kschedctl.cli.shown import Shown
+
+
+@command
+def volumes(
+    *,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="CLAIM|POD",
+            autocompletion=completion.claims,
+            rich_help_panel=ScopeOptions.title,
+            help="NAMESPACE/NAME, pvc/NAME, pod/NAME or NAME in the snapshot, a manifest, or - for standard input.",
+            show_default=False,
+        ),
+    ] = None,
+    scope: ScopeOptions,
+    cluster: ClusterOptions,
+    what_ifs: WhatIfOptions,
+    output: OutputOptions,
+) -> Shown:
+    """Say which volume a claim has or would get, why no other, and from which nodes it can be used.
+
+    Of a pod all claims are looked at together: where they leave it room. Without an argument all claims are listed: of
+    namespace default, of -n, or with -A of all; with -l those with these labels.
+
+    The exit code is 1 where a claim can have no volume, or a pod's claims leave it no node.
+    """
+    from kschedctl.analyses.volumes import VolumesRequest, volumes
+    from kschedctl.answers.volumes import VolumesList
+    from kschedctl.cli.progress import TerminalHandle
+    from kschedctl.cli.shown import shown_list
+    from kschedctl.requests.claims import ClaimRequest
+
+    request = ClaimRequest(
+        cluster=cluster.request(what_ifs),
+        names=tuple(names or ()),
+        filenames=tuple(scope.filename or ()),
+        namespace=scope.namespace,
+        all_namespaces=scope.all_namespaces,
+        selector=scope.selector,
+        validation=scope.validation,
+    )
+    handle = TerminalHandle()
+    loaded, subjects = request.load(handle)
+    answers = volumes(loaded, VolumesRequest(subjects=tuple(subjects), by_node=request.named), handle)
+    return shown_list(VolumesList(items=answers), subjects, named=request.named)

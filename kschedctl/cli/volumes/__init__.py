@@ -1,1 +1,0 @@
-"""``kschedctl volumes``: claims, their volumes, and where these tie pods to."""

@@ -1,0 +1,204 @@
+"""``kschedctl watch``."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+from typing import Annotated, ClassVar, Final
+
+import typer
+
+from kschedctl.cli.leader.election_options import TimeOptions
+from kschedctl.cli.options.group import OptionGroup, unfolded
+from kschedctl.cli.options.shared import (
+    AllNamespacesOption,
+    ConfigOption,
+    ContextOption,
+    GatesOption,
+    IdentityOption,
+    KubeconfigOption,
+    NamespaceOption,
+    SelectorOption,
+    VersionOption,
+    feature_gates,
+    request_seconds,
+)
+
+_JSON_LINES: Final = "jsonl"
+_ENDING: Final = (signal.SIGTERM, signal.SIGINT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchScopeOptions(OptionGroup):
+    """Which pods are meant of those that wait."""
+
+    title: ClassVar[str] = "Which pods"
+
+    namespace: NamespaceOption = ""
+    all_namespaces: AllNamespacesOption = False
+    selector: SelectorOption = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchedClusterOptions(OptionGroup):
+    """Which cluster is watched, and whose rules apply to it."""
+
+    title: ClassVar[str] = "Which cluster"
+
+    context: ContextOption = ""
+    kubeconfig: KubeconfigOption = ""
+    request_timeout: Annotated[
+        str,
+        typer.Option(
+            "--request-timeout",
+            metavar="TIME",
+            help="How long a page of a list may take, such as 30s or 2m; 0 for any time. Default: 1m.",
+            show_default=False,
+        ),
+    ] = ""
+    config: ConfigOption = ""
+    kubernetes_version: VersionOption = ""
+    gates: GatesOption = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeveralCopiesOptions(OptionGroup):
+    """Who of several copies says something."""
+
+    title: ClassVar[str] = "Several copies"
+
+    leader_elect: Annotated[
+        bool,
+        typer.Option("--leader-elect", help="Say something only while holding a Lease, which is made and renewed."),
+    ] = False
+    lease: Annotated[
+        str,
+        typer.Option(
+            "--lease",
+            metavar="NAMESPACE/NAME",
+            help="The Lease. Default: kschedctl-watch in the namespace of the context, or of the pod.",
+            show_default=False,
+        ),
+    ] = ""
+    identity: IdentityOption = ""
+
+
+@unfolded
+def watch(
+    *,
+    scope: WatchScopeOptions,
+    cluster: WatchedClusterOptions,
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output", "-o", metavar=_JSON_LINES, help="jsonl: an object of JSON per line.", show_default=False
+        ),
+    ] = "",
+    events: Annotated[
+        bool,
+        typer.Option(
+            "--events",
+            help="Write each answer as an Event on its pod. Without this and --leader-elect nothing is written.",
+        ),
+    ] = False,
+    metrics: Annotated[
+        str,
+        typer.Option(
+            "--metrics",
+            metavar="ADDRESS",
+            help="Answer /metrics for Prometheus, /healthz and /readyz at an address, such as :8080.",
+            show_default=False,
+        ),
+    ] = "",
+    copies: SeveralCopiesOptions,
+    times: TimeOptions,
+) -> None:
+    """Stay connected to a cluster and explain each pod that waits, once per change of its answer.
+
+    An answer is what comes of the pod, kube-scheduler's message, and the nodes that preemption would make room on. A
+    pod that kube-scheduler places at once is not told of; one that was told of is followed until it has a node or is
+    gone. What the cluster does meanwhile is followed by watches, which are begun again where they break off.
+
+    With --events this writes to the cluster: an Event on a pod for each answer, and nothing else. With --leader-elect
+    it writes its Lease; of several copies one alone says and writes something, the others keep up with the cluster.
+
+    It ends with exit code 0 on SIGTERM and Ctrl-C.
+    """
+    if output not in ("", _JSON_LINES):
+        raise typer.BadParameter(f'"{output}" is no form of output here: {_JSON_LINES} is', param_hint="--output")
+    for option, given in (("--lease", copies.lease), ("--identity", copies.identity), *times.given()):
+        if given and not copies.leader_elect:
+            raise typer.BadParameter("means nothing without --leader-elect", param_hint=option)
+    seconds = request_seconds(cluster.request_timeout) if cluster.request_timeout else None
+    gates = feature_gates(cluster.gates)
+
+    from kschedctl.answers.watch import WatchBegun
+    from kschedctl.cli.progress import TerminalHandle
+    from kschedctl.cli.streams import say, tell, write
+    from kschedctl.leaderelection.settings import ElectionSettings
+    from kschedctl.presentation.watch import begun_lines, said_lines
+    from kschedctl.render.jsonl import json_line
+    from kschedctl.requests.cluster import ClusterRequest, ClusterSource
+    from kschedctl.watch.run import WatchRequest
+    from kschedctl.watch.run import watch as watch_cluster
+
+    request = WatchRequest(
+        cluster=ClusterRequest(
+            source=ClusterSource(context=cluster.context, kubeconfig=cluster.kubeconfig, request_seconds=seconds),
+            config=cluster.config,
+            kubernetes_version=cluster.kubernetes_version,
+            feature_gates=gates,
+        ),
+        namespace=scope.namespace,
+        all_namespaces=scope.all_namespaces,
+        selector=scope.selector,
+        events=events,
+        metrics=metrics,
+        election=times.laid_over(ElectionSettings()) if copies.leader_elect else None,
+        lease=copies.lease,
+        identity=copies.identity,
+    )
+    with _signals() as ended:
+        for answers in watch_cluster(request, TerminalHandle(), ended, lambda text: say(f"kschedctl: {text}")):
+            if output == _JSON_LINES:
+                write("".join(map(json_line, answers)))
+                continue
+            begun = [line for each in answers if isinstance(each, WatchBegun) for line in begun_lines(each)]
+            for line in (*begun, *said_lines([each for each in answers if not isinstance(each, WatchBegun)])):
+                tell(line)
+
+
+class _EndedError(BaseException):
+    """A signal came before there was anything to end, or a second one."""
+
+
+@contextmanager
+def _signals() -> Iterator[Callable[[], bool]]:
+    """Let signals end what is run, without an error; whether one has come."""
+    came: list[int] = []
+    watching = False
+
+    def on_signal(number: int, _: FrameType | None) -> None:
+        came.append(number)
+        if not watching or len(came) > 1:
+            raise _EndedError
+
+    def ended() -> bool:
+        nonlocal watching
+        watching = True
+        return bool(came)
+
+    previous = {number: signal.signal(number, on_signal) for number in _ENDING}
+    try:
+        yield ended
+    except _EndedError:
+        if len(came) > 1:
+            # What is held up is not waited for.
+            os._exit(0)
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)

@@ -1,1 +1,0 @@
-"""``kschedctl watch``: pods that wait, explained while the cluster lives."""

@@ -1,0 +1,264 @@
+"""What a snapshot does not have although the answer for a pod would depend on it."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from kschedctl.admission.priority import priority_class
+from kschedctl.api.classes import RuntimeClass
+from kschedctl.api.core import Namespace
+from kschedctl.api.device import DeviceClass, ResourceClaim, ResourceSlice
+from kschedctl.api.meta import ApiObject
+from kschedctl.api.pod import Pod
+from kschedctl.api.storage import StorageClass
+from kschedctl.api.volume import PersistentVolume, PersistentVolumeClaim
+from kschedctl.api.workload import ReplicaSet, ReplicationController, StatefulSet
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.completeness.required_kinds import bears_on, names_namespaces, others_name_namespaces
+from kschedctl.errors import ClusterError
+from kschedctl.findings.finding import Finding, ObjectRef, Severity
+
+#: What the answer for a claim depends on.
+CLAIM_KINDS: Final = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSIDriver", "CSIStorageCapacity")
+#: What the answer for a claim for devices depends on.
+DEVICE_KINDS: Final = ("ResourceSlice", "ResourceClaim", "DeviceClass", "DeviceTaintRule")
+_CONTROLLERS: dict[str, type[ApiObject]] = {
+    "ReplicaSet": ReplicaSet,
+    "StatefulSet": StatefulSet,
+    "ReplicationController": ReplicationController,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Missing(Finding):
+    """A kind or object that is missing: ``object`` is what is missing, ``problem`` why the pod needs it.
+
+    Attributes
+    ----------
+    effect : str
+        What that means for the answer.
+    """
+
+    effect: str = ""
+
+    @property
+    def kind(self) -> str:
+        """The kind of what is missing."""
+        return self.object.kind if self.object is not None else ""
+
+    @property
+    def needed_for(self) -> str:
+        """Why the pod needs it."""
+        return self.problem
+
+    def __str__(self) -> str:
+        return f"{self.problem}: {self.effect}"
+
+
+def _missing(kind: str, needed_for: str, effect: str) -> Missing:
+    return Missing(needed_for, object=ObjectRef(kind), rule="Missing", severity=Severity.WARNING, effect=effect)
+
+
+def find_missing(cluster: Cluster, pod: Pod, *, preempts: bool = True) -> tuple[Missing, ...]:
+    """Everything that is missing for the answer for a pod.
+
+    Parameters
+    ----------
+    pod : Pod
+        The pod to place, defaulted but not admitted.
+    preempts : bool
+        Whether it is looked for pods that could give way to it.
+    """
+    is_new = (pod.metadata.namespace, pod.metadata.name) not in cluster.pods.index
+    kinds = [kind for kind in cluster.not_listed if bears_on(kind, cluster, pod, is_new=is_new, preempts=preempts)]
+    found = (
+        *_counted(cluster),
+        *_classes(cluster, pod),
+        *_claims(cluster, pod),
+        *_device_claims(cluster, pod),
+        *_groups(cluster, pod),
+    )
+    return (*not_read(cluster), *not_listed(cluster, kinds), *_listed(cluster, found))
+
+
+#: What becomes of an answer without something that was not read.
+NOT_COUNTED: Final = "what it holds does not count"
+
+
+def not_read(cluster: Cluster) -> tuple[Missing, ...]:
+    """What looks like part of the cluster and was not read: any answer may depend on it."""
+    return tuple(_missing(lack.kind, lack.what, NOT_COUNTED) for lack in cluster.unread)
+
+
+def missing_for_any(cluster: Cluster) -> tuple[Missing, ...]:
+    """What may not be listed and bears on the answer for one of the cluster's own pods."""
+    pods = [each.pod for each in cluster.pods.classes]
+    kinds = [
+        kind
+        for kind in cluster.not_listed
+        if any(bears_on(kind, cluster, pod, is_new=False, preempts=True) for pod in pods)
+    ]
+    return tuple(not_listed(cluster, kinds))
+
+
+def not_listed(cluster: Cluster, kinds: Container[str]) -> Iterator[Missing]:
+    """The kinds that may not be listed, of those that matter."""
+    for kind, sentence in cluster.not_listed.items():
+        if kind in kinds:
+            what, _, effect = sentence.partition(": ")
+            yield _missing(kind, what, effect)
+
+
+def require_listed(cluster: Cluster, kind: str) -> None:
+    """Insist on a kind that the question itself is about.
+
+    Raises
+    ------
+    ClusterError
+        Where it may not be listed: nothing that is said of its objects would be true.
+    """
+    if kind in cluster.not_listed:
+        what = cluster.not_listed[kind].partition(": ")[0]
+        plural = what.partition(" ")[0]
+        hint = f"the right to list them in all namespaces is needed: kubectl auth can-i list {plural} -A"
+        raise ClusterError(f"{what}, and the question is about them", hint=hint)
+
+
+def _listed(cluster: Cluster, found: Iterable[Missing]) -> Iterator[Missing]:
+    """What is missing although it could have been listed: of the rest the reason is told."""
+    return (each for each in found if each.kind not in cluster.not_listed)
+
+
+def _has(cluster: Cluster, kind: type[ApiObject]) -> bool:
+    return next(iter(cluster.list(kind)), None) is not None
+
+
+def _counted(cluster: Cluster) -> Iterator[Missing]:
+    if not len(cluster.nodes):
+        yield _missing("Node", "the snapshot has no nodes", "no pod fits anywhere")
+    elif not len(cluster.pods):
+        yield _missing("Pod", "the snapshot has no pods", "all nodes count as empty")
+
+
+def _classes(cluster: Cluster, pod: Pod) -> Iterator[Missing]:
+    spec = pod.spec
+    name = spec.priority_class_name
+    if name and spec.priority is None and priority_class(cluster, name) is None:
+        needed = f"the pod names PriorityClass {name} and the snapshot has no priority classes"
+        yield _missing("PriorityClass", needed, "its priority counts as 0")
+    runtime = spec.runtime_class_name
+    if runtime and cluster.get(RuntimeClass, runtime) is None and not spec.overhead:
+        yield _missing(
+            "RuntimeClass",
+            f"the pod names RuntimeClass {runtime}, which the snapshot does not have",
+            "its overhead, node selector and tolerations are not counted",
+        )
+
+
+def _claims(cluster: Cluster, pod: Pod) -> Iterator[Missing]:
+    names = [v.persistent_volume_claim.claim_name for v in pod.spec.volumes if v.persistent_volume_claim is not None]
+    if not names:
+        return
+    if not _has(cluster, PersistentVolumeClaim):
+        yield _missing(
+            "PersistentVolumeClaim",
+            f"the pod uses PersistentVolumeClaim {', '.join(names)} and the snapshot has no claims",
+            "they count as not found",
+        )
+        return
+    claims = (cluster.get(PersistentVolumeClaim, name, pod.metadata.namespace) for name in names)
+    yield from _volumes(cluster, [claim for claim in claims if claim is not None])
+
+
+def _device_claims(cluster: Cluster, pod: Pod) -> Iterator[Missing]:
+    entries = pod.spec.resource_claims
+    if not entries:
+        return
+    names = [entry.resource_claim_name for entry in entries if entry.resource_claim_name]
+    if names and not _has(cluster, ResourceClaim):
+        yield _missing(
+            "ResourceClaim",
+            f"the pod uses ResourceClaim {', '.join(names)} and the snapshot has no claims for devices",
+            "they count as not found",
+        )
+        return
+    made = {status.resource_claim_name for status in pod.status.resource_claim_statuses}
+    claims = [cluster.get(ResourceClaim, name, pod.metadata.namespace) for name in (*names, *made)]
+    yield from _devices(cluster, [claim for claim in claims if claim is not None])
+
+
+def missing_for_devices(cluster: Cluster, claims: Sequence[ResourceClaim]) -> tuple[Missing, ...]:
+    """Everything that is missing for the answer for some claims for devices.
+
+    Parameters
+    ----------
+    claims : sequence of ResourceClaim
+        Claims of the cluster.
+    """
+    return (*not_listed(cluster, DEVICE_KINDS), *_listed(cluster, _devices(cluster, claims)))
+
+
+def _devices(cluster: Cluster, claims: Sequence[ResourceClaim]) -> Iterator[Missing]:
+    waiting = [claim.name for claim in claims if claim.status.allocation is None]
+    if not waiting:
+        return
+    needed_for = f"ResourceClaim {', '.join(waiting)} is not allocated and the snapshot has no"
+    if not _has(cluster, ResourceSlice):
+        yield _missing("ResourceSlice", f"{needed_for} resource slices", "no node counts as having devices")
+    if not _has(cluster, DeviceClass):
+        yield _missing("DeviceClass", f"{needed_for} device classes", "its classes count as not existing")
+
+
+def missing_for_claims(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]) -> tuple[Missing, ...]:
+    """Everything that is missing for the answer for some claims.
+
+    Parameters
+    ----------
+    claims : sequence of PersistentVolumeClaim
+        Claims of the cluster.
+    """
+    return (*not_listed(cluster, CLAIM_KINDS), *_listed(cluster, _volumes(cluster, claims)))
+
+
+def _volumes(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]) -> Iterator[Missing]:
+    bound = [claim.name for claim in claims if claim.spec.volume_name]
+    if bound and not _has(cluster, PersistentVolume):
+        yield _missing(
+            "PersistentVolume",
+            f"PersistentVolumeClaim {', '.join(bound)} is bound and the snapshot has no volumes",
+            "where they can be reached is not known",
+        )
+    waiting = [claim.name for claim in claims if not claim.spec.volume_name]
+    if waiting and not _has(cluster, StorageClass):
+        yield _missing(
+            "StorageClass",
+            f"PersistentVolumeClaim {', '.join(waiting)} is not bound and the snapshot has no storage classes",
+            "whether a volume can be made for it is not known",
+        )
+
+
+def _groups(cluster: Cluster, pod: Pod) -> Iterator[Missing]:
+    """What groups pods: namespaces by their labels, and the controllers that default spreading goes by."""
+    if not _has(cluster, Namespace):
+        if names_namespaces(pod.spec):
+            yield _missing(
+                "Namespace",
+                "the pod's affinity selects namespaces by label and the snapshot has no namespaces",
+                "such terms find no pods",
+            )
+        if others_name_namespaces(cluster, pod):
+            yield _missing(
+                "Namespace",
+                "pods select namespaces by label in their affinity and the snapshot has no namespaces",
+                "whether they mean this pod is not known",
+            )
+    owner = pod.metadata.controller
+    kind = _CONTROLLERS.get(owner.kind) if owner is not None else None
+    if owner is not None and kind is not None and not pod.spec.topology_spread_constraints and not _has(cluster, kind):
+        yield _missing(
+            owner.kind,
+            f"the pod belongs to {owner.kind} {owner.name} and the snapshot has no {owner.kind}s",
+            "default spreading goes by its Services alone, so scores can differ",
+        )

@@ -1,0 +1,69 @@
+"""Rejections of devices by selectors, counted, with the fields that a selector read: for people, not for decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from kschedctl.devices.requests import Alternative
+from kschedctl.devices.site import Site
+from kschedctl.findings.shortened import shortened
+
+
+class TurnedAway(msgspec.Struct, frozen=True, rename="camel"):
+    """A selector that turns devices away which those before it have let pass.
+
+    Attributes
+    ----------
+    of : str
+        What it belongs to: ``class NAME`` or ``request NAME``.
+    selector : str
+        Its expression.
+    devices : int
+        How many it turns away.
+    example : str
+        The first of them, ``driver/pool/device``.
+    values : dict of str to (str or None)
+        What it looks at in that one: attributes and capacities by name; ``None`` where the device has none.
+    """
+
+    of: str
+    selector: str
+    devices: int
+    example: str
+    values: dict[str, str | None]
+
+    def words(self) -> str:
+        """``class gpu-large turns 2 away: DRIVER/POOL/DEVICE has memory 40Gi; its selector is EXPRESSION``."""
+        has = [f"{name} {value}" for name, value in self.values.items() if value is not None]
+        lacks = [name for name, value in self.values.items() if value is None]
+        seen = [*(["has " + ", ".join(has)] if has else []), *(["has no " + ", ".join(lacks)] if lacks else [])]
+        example = f"{self.example} {' and '.join(seen)}" if seen else f"such as {self.example}"
+        selector = shortened(" ".join(self.selector.split()))
+        return f"{self.of} turns {self.devices} away: {example}; its selector is {selector}"
+
+
+def turned_away(asked: Alternative, site: Site, devices: Sequence[int]) -> Iterator[TurnedAway]:
+    """The selectors of a request and its class that turn devices away, one after the other.
+
+    Parameters
+    ----------
+    asked : Alternative
+        The request.
+    devices : sequence of int
+        The devices at the site that come into question.
+    """
+    inventory = site.inventory
+    found = inventory.device_class(asked.device_class)
+    selectors = [(f"class {asked.device_class}", one) for one in (() if found is None else found.spec.selectors)]
+    left = list(devices)
+    for of, selector in (*selectors, *((f"request {asked.full_name}", one) for one in asked.selectors)):
+        expression = "" if selector.cel is None else selector.cel.expression
+        answers, _ = inventory.answers(expression)
+        gone = [device for device in left if answers[site.numbers[device]] != 1]
+        if gone:
+            known, device = site.device_id(gone[0]), site.device(gone[0])
+            values = inventory.selector(expression).values(known.driver, device)
+            yield TurnedAway(of, expression, len(gone), str(known), values)
+            left = [device for device in left if answers[site.numbers[device]] == 1]

@@ -1,0 +1,110 @@
+"""The parts of a cluster that a plugin's results depend on, by which the framework invalidates cached results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final
+
+import numpy as np
+
+from kschedctl.api.meta import ApiObject
+from kschedctl.arrays import Rows
+from kschedctl.cluster.versions import Versions
+
+
+class Reach(IntEnum):
+    """How much an answer about a node depends on: nothing, the node's own, or that of all nodes."""
+
+    NOTHING = 0
+    NODE = 1
+    CLUSTER = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """What answers about a node depend on, besides the pod to place and the plugin's arguments.
+
+    Attributes
+    ----------
+    pods : Reach
+        The pods of the node itself, or of any node.
+    nodes : Reach
+        The node itself, or any node.
+    kinds : frozenset of type
+        Objects of these other kinds, wherever they belong.
+    """
+
+    pods: Reach = Reach.NOTHING
+    nodes: Reach = Reach.NOTHING
+    kinds: frozenset[type[ApiObject]] = frozenset()
+
+
+#: An answer that depends on the pod alone, and one that depends on the node besides.
+OF_NOTHING: Final = Reads()
+OF_NODE: Final = Reads(nodes=Reach.NODE)
+
+_NO_ROWS: Final = np.zeros(0, dtype=np.int64)
+_NO_ROWS.setflags(write=False)
+
+
+class Changes:
+    """What differs between an earlier state of a cluster, or of one derived from it, and a later one.
+
+    Parameters
+    ----------
+    before, after : Versions
+        The numbers of both.
+    """
+
+    def __init__(self, before: Versions, after: Versions) -> None:
+        self._before = before
+        self._after = after
+        self._rows: dict[tuple[bool, bool], Rows] = {}
+        self._touched: dict[int, Rows | None] = {}
+
+    def touched(self, reads: Reads) -> Rows | None:
+        """The nodes on which an answer may be another.
+
+        Returns
+        -------
+        ndarray of int64, or None
+            Node rows, ascending; ``None`` where it may be another on any node.
+        """
+        # Declarations belong to classes, so that one is not made where another was.
+        key = id(reads)
+        if key not in self._touched:
+            self._touched[key] = self._find(reads)
+        return self._touched[key]
+
+    def _find(self, reads: Reads) -> Rows | None:
+        before, after = self._before, self._after
+        if before is after:
+            return _NO_ROWS
+        of_pods = reads.pods is not Reach.NOTHING and before.pods != after.pods
+        of_nodes = reads.nodes is not Reach.NOTHING and before.nodes != after.nodes
+        if len(before.row_nodes) != len(after.row_nodes):
+            return None
+        if (of_pods and reads.pods is Reach.CLUSTER) or (of_nodes and reads.nodes is Reach.CLUSTER):
+            return None
+        if before.kinds is not after.kinds and any(
+            before.kinds.get(kind) != after.kinds.get(kind) for kind in reads.kinds
+        ):
+            return None
+        return self._rows_of(of_pods, of_nodes)
+
+    def _rows_of(self, of_pods: bool, of_nodes: bool) -> Rows:
+        rows = self._rows.get((of_pods, of_nodes))
+        if rows is None:
+            before, after = self._before, self._after
+            if of_pods and of_nodes:
+                differ = (before.row_pods != after.row_pods) | (before.row_nodes != after.row_nodes)
+                rows = np.flatnonzero(differ)
+            elif of_pods:
+                rows = np.flatnonzero(before.row_pods != after.row_pods)
+            elif of_nodes:
+                rows = np.flatnonzero(before.row_nodes != after.row_nodes)
+            else:
+                rows = _NO_ROWS
+            self._rows[of_pods, of_nodes] = rows
+        return rows

@@ -1,0 +1,394 @@
+"""The cache of plugins' results for pods of one spec: after a change, plugins run only over the nodes that it touched.
+
+What a plugin's answers depend on is said by its ``reads`` and ``prepares_from``. A plugin that says nothing is asked
+anew each time, and so is one that noted something that is not modelled. What was kept is valid for any state of the
+cluster, earlier or later or derived from the same one by other steps, as it goes by the versions of its parts.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, Generic, TypeVar
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from kschedctl.api.pod import Pod
+from kschedctl.arrays import Int64Array, Mask, Rows
+from kschedctl.cluster.overlay import Overlay
+from kschedctl.cluster.versions import Versions
+from kschedctl.framework.cycle_state import CycleState, Effects
+from kschedctl.framework.dependencies import Changes, Reads
+from kschedctl.framework.interface import PluginsRunner, PreFilterResult
+from kschedctl.framework.status import Code, Reason, Rejections, Status
+
+T = TypeVar("T")
+V = TypeVar("V")
+
+#: So many specs are kept, those that were asked about last.
+_MOST_KINDS: Final = 64
+#: Answers with more different texts than so many, such as errors that name the node, are not kept.
+_MOST_TEXTS: Final = 256
+_encode = msgspec.msgpack.Encoder().encode
+
+
+@dataclass(slots=True)
+class _Entry(Generic[V]):
+    """An answer, the state of the cluster that it holds for, and whose it is where that matters."""
+
+    versions: Versions
+    whose: Hashable
+    value: V
+    effects: Effects
+
+
+@dataclass(frozen=True, slots=True)
+class _Filtered:
+    """What a filter said of every node: codes and numbers of texts."""
+
+    code: NDArray[np.int8]
+    reason: Int64Array
+    texts: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    """Raw scores, int64, shape (n_nodes,), which nodes were asked about, bool, and whether these are all."""
+
+    scores: Int64Array
+    known: Mask
+    complete: bool
+
+
+class CachedResults:
+    """The cached results for the pods of one spec."""
+
+    def __init__(self, framework: PluginsRunner) -> None:
+        self._pre_filter: dict[str, _Entry[object]] = {}
+        self._filter: dict[str, _Entry[_Filtered]] = {}
+        self._pre_score: dict[str, _Entry[object]] = {}
+        self._score: dict[str, _Entry[_Scored]] = {}
+        self._normalized: dict[str, tuple[Int64Array, Int64Array]] = {}
+        self._last: dict[str, Int64Array] = {}
+        self._steady: tuple[set[str], Int64Array] = set(), _NO_ROWS
+        self.begin(framework)
+
+    def begin(self, framework: PluginsRunner) -> None:
+        """Begin a cycle of a framework over its cluster."""
+        self._framework = framework
+        self._versions = framework.cluster.versions
+        self._changes: dict[int, Changes] = {}
+
+    def _touched(self, entry: _Entry[V], reads: Reads) -> Rows | None:
+        """The nodes on which an answer may be another by now; ``None`` where it may be on any."""
+        versions = entry.versions
+        if versions is self._versions:
+            return _NO_ROWS
+        changes = self._changes.get(id(versions))
+        if changes is None:
+            # It holds on to the earlier versions, so that no others can be in their place.
+            changes = self._changes[id(versions)] = Changes(versions, self._versions)
+        return changes.touched(reads)
+
+    def pre_filter(
+        self, plugin: str, state: CycleState, pod: Pod, ask: Callable[[str, CycleState, Pod], PreFilterResult]
+    ) -> PreFilterResult:
+        """What PreFilter says: as it was said before, where nothing that it depends on is different.
+
+        Parameters
+        ----------
+        plugin : str
+            The name of the plugin.
+        ask : callable
+            Asks it.
+        """
+        found = self._recall(self._pre_filter, plugin, state, pod)
+        if isinstance(found, PreFilterResult):
+            return found
+        said, effects = state.recorded(lambda: ask(plugin, state, pod))
+        self._keep(self._pre_filter, plugin, pod, said, effects)
+        return said
+
+    def pre_score(
+        self, plugin: str, state: CycleState, pod: Pod, rows: Rows, ask: Callable[[str, CycleState, Pod, Rows], Status]
+    ) -> Status:
+        """What PreScore says, as ``pre_filter``; ``rows`` are the feasible nodes."""
+        found = self._recall(self._pre_score, plugin, state, pod)
+        if isinstance(found, Status):
+            return found
+        said, effects = state.recorded(lambda: ask(plugin, state, pod, rows))
+        self._keep(self._pre_score, plugin, pod, said, effects)
+        return said
+
+    def _recall(self, entries: dict[str, _Entry[object]], plugin: str, state: CycleState, pod: Pod) -> object:
+        entry = entries.get(plugin)
+        if entry is None or not self._is_of(entry, plugin, pod):
+            return None
+        reads = self._framework.plugin_class(plugin).prepares_from
+        rows = None if reads is None else self._touched(entry, reads)
+        if rows is None or len(rows):
+            return None
+        entry.versions = self._versions
+        if entry.effects.written:
+            state.replay(entry.effects)
+        return entry.value
+
+    def filter(
+        self, plugin: str, state: CycleState, pod: Pod, nodes: Overlay, ask: Callable[[Overlay], Rejections]
+    ) -> Rejections:
+        """What a filter says of every node, asked only of those that were touched since it said so.
+
+        Parameters
+        ----------
+        plugin : str
+            The name of the plugin.
+        nodes : Overlay
+            All nodes of the cluster, unchanged.
+        ask : callable
+            Asks the plugin about an overlay.
+        """
+        reads, cluster = self._framework.plugin_class(plugin).reads, self._framework.cluster
+        if reads is None:
+            return ask(nodes)
+        entry = self._filter.get(plugin)
+        if entry is not None and self._is_of(entry, plugin, pod):
+            rows = self._touched(entry, reads)
+            if rows is not None and 2 * len(rows) <= len(nodes):
+                value: _Filtered | None = entry.value
+                if len(rows):
+                    again, effects = state.recorded(lambda: ask(cluster.overlay(rows)))
+                    value = _patched(entry.value, rows, again) if not effects.not_modelled else None
+                else:
+                    state.replay(entry.effects)
+                if value is not None:
+                    entry.versions, entry.value = cluster.versions, value
+                    return _rejections(value, nodes, ask)
+        said, effects = state.recorded(lambda: ask(nodes))
+        filtered = _filtered(said)
+        if filtered is None:
+            self._filter.pop(plugin, None)
+        else:
+            self._keep(self._filter, plugin, pod, filtered, effects)
+        return said
+
+    def score(
+        self, plugin: str, state: CycleState, pod: Pod, rows: Rows, ask: Callable[[Rows], Int64Array]
+    ) -> Int64Array:
+        """The raw scores of some nodes, asked only of those that were touched since, or never asked about.
+
+        Parameters
+        ----------
+        plugin : str
+            The name of the plugin.
+        rows : ndarray of int64, shape (n_rows,)
+            The feasible nodes, ascending.
+        ask : callable
+            Asks the plugin about rows.
+        """
+        reads, n_nodes = self._framework.plugin_class(plugin).reads, len(self._framework.cluster.nodes)
+        if reads is None:
+            return ask(rows)
+        entry = self._score.get(plugin)
+        value, open_rows = None, rows
+        if entry is not None and self._is_of(entry, plugin, pod):
+            touched = self._touched(entry, reads)
+            if touched is not None:
+                value, open_rows = _still_known(entry.value, touched, rows)
+                if not len(open_rows):
+                    state.replay(entry.effects)
+        if len(open_rows) or entry is None or value is None:
+            asked = open_rows
+            given, effects = state.recorded(lambda: ask(asked))
+            value = _scored(value, n_nodes, open_rows, given)
+            self._keep(self._score, plugin, pod, value, effects)
+            if len(open_rows) == len(rows):
+                return given
+        elif entry is not None:
+            entry.versions, entry.value = self._versions, value
+        return value.scores if len(rows) == n_nodes else value.scores[rows]
+
+    def normalized(self, plugin: str, raw: Int64Array, bring: Callable[[], Int64Array]) -> Int64Array:
+        """Raw scores brought into 0..100, once for the same raw scores.
+
+        Parameters
+        ----------
+        plugin : str
+            The name of the plugin.
+        raw : ndarray of int64, shape (n_rows,)
+            What it gave; kept scores are not written to.
+        bring : callable
+            Brings them there.
+        """
+        if self._framework.plugin_class(plugin).reads is None:
+            return bring()
+        known = self._normalized.get(plugin)
+        if known is None or known[0] is not raw:
+            scores = bring()
+            known = self._normalized[plugin] = raw, scores if scores is raw else _fixed(scores)
+        return known[1]
+
+    def total(self, parts: Sequence[tuple[str, Int64Array, int]], n_rows: int) -> Int64Array:
+        """The weighted sum of scores; those that are the same as in the cycle before are added up already.
+
+        Parameters
+        ----------
+        parts : sequence of (str, ndarray of int64, int)
+            Plugin, its scores, shape (n_rows,), and its weight.
+        n_rows : int
+            How many nodes there are.
+        """
+        # An array that can be written to may hold something else by now.
+        same = {name for name, scores, _ in parts if self._last.get(name) is scores and not scores.flags.writeable}
+        names, steady = self._steady
+        if same != names:
+            steady = np.zeros(n_rows if same else 0, dtype=np.int64)
+            for name, scores, weight in parts:
+                if name in same:
+                    steady += scores * weight
+            self._steady = same, steady
+        self._last = {name: scores for name, scores, _ in parts}
+        total = steady.copy() if same else np.zeros(n_rows, dtype=np.int64)
+        for name, scores, weight in parts:
+            if name not in same:
+                total += scores if weight == 1 else scores * weight
+        return total
+
+    def _is_of(self, entry: _Entry[V], plugin: str, pod: Pod) -> bool:
+        return entry.whose is None or entry.whose == self._framework.plugin(plugin).own_part(pod)
+
+    def _keep(self, entries: dict[str, _Entry[V]], plugin: str, pod: Pod, value: V, effects: Effects) -> None:
+        if effects.not_modelled:
+            # What is noted may depend on which nodes were asked about.
+            entries.pop(plugin, None)
+        else:
+            entries[plugin] = _Entry(self._versions, self._framework.plugin(plugin).own_part(pod), value, effects)
+
+
+class ResultCache:
+    """The cached results for all specs of pods; schedulers over derived clusters share it."""
+
+    def __init__(self) -> None:
+        self._by_kind: OrderedDict[bytes, CachedResults] = OrderedDict()
+
+    def answers(self, pod: Pod, framework: PluginsRunner) -> CachedResults:
+        """What is kept for pods like this one, for a cycle of a framework."""
+        kind = _kind(pod)
+        found = self._by_kind.get(kind)
+        if found is None:
+            found = self._by_kind[kind] = CachedResults(framework)
+            if len(self._by_kind) > _MOST_KINDS:
+                self._by_kind.popitem(last=False)
+        else:
+            self._by_kind.move_to_end(kind)
+        found.begin(framework)
+        return found
+
+
+def _kind(pod: Pod) -> bytes:
+    """What pods have in common that plugins say the same of: all but their names, labels and owners."""
+    status = pod.status
+    reported = status.container_statuses or status.init_container_statuses or status.resources
+    return _encode((pod.metadata.namespace, pod.spec, status if reported or status.allocated_resources else None))
+
+
+def _fixed(array: NDArray[T]) -> NDArray[T]:  # type: ignore[type-var]
+    array.setflags(write=False)
+    return array
+
+
+def _filtered(said: Rejections) -> _Filtered | None:
+    """An answer about all nodes without what is behind it; ``None`` where it is not worth keeping."""
+    if not said.code.any():
+        return _silent(len(said.code))
+    rejected = np.flatnonzero(said.code)
+    reason = np.zeros(len(said.code), dtype=np.int64)
+    texts: tuple[tuple[str, ...], ...] = ()
+    if len(rejected):
+        if (said.code[rejected] == Code.ERROR).any():
+            return None
+        numbers, own = np.unique(said.reason[rejected], return_inverse=True)
+        if len(numbers) > _MOST_TEXTS:
+            return None
+        texts = tuple(said.texts(int(number)) for number in numbers)
+        reason[rejected] = own
+    return _Filtered(_fixed(said.code.copy()), _fixed(reason), texts)
+
+
+@lru_cache(maxsize=4)
+def _every(n_nodes: int) -> Mask:
+    return _fixed(np.ones(n_nodes, dtype=np.bool_))
+
+
+@lru_cache(maxsize=4)
+def _silent(n_nodes: int) -> _Filtered:
+    """That every node passes: what most filters say, kept once."""
+    return _Filtered(_fixed(np.zeros(n_nodes, dtype=np.int8)), _fixed(np.zeros(n_nodes, dtype=np.int64)), ())
+
+
+def _patched(known: _Filtered, rows: Rows, again: Rejections) -> _Filtered | None:
+    """An answer with another one about some rows in place; ``None`` where it is not worth keeping."""
+    rejected = np.flatnonzero(again.code)
+    texts = known.texts
+    reason = np.zeros(len(rows), dtype=np.int64)
+    for position in rejected.tolist():
+        if again.code[position] == Code.ERROR:
+            return None
+        text = again.texts(int(again.reason[position]))
+        if text not in texts:
+            texts = (*texts, text)
+        reason[position] = texts.index(text)
+    if len(texts) > _MOST_TEXTS:
+        return None
+    code_after, reason_after = known.code, known.reason
+    if not np.array_equal(code_after[rows], again.code):
+        code_after = code_after.copy()
+        code_after[rows] = again.code
+        _fixed(code_after)
+    if not np.array_equal(reason_after[rows], reason):
+        reason_after = reason_after.copy()
+        reason_after[rows] = reason
+        _fixed(reason_after)
+    return _Filtered(code_after, reason_after, texts)
+
+
+def _rejections(value: _Filtered, nodes: Overlay, ask: Callable[[Overlay], Rejections]) -> Rejections:
+    """A kept answer as a plugin gives it; what is behind a reason is asked for when somebody looks."""
+
+    def details(position: int) -> tuple[Reason, ...]:
+        return ask(Overlay(nodes.pods, nodes.rows[position : position + 1])).reasons(0)
+
+    return Rejections(value.code, value.reason, value.texts.__getitem__, details)
+
+
+def _still_known(value: _Scored, touched: Rows, rows: Rows) -> tuple[_Scored, Rows]:
+    """What of some scores holds, and which of some rows have none."""
+    if value.complete and len(rows) == len(value.known):
+        return value, touched
+    known = value.known
+    if len(touched):
+        known = known.copy()
+        known[touched] = False
+    return _Scored(value.scores, known, value.complete and not len(touched)), rows[~known[rows]]
+
+
+def _scored(before: _Scored | None, n_nodes: int, rows: Rows, given: Int64Array) -> _Scored:
+    """Scores with those of some rows put in."""
+    if len(rows) == n_nodes:
+        # What a plugin gives is its own no longer; a part of something larger it may go on to use.
+        return _Scored(_fixed(given if given.flags.owndata else given.copy()), _every(n_nodes), complete=True)
+    if before is None:
+        before = _Scored(np.zeros(n_nodes, dtype=np.int64), np.zeros(n_nodes, dtype=np.bool_), complete=False)
+    scores = before.scores.copy()
+    scores[rows] = given
+    if before.complete:
+        return _Scored(_fixed(scores), before.known, complete=True)
+    known = before.known.copy()
+    known[rows] = True
+    return _Scored(_fixed(scores), known, bool(known.all()))
+
+
+_NO_ROWS: Final = np.zeros(0, dtype=np.int64)

@@ -1,0 +1,102 @@
+"""A baseline: findings that were there when lint was taken up, which count no more; new ones do.
+
+A line of JSON for each: rule, object, field by the names of its items, and message, with how often it was found; never
+a line number, so that what moves stays known.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from kschedctl.errors import ConfigError
+from kschedctl.linter.diagnosis import Diagnosis, named_path
+from kschedctl.linter.ignore import Ignore, Ignored
+
+_FIELDS: Final = ("rule", "kind", "namespace", "name", "field", "message")
+
+
+class Known(NamedTuple):
+    """What a finding is known by."""
+
+    rule: str
+    kind: str
+    namespace: str
+    name: str
+    field: str
+    message: str
+
+
+def known_by(diagnosis: Diagnosis) -> Known:
+    """What a finding is known by."""
+    obj = diagnosis.object
+    if obj is None:
+        return Known(diagnosis.rule.code, "", "", diagnosis.file.name, "", diagnosis.message)
+    path = named_path(obj.raw, diagnosis.steps)
+    return Known(diagnosis.rule.code, obj.kind, obj.namespace, obj.name, path, diagnosis.message)
+
+
+@dataclass
+class Baseline:
+    """Findings that count no more."""
+
+    #: Where they stand.
+    file: str
+    #: How often each was found.
+    counts: Counter[Known]
+
+    @classmethod
+    def read(cls, file: str) -> Baseline:
+        """Read a baseline.
+
+        Raise ``ConfigError`` where it cannot be read, or a line is none.
+        """
+        try:
+            text = Path(file).read_text()
+        except (OSError, UnicodeDecodeError) as error:
+            problem = getattr(error, "strerror", None) or "is no text"
+            hint = "kschedctl lint --baseline FILE --update-baseline writes it"
+            raise ConfigError(f"cannot be read: {problem}", where=file, hint=hint) from None
+        counts: Counter[Known] = Counter()
+        for number, line in enumerate(text.splitlines(), 1):
+            if line.strip():
+                known, count = _parsed(line, file, number)
+                counts[known] += count
+        return cls(file, counts)
+
+    def split(self, found: Iterable[Diagnosis]) -> tuple[list[Diagnosis], list[Ignored], int]:
+        """The findings that are new, those that were known, and how many known ones are there no more."""
+        left = self.counts.copy()
+        new, old = [], []
+        by = Ignore(None, "in the baseline", "baseline", self.file, 1, used=True)
+        for diagnosis in found:
+            known = known_by(diagnosis)
+            if left[known] > 0:
+                left[known] -= 1
+                old.append(Ignored(diagnosis, by))
+            else:
+                new.append(diagnosis)
+        return new, old, sum(left.values())
+
+
+def _parsed(line: str, file: str, number: int) -> tuple[Known, int]:
+    try:
+        entry: Any = json.loads(line)
+        return Known(*(str(entry[field]) for field in _FIELDS)), int(entry.get("count", 1))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        problem = f"line {number} is none of a baseline"
+        hint = "kschedctl lint --baseline FILE --update-baseline writes it"
+        raise ConfigError(problem, where=file, hint=hint) from None
+
+
+def baseline_text(found: Iterable[Diagnosis]) -> str:
+    """Findings as the text of a baseline, in a fixed order."""
+    counts = Counter(map(known_by, found))
+    lines = (
+        json.dumps({**known._asdict(), "count": count}, ensure_ascii=False) for known, count in sorted(counts.items())
+    )
+    return "".join(f"{line}\n" for line in lines)

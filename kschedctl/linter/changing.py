@@ -1,0 +1,65 @@
+"""A change of a field made in the data: what the text must say once it is edited."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kschedctl.linter.fix import Action, Change
+from kschedctl.linter.values import Steps, at
+
+
+class CannotChangeError(Exception):
+    """The change cannot be made here."""
+
+
+def settled(change: Change, value: Any) -> Change:
+    """A change as it is made: what would leave a mapping or list empty takes that away instead.
+
+    ``value``: the document, as it is.
+    """
+    if change.action is Action.APPEND and not isinstance(at(value, *change.steps), list):
+        return Change(Action.SET, change.steps, [change.value])
+    if change.action is not Action.REMOVE:
+        return change
+    steps = change.steps
+    while len(steps) > 1 and len(at(value, *steps[:-1]) or ()) == 1:
+        steps = steps[:-1]
+    return Change(Action.REMOVE, steps)
+
+
+def changed(value: Any, change: Change) -> Any:
+    """Return the document with a change.
+
+    Raise ``CannotChangeError`` where what the change is about is not there.
+    """
+    return _changed(value, change.steps, change)
+
+
+def _changed(value: Any, steps: Steps, change: Change) -> Any:
+    if not steps:
+        if change.action is Action.SET:
+            return change.value
+        if change.action is Action.APPEND and isinstance(value, list):
+            return [*value, change.value]
+        raise CannotChangeError
+    step, *rest = steps
+    if isinstance(step, int):
+        return _changed_list(value, step, tuple(rest), change)
+    if value is None and change.action is Action.SET:
+        value = {}
+    if not isinstance(value, dict):
+        raise CannotChangeError
+    if rest or change.action in (Action.SET, Action.APPEND):
+        return {**value, step: _changed(value.get(step), tuple(rest), change)}
+    if step not in value or (change.action is Action.RENAME and change.value in value):
+        raise CannotChangeError
+    renamed = {change.value: value[step]} if change.action is Action.RENAME else {}
+    return {**{key: item for key, item in value.items() if key != step}, **renamed}
+
+
+def _changed_list(value: Any, step: int, rest: Steps, change: Change) -> list[Any]:
+    if not isinstance(value, list) or step >= len(value):
+        raise CannotChangeError
+    if not rest and change.action is Action.REMOVE:
+        return [*value[:step], *value[step + 1 :]]
+    return [*value[:step], _changed(value[step], rest, change), *value[step + 1 :]]

@@ -1,0 +1,103 @@
+"""A snapshot with the manifests applied to it, but for workloads: these are tried one at a time."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, Final
+
+from kschedctl.api.kind_names import placed
+from kschedctl.api.pod import PodAffinityTerm
+from kschedctl.api.well_known import HOSTNAME
+from kschedctl.api.workload import PodTemplate
+from kschedctl.errors import InputError
+from kschedctl.face import SchedulingCluster
+from kschedctl.linter.cluster.trial import Trial
+from kschedctl.linter.labels import PodLabels, holds
+from kschedctl.linter.manifest_set import ManifestObject, ManifestSet
+from kschedctl.linter.pods import Part, Pods
+from kschedctl.loading import over
+from kschedctl.snapshot.load import Snapshot
+from kschedctl.whatif.edits import Apply
+from kschedctl.workloads.pods import WORKLOADS
+
+_OPENSHIFT: Final = "node.openshift.io/"
+
+
+class SnapshotOverlay:
+    """A snapshot with the manifests applied to it.
+
+    ``namespace`` is for objects that name none; ``config`` and ``kubernetes_version`` are as for ``kschedctl.load``.
+    """
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        manifests: ManifestSet,
+        *,
+        namespace: str = "",
+        config: str = "",
+        kubernetes_version: str = "",
+    ) -> None:
+        self._namespace = namespace
+        self._trials: dict[ManifestObject, Trial] = {}
+        #: The snapshot as it is.
+        self.before = over(snapshot, kubernetes_version=kubernetes_version, config=config or None)
+        edits: list[Apply] = []
+        for obj in manifests.whole:
+            typed = obj.typed
+            if typed is None or isinstance(typed, (*WORKLOADS, PodTemplate)) or manifests.is_variant(obj):
+                continue
+            edit = Apply(((placed(typed, self._namespace), obj.location),), source="manifests")
+            try:
+                edit.apply(self.before.cluster, release=self.before.release_choice.release)
+            except InputError:
+                continue
+            edits.append(edit)
+        self.cluster: SchedulingCluster = self.before
+        if edits:
+            self.cluster = over(snapshot, kubernetes_version=kubernetes_version, config=config or None, edits=edits)
+
+    def trial(self, pods: Pods) -> Trial | None:
+        """Return the trial of a workload; ``None`` where the workload cannot be read."""
+        obj, typed = pods.obj, pods.obj.typed
+        if not isinstance(typed, WORKLOADS) or isinstance(typed, PodTemplate):
+            return None
+        if obj not in self._trials:
+            self._trials[obj] = Trial(self.cluster, placed(typed, self._namespace), obj.location)
+        return self._trials[obj]
+
+    @property
+    def is_openshift(self) -> bool:
+        """Whether its nodes show that it is OpenShift."""
+        return any(key.startswith(_OPENSHIFT) for node in self.cluster.nodes.objects for key in node.metadata.labels)
+
+    @cached_property
+    def taint_keys(self) -> frozenset[str]:
+        """The keys of all taints."""
+        return frozenset(taint.key for taints in self.cluster.nodes.taint_lists for taint in taints)
+
+    def has_taint(self, key: str) -> bool:
+        """Report whether any node has a taint of a key."""
+        return key in self.taint_keys
+
+    @cached_property
+    def label_values(self) -> dict[str, set[str]]:
+        """The labels of nodes, with their values."""
+        found: dict[str, set[str]] = {HOSTNAME: set()}
+        for node in self.cluster.nodes.objects:
+            for key, value in node.metadata.labels.items():
+                found.setdefault(key, set()).add(value)
+        return found
+
+    def has_pods_of(self, part: Part[PodAffinityTerm], owner: Pods) -> bool:
+        """Whether a term of pod affinity holds for any of its pods."""
+        selector = part.raw.get("labelSelector")
+        return any(holds(selector, PodLabels(each.labels)) is not False for each in self.cluster.pods.classes)
+
+    def budget_has_pods(self, selector: Any, namespace: str) -> bool:
+        """Whether a selector holds for any of its pods in a namespace."""
+        in_namespace = namespace or self._namespace or "default"
+        return any(
+            each.namespace == in_namespace and holds(selector, PodLabels(each.labels)) is not False
+            for each in self.cluster.pods.classes
+        )

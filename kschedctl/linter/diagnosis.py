@@ -1,0 +1,159 @@
+"""What a rule found, with its rule, object and place: what every form of output shows."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from kschedctl.findings.field_path import field_path
+from kschedctl.findings.finding import Finding, Severity
+from kschedctl.findings.location import Position
+from kschedctl.linter.fix import Fix
+from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.reading import LintFile
+from kschedctl.linter.regions import Region
+from kschedctl.linter.rule import Problem, Rule, Stop
+from kschedctl.linter.values import Steps, at
+
+ORDER: Final = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedPlace:
+    """Another object that a problem comes of."""
+
+    object: str
+    file: str
+    region: Region
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosis:
+    """A finding of a rule."""
+
+    #: The rule.
+    rule: Rule
+    #: What is wrong with which field of which object.
+    finding: Finding
+    #: The place where it stops.
+    stop: Stop | None
+    #: Where it was read.
+    file: LintFile
+    #: Where in the file.
+    region: Region
+    #: The object; ``None`` where the document is none.
+    object: ManifestObject | None = None
+    #: The field.
+    steps: Steps = ()
+    related: tuple[RelatedPlace, ...] = ()
+    fix: Fix | None = None
+
+    @property
+    def severity(self) -> Severity:
+        """How bad it is."""
+        return self.finding.severity
+
+    @property
+    def message(self) -> str:
+        """What is wrong."""
+        return self.finding.problem
+
+    @property
+    def help(self) -> str:
+        """What to do."""
+        return self.finding.hint
+
+    @property
+    def shown_object(self) -> str:
+        """The object as ``Kind/[NAMESPACE/]NAME``; empty where there is none."""
+        return self.object.shown if self.object is not None else ""
+
+    def with_severity(self, severity: Severity) -> Diagnosis:
+        """The same, worse or better."""
+        return replace(self, finding=replace(self.finding, severity=severity))
+
+    @property
+    def fingerprint(self) -> str:
+        """What stays the same while lines move: rule, object, field by the names of its items, and message."""
+        named = self.object.raw if self.object is not None else None
+        parts = (self.rule.code, self.shown_object or self.file.name, named_path(named, self.steps), self.message)
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+
+
+def named_path(raw: object, steps: Steps) -> str:
+    """The path of a field with names of items where they have any, so that an item before it changes nothing.
+
+    Examples
+    --------
+    >>> named_path({"containers": [{"name": "web", "image": "x"}]}, ("containers", 0, "image"))
+    'containers[web].image'
+    """
+    path: list[str | int] = []
+    here = raw
+    for step in steps:
+        here = at(here, step)
+        name = (
+            next((here[key] for key in ("name", "key", "topologyKey") if isinstance(here.get(key), str)), None)
+            if (isinstance(step, int) and isinstance(here, dict))
+            else None
+        )
+        path.append(f"[{name}]" if name is not None else step)
+    return field_path(path).replace("[[", "[").replace("]]", "]")
+
+
+def of_object(rule: Rule, problem: Problem, obj: ManifestObject) -> Diagnosis:
+    """A problem of an object."""
+    region = obj.region(problem.steps, key=problem.key)
+    if problem.line is not None:
+        column = problem.column or 1
+        region = Region(problem.line, column, problem.line, column)
+    finding = Finding(
+        problem.message,
+        field_path(problem.steps),
+        problem.help,
+        obj.location,
+        obj.ref,
+        rule.code,
+        problem.severity or rule.severity,
+        Position(region.line, region.column),
+    )
+    related = tuple(
+        RelatedPlace(other.object.shown, other.object.file.name, other.object.region(other.steps), other.message)
+        for other in problem.related
+    )
+    return Diagnosis(
+        rule=rule,
+        finding=finding,
+        stop=problem.stop or rule.stop,
+        file=obj.file,
+        region=region,
+        object=obj,
+        steps=problem.steps,
+        related=related,
+        fix=problem.fix,
+    )
+
+
+def of_file(rule: Rule, problem: Problem, file: LintFile) -> Diagnosis:
+    """A problem of a file, or of a document that is no object."""
+    line, column = problem.line or 1, problem.column or 1
+    finding = Finding(
+        problem.message,
+        field_path(problem.steps),
+        problem.help,
+        file.name,
+        None,
+        rule.code,
+        problem.severity or rule.severity,
+        Position(line, column),
+    )
+    region = Region(line, column, line, column)
+    return Diagnosis(rule=rule, finding=finding, stop=problem.stop or rule.stop, file=file, region=region)
+
+
+def in_order(found: Iterable[Diagnosis]) -> list[Diagnosis]:
+    """Findings by file and place."""
+    return sorted(found, key=lambda each: (each.file.name, each.region, each.rule.code, each.message))

@@ -1,0 +1,106 @@
+"""Labels of pods that are not made yet, and whether selectors hold for them: yes, no, or nobody can tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from kschedctl.api.meta import LabelSelector
+from kschedctl.api.selectors import Requirement, SelectorError, parse_label_selector
+from kschedctl.api.well_known import POD_TEMPLATE_HASH
+from kschedctl.linter.values import converted, is_rendered
+
+#: The labels that a controller adds to the pods that it makes.
+_ADDED: Final[Mapping[str, frozenset[str]]] = {
+    "apps/Deployment": frozenset((POD_TEMPLATE_HASH,)),
+    "argoproj.io/Rollout": frozenset(("rollouts-pod-template-hash", "role")),
+    "apps/StatefulSet": frozenset(
+        ("statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index", "controller-revision-hash")
+    ),
+    "apps/DaemonSet": frozenset(("controller-revision-hash", "pod-template-generation")),
+    **dict.fromkeys(
+        ("batch/Job", "batch/CronJob"),
+        frozenset(
+            (
+                "job-name",
+                "controller-uid",
+                "batch.kubernetes.io/job-name",
+                "batch.kubernetes.io/controller-uid",
+                "batch.kubernetes.io/job-completion-index",
+            )
+        ),
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PodLabels:
+    """The labels of the pods that an object makes."""
+
+    #: Those whose values are known.
+    known: Mapping[str, str]
+    #: Those that are there, or may be, with a value that is not known.
+    unknown: frozenset[str] = frozenset()
+    #: Whether there may be any others.
+    open: bool = False
+
+    @classmethod
+    def of(cls, labels: Mapping[str, Any], type_: str = "", *, open: bool = False) -> PodLabels:  # noqa: A002
+        """The labels of a template, and those that the controller of its kind adds."""
+        known = {key: value for key, value in labels.items() if isinstance(value, str)}
+        known = {key: value for key, value in known.items() if is_rendered(key) and is_rendered(value)}
+        unknown = frozenset(key for key in labels if key not in known) | _ADDED.get(type_, frozenset())
+        return cls(known, unknown - known.keys(), open or not all(map(is_rendered, labels)))
+
+    def may_have(self, key: str) -> bool:
+        """Whether pods may carry a label."""
+        return key in self.known or key in self.unknown or self.open
+
+    def fulfil(self, requirements: Iterable[Requirement]) -> bool | None:
+        """Whether all requirements hold; ``None`` where that cannot be told."""
+        told: bool | None = True
+        for requirement in requirements:
+            value = self.known.get(requirement.key)
+            if value is None and self.may_have(requirement.key):
+                told = None
+            elif not requirement.holds(value):
+                return False
+        return told
+
+
+def requirements_of(selector: Any) -> tuple[Requirement, ...] | None:
+    """A label selector of a manifest as requirements; ``None`` where it is none, or not filled in."""
+    typed = converted(selector, LabelSelector)
+    if typed is None:
+        return None
+    try:
+        return parse_label_selector(typed)
+    except SelectorError:
+        return None
+
+
+def holds(selector: Any, labels: PodLabels) -> bool | None:
+    """Whether a label selector of a manifest holds for labels.
+
+    ``selector``: as written; ``None`` holds for nothing, an empty one for everything.
+    ``None`` where it cannot be told.
+    """
+    if selector is None:
+        return False
+    requirements = requirements_of(selector)
+    if requirements is None:
+        return None
+    return labels.fulfil(requirements)
+
+
+def selects_everything(selector: Any) -> bool:
+    """Whether a selector is one without requirements."""
+    return isinstance(selector, dict) and not selector.get("matchLabels") and not selector.get("matchExpressions")
+
+
+def differing(selector: Any, labels: PodLabels) -> str:
+    """The requirements of a selector that do not hold, in words."""
+    requirements = requirements_of(selector) or ()
+    failed = [each for each in requirements if labels.fulfil((each,)) is False]
+    return " and ".join(map(str, failed))

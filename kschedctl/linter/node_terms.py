@@ -1,0 +1,217 @@
+"""Which nodes a template leaves: requirements on node labels that cannot hold together, and the values they pin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from kschedctl.api.selectors import DOES_NOT_EXIST, EXISTS, GT, IN, LT, NOT_IN, parse_int64
+from kschedctl.api.well_known import HOSTNAME
+from kschedctl.linter.pods import PREFERRED, AnyPart, Pods
+from kschedctl.linter.values import Steps, at, is_rendered, items, mapping, numbered, text
+
+_NODE_NAME: Final = "metadata.name"
+_DEMANDS: Final = (IN, EXISTS, GT, LT)
+
+
+class Demand(NamedTuple):
+    """A requirement on a label or field of a node."""
+
+    #: As written.
+    key: str
+    operator: str
+    values: tuple[str, ...]
+    #: Where it stands.
+    steps: Steps
+
+    def __str__(self) -> str:
+        if self.operator in (EXISTS, DOES_NOT_EXIST):
+            return f"{self.key} {self.operator}"
+        if self.operator == IN and len(self.values) == 1:
+            return f"{self.key}={self.values[0]}"
+        return f"{self.key} {self.operator} {', '.join(self.values)}"
+
+
+class Clash(NamedTuple):
+    """Why a term can hold for no node, and what says so."""
+
+    why: str
+    steps: Steps
+
+
+@dataclass
+class _OfKey:
+    """What is demanded of one key."""
+
+    demands: list[Demand] = field(default_factory=list)
+
+    def values(self) -> set[str] | None:
+        """The values that are left; ``None`` where any may be."""
+        sets = [set(each.values) for each in self.demands if each.operator == IN]
+        if not sets:
+            return None
+        left = set.intersection(*sets)
+        for each in self.demands:
+            if each.operator == NOT_IN:
+                left -= set(each.values)
+            elif each.operator in (GT, LT) and (bound := _bound(each)) is not None:
+                left = {value for value in left if _beyond(each.operator, value, bound)}
+        return left
+
+    def clash(self) -> Clash | None:
+        """Why nothing is left, if nothing is."""
+        for each in self.demands:
+            if each.operator in (GT, LT) and _bound(each) is None:
+                return Clash(f'{each.operator} compares with "{each.values[0]}", which is no whole number', each.steps)
+        absent = next((each for each in self.demands if each.operator == DOES_NOT_EXIST), None)
+        wanted = next((each for each in self.demands if each.operator in _DEMANDS), None)
+        if absent is not None and wanted is not None:
+            return Clash(f"{absent} and {wanted} exclude one another", _later(absent, wanted).steps)
+        left = self.values()
+        if left is not None and not left:
+            narrowing = [each for each in self.demands if each.operator in (IN, NOT_IN, GT, LT)]
+            words = " and ".join(map(str, narrowing))
+            return Clash(f"{words} leave no value", narrowing[-1].steps)
+        above = [(_bound(each), each) for each in self.demands if each.operator == GT]
+        below = [(_bound(each), each) for each in self.demands if each.operator == LT]
+        for low, lower in above:
+            for high, upper in below:
+                if low is not None and high is not None and high - low < 2:
+                    return Clash(f"{lower} and {upper} leave no whole number", _later(lower, upper).steps)
+        return None
+
+
+def _bound(demand: Demand) -> int | None:
+    return parse_int64(demand.values[0])
+
+
+def _beyond(operator: str, value: str, bound: int) -> bool:
+    number = parse_int64(value)
+    return number is not None and (number > bound if operator == GT else number < bound)
+
+
+def _later(one: Demand, other: Demand) -> Demand:
+    """The one that stands further down: a term's before the selector's, and the later of a term."""
+    return max(one, other, key=lambda each: (len(each.steps), each.steps[-1] if isinstance(each.steps[-1], int) else 0))
+
+
+def demands_of(term: Any, steps: Steps) -> list[Demand]:
+    """The requirements of a term; those that the API server refuses, or that are not filled in, are left out."""
+    found = []
+    for name in ("matchExpressions", "matchFields"):
+        for way, raw in numbered(at(term, name), (*steps, name)):
+            key, operator = text(at(raw, "key")), text(at(raw, "operator"))
+            values = items(at(raw, "values"))
+            if not key or not is_rendered(raw) or not all(isinstance(value, str) for value in values):
+                continue
+            if operator in (IN, NOT_IN) and not values:
+                continue
+            if operator in (GT, LT) and len(values) != 1:
+                continue
+            field_key = f"field {key}" if name == "matchFields" else key
+            found.append(Demand(field_key, operator, tuple(values), way))
+    return found
+
+
+def selector_demands(pods: Pods) -> list[Demand]:
+    """The requirements of the node selector."""
+    steps = pods.of_spec("nodeSelector")
+    return [
+        Demand(key, IN, (value,), (*steps, key)) if is_rendered(value) else Demand(key, EXISTS, (), (*steps, key))
+        for key, value in pods.node_selector.items()
+        if isinstance(value, str) and is_rendered(key)
+    ]
+
+
+def _by_key(demands: Sequence[Demand]) -> dict[str, _OfKey]:
+    found: dict[str, _OfKey] = {}
+    for demand in demands:
+        found.setdefault(demand.key, _OfKey()).demands.append(demand)
+    return found
+
+
+def clash(term: Any, steps: Steps, selector: Sequence[Demand] = ()) -> Clash | None:
+    """Why a term can hold for no node together with a node selector; ``None`` where it can."""
+    if isinstance(term, dict) and not term.get("matchExpressions") and not term.get("matchFields"):
+        return Clash("an empty term matches no node", steps) if not term or is_rendered(term) else None
+    for of_key in _by_key([*selector, *demands_of(term, steps)]).values():
+        if (found := of_key.clash()) is not None:
+            return found
+    return None
+
+
+def clashes(pods: Pods) -> tuple[list[Clash], int]:
+    """The required terms that can hold for no node, and how many terms there are."""
+    terms = pods.node_terms or []
+    selector = selector_demands(pods)
+    found = [each for steps, term in terms if (each := clash(term, steps, selector)) is not None]
+    return found, len(terms)
+
+
+def preferred_terms(pods: Pods) -> Iterator[tuple[Steps, Any]]:
+    """The preferred node affinity's terms."""
+    steps = pods.of_spec("affinity", "nodeAffinity", PREFERRED)
+    for way, raw in numbered(at(pods.obj.raw, *steps), steps):
+        yield (*way, "preference"), at(raw, "preference")
+
+
+def pinned(pods: Pods, key: str) -> set[str] | None:
+    """The values of a label that node selector and required affinity leave; ``None`` where they leave it open."""
+    selector = selector_demands(pods)
+    if pods.node_terms is None:
+        own = _by_key(selector).get(key)
+        return None if own is None else own.values()
+    left: set[str] = set()
+    for steps, term in pods.node_terms:
+        if not is_rendered(term):
+            return None
+        if clash(term, steps, selector) is not None:
+            continue
+        demands = _by_key([*selector, *demands_of(term, steps)])
+        of_key = demands.get(key)
+        values = None if of_key is None else of_key.values()
+        if values is None and key == HOSTNAME and (by_name := demands.get(f"field {_NODE_NAME}")) is not None:
+            values = by_name.values()
+        if values is None:
+            return None
+        left |= values
+    return left
+
+
+def wanted_keys(pods: Pods, keys: Sequence[str]) -> tuple[Steps, str] | None:
+    """Where a template wants a node with one of some labels, whatever else it wants, and which; ``None`` for nowhere.
+
+    It does where the node selector has one, or every required term demands one.
+    """
+    for key in keys:
+        if key in pods.node_selector:
+            return pods.of_spec("nodeSelector", key), key
+    found: list[tuple[Steps, str]] = []
+    for steps, term in pods.node_terms or ():
+        demanded = [each for each in demands_of(term, steps) if each.key in keys and each.operator in (IN, EXISTS)]
+        if not demanded:
+            return None
+        found.append(((*demanded[0].steps, "key"), demanded[0].key))
+    return found[0] if found else None
+
+
+def label_uses(pods: Pods) -> Iterator[tuple[Steps, str, bool]]:
+    """Where node labels are named: the way to each name, the label, and whether the name is a key of a mapping."""
+    for key in mapping(pods.node_selector):
+        yield pods.of_spec("nodeSelector", key), key, True
+    terms = [*(pods.node_terms or ()), *preferred_terms(pods)]
+    for steps, term in terms:
+        for way, raw in numbered(at(term, "matchExpressions"), (*steps, "matchExpressions")):
+            yield (*way, "key"), text(at(raw, "key")), False
+    yield from topology_keys(pods)
+
+
+def topology_keys(pods: Pods) -> Iterator[tuple[Steps, str, bool]]:
+    """Where labels are named that topologies go by."""
+    parts: list[AnyPart] = [*pods.spread]
+    for affinity in ("podAffinity", "podAntiAffinity"):
+        for required in (True, False):
+            parts += pods.terms(affinity, required=required)
+    for part in parts:
+        yield (*part.steps, "topologyKey"), text(part.raw.get("topologyKey")), False

@@ -1,0 +1,79 @@
+"""Where a field stands: from line and column to line and column, of the value, of its key, or of what comes nearest."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kschedctl.linter.values import Steps
+from kschedctl.text.positions import json_position
+from kschedctl.text.tree import YamlNode
+
+
+class Region(NamedTuple):
+    """A part of a text."""
+
+    #: Its first character, from 1.
+    line: int
+    column: int
+    #: The character behind its last.
+    end_line: int
+    end_column: int
+
+    def down(self, n_lines: int) -> Region:
+        """The same so many lines further down."""
+        return Region(self.line + n_lines, self.column, self.end_line + n_lines, self.end_column)
+
+
+def region_in_yaml(root: YamlNode, characters: str, steps: Steps, *, key: bool = False) -> Region:
+    """Where a field of a document stands.
+
+    ``root``: the document.
+    ``characters``: its text.
+    ``steps``: the field. A scalar stands where its value does; a block where its key does, which is what people look
+    for.
+    ``key``: whether the field's name is meant.
+    """
+    start, end = _span(root, steps, key=key)
+    return Region(*_spot(characters, start), *_spot(characters, max(start, end)))
+
+
+def region_in_json(text: bytes, path: str) -> Region:
+    """Where a field of a JSON document stands."""
+    line, column = json_position(text, path)
+    return Region(line, column, line, column)
+
+
+def _span(root: YamlNode, steps: Steps, *, key: bool) -> tuple[int, int]:
+    node, span = root, _first_line(root)
+    for index, step in enumerate(steps):
+        last = index == len(steps) - 1
+        if isinstance(step, str):
+            found = node.children.get(step)
+            if found is None:
+                break
+            key_at, node_at = found
+            key_span = key_at, node.key_ends.get(step, key_at)
+            by_key = (key and last) or node_at.start is None or (node_at.is_map or node_at.is_list)
+            span = key_span if by_key else (node_at.start or key_at, node_at.end)
+            node = node_at
+        else:
+            if step >= len(node.elements):
+                break
+            node = node.elements[step]
+            span = _first_line(node)
+    return span
+
+
+def _first_line(node: YamlNode) -> tuple[int, int]:
+    """The beginning of a value: of a mapping its first key, of a scalar all of it."""
+    start = node.start or 0
+    if node.is_map and not node.flow and node.children:
+        first = min(node.children, key=lambda name: node.children[name][0])
+        return start, node.key_ends.get(first, start)
+    if node.is_map or node.is_list:
+        return start, start + 1
+    return start, node.end
+
+
+def _spot(characters: str, offset: int) -> tuple[int, int]:
+    return characters.count("\n", 0, offset) + 1, offset - characters.rfind("\n", 0, offset)

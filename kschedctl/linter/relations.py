@@ -1,0 +1,135 @@
+"""What stands between a template and others: terms that repel its own pods, host ports, claims."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from kschedctl.api.well_known import POD_TEMPLATE_HASH
+from kschedctl.linter.labels import PodLabels, holds
+from kschedctl.linter.manifest_set import ManifestObject, ManifestSet
+from kschedctl.linter.pods import Pods, holds_for
+from kschedctl.linter.values import Steps, at, items, mapping, numbered, text, whole
+
+PVC: Final = "PersistentVolumeClaim"
+PV: Final = "PersistentVolume"
+STORAGE_CLASS: Final = "storage.k8s.io/StorageClass"
+RWO: Final = "ReadWriteOnce"
+RWOP: Final = "ReadWriteOncePod"
+
+#: Words in names of classes, provisioners and drivers whose volumes many nodes can have, or that tie pods to one node.
+_SHARED: Final = ("nfs", "efs", "filestore", "azurefile", "cephfs", "smb", "cifs", "nas", "glusterfs", "fsx", "rwx")
+_NODE_LOCAL: Final = ("hostpath", "local", "topolvm")
+_LOCAL_OR_SHARED: Final = frozenset(
+    ("file.csi.azure.com", "kubernetes.io/azure-file", "kubernetes.io/no-provisioner", "openebs.io/local")
+)
+_WORDS: Final = re.compile(r"[a-z0-9]+")
+
+
+def self_terms(pods: Pods) -> Iterator[tuple[Steps, str]]:
+    """Yield the required anti-affinity terms that match the pods of all their revisions, each with its topology key."""
+    for part in pods.terms("podAntiAffinity", required=True):
+        if part.value is None or POD_TEMPLATE_HASH in part.value.match_label_keys:
+            continue
+        if part.value.topology_key and holds_for(part, pods, pods):
+            yield part.steps, part.value.topology_key
+
+
+def is_kept_apart(pods: Pods) -> bool:
+    """Report whether an anti-affinity term or a spread constraint may match the pods themselves."""
+    terms = [part for required in (True, False) for part in pods.terms("podAntiAffinity", required=required)]
+    if any(holds_for(part, pods, pods) is not False for part in terms):
+        return True
+    return any(holds(part.raw.get("labelSelector"), pods.labels) is not False for part in pods.spread)
+
+
+def own_selector(pods: Pods) -> dict[str, Any] | None:
+    """A selector for the pods: the workload's own, else all their labels; ``None`` where there are none."""
+    own = at(pods.obj.raw, "spec", "selector", "matchLabels")
+    chosen = mapping(own) or mapping(pods.metadata.get("labels"))
+    if not chosen or not holds({"matchLabels": dict(chosen)}, PodLabels.of(mapping(pods.metadata.get("labels")))):
+        return None
+    return {"matchLabels": dict(chosen)}
+
+
+class HostPort(NamedTuple):
+    """A port of the node that the pods take."""
+
+    ip: str
+    protocol: str
+    port: int
+    steps: Steps
+
+    def __str__(self) -> str:
+        ip = "" if self.ip == "0.0.0.0" else f"{self.ip}:"
+        return f"{ip}{self.port}/{self.protocol}"
+
+
+def host_ports(pods: Pods) -> list[HostPort]:
+    """The ports of the node that the pods take: with hostNetwork every port of a container is one."""
+    on_host = pods.spec.get("hostNetwork") is True
+    found: dict[tuple[str, str, int], HostPort] = {}
+    for container in pods.containers:
+        if container.init:
+            continue
+        for steps, raw in numbered(container.raw.get("ports"), (*container.steps, "ports")):
+            field = "hostPort" if whole(at(raw, "hostPort")) else "containerPort"
+            port = whole(at(raw, "hostPort")) or (whole(at(raw, "containerPort")) if on_host else None)
+            if port:
+                ip, protocol = text(at(raw, "hostIP")) or "0.0.0.0", text(at(raw, "protocol")) or "TCP"
+                found.setdefault((ip, protocol, port), HostPort(ip, protocol, port, (*steps, field)))
+    return list(found.values())
+
+
+class Mounted(NamedTuple):
+    """A claim of the manifest set that the pods mount, and the way to its name."""
+
+    steps: Steps
+    claim: ManifestObject
+    modes: tuple[str, ...]
+
+
+def mounted_claims(pods: Pods, given: ManifestSet) -> Iterator[Mounted]:
+    """The claims of the manifest set that the pods mount."""
+    for steps, name in pods.claims():
+        claim = given.named(pods.obj, PVC, name)
+        if claim is not None:
+            modes = items(at(claim.raw, "spec", "accessModes"))
+            yield Mounted(steps, claim, tuple(mode for mode in modes if isinstance(mode, str)))
+
+
+def attaches_to_one_node(claim: ManifestObject, given: ManifestSet) -> bool:
+    """Whether a claim's volume is attached to one node at a time: not where it is a shared file system.
+
+    Nor where it is on a node itself: then pods that use it go to that node anyway.
+    """
+    spec = mapping(claim.raw.get("spec"))
+    class_name = text(spec.get("storageClassName"))
+    names = [class_name]
+    storage_class = given.named(claim, STORAGE_CLASS, class_name) if class_name else None
+    if storage_class is not None:
+        names.append(text(storage_class.raw.get("provisioner")))
+    volume = text(spec.get("volumeName"))
+    for pv in given.seen_from(claim, PV):
+        of_pv = mapping(pv.raw.get("spec"))
+        bound = pv.name == volume if volume else bool(class_name) and of_pv.get("storageClassName") == class_name
+        ref = mapping(of_pv.get("claimRef"))
+        claimed = ref.get("name") == claim.name and ref.get("namespace", claim.namespace) == claim.namespace
+        if bound or claimed or _selected(pv, spec):
+            names += [text(at(of_pv, "csi", "driver")), *(name for name in of_pv if isinstance(of_pv[name], dict))]
+    return not any(map(_is_shared_or_local, names))
+
+
+def _selected(pv: ManifestObject, claim_spec: object) -> bool:
+    wanted = mapping(at(claim_spec, "selector", "matchLabels"))
+    labels = mapping(at(pv.raw, "metadata", "labels"))
+    return bool(wanted) and all(labels.get(key) == value for key, value in wanted.items())
+
+
+def _is_shared_or_local(name: str) -> bool:
+    lower = name.lower()
+    if lower in _LOCAL_OR_SHARED:
+        return True
+    words = _WORDS.findall(lower)
+    return any(word.startswith((*_SHARED, *_NODE_LOCAL)) or word.endswith("hostpath") for word in words)

@@ -1,0 +1,163 @@
+"""How many pods a workload has, from lowest to highest, and how many more or fewer a rollout may make."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from kschedctl.linter.manifest_set import ManifestObject, ManifestSet
+from kschedctl.linter.pods import Pods
+from kschedctl.linter.values import Steps, at, mapping, text, whole
+
+HPA: Final = "autoscaling/HorizontalPodAutoscaler"
+SCALED_OBJECT: Final = "keda.sh/ScaledObject"
+#: What scales, and how many there are where nobody says.
+SCALED: Final = frozenset(
+    ("apps/Deployment", "apps/StatefulSet", "apps/ReplicaSet", "ReplicationController", "argoproj.io/Rollout")
+)
+_KEDA_MOST: Final = 100
+_QUARTER: Final = "25%"
+
+
+class Replicas(NamedTuple):
+    """How many pods there are."""
+
+    #: The fewest and the most.
+    low: int
+    high: int
+    #: The autoscaler that says so.
+    scaler: ManifestObject | None = None
+
+    @property
+    def shown(self) -> str:
+        """The number, and where it comes from."""
+        if self.scaler is None:
+            return str(self.low)
+        return f"{self.low} to {self.high} ({self.scaler.kind} {self.scaler.name})"
+
+
+def autoscaler(pods: Pods, given: ManifestSet) -> ManifestObject | None:
+    """The autoscaler of the manifest set that targets a workload."""
+    for type_ in (HPA, SCALED_OBJECT):
+        for scaler in given.beside(pods.obj, type_):
+            target = mapping(at(scaler.raw, "spec", "scaleTargetRef"))
+            kind = text(target.get("kind")) or ("Deployment" if type_ == SCALED_OBJECT else "")
+            group = text(target.get("apiVersion")).rpartition("/")[0]
+            if (kind, target.get("name")) != (pods.obj.kind, pods.obj.name):
+                continue
+            # An old group, or none, means the same workload; of variants it scales the one that it sees itself.
+            seen = given.named(scaler, pods.type, pods.obj.name)
+            if (not group or group in (pods.obj.group, "extensions")) and seen is pods.obj:
+                return scaler
+    return None
+
+
+def replicas_steps(pods: Pods) -> Steps:
+    """The way to the field that says how many pods a workload has; to its spec where none does."""
+    for field in ("replicas", "parallelism"):
+        if at(pods.obj.raw, "spec", field) is not None:
+            return ("spec", field)
+    return ("spec",)
+
+
+def replicas(pods: Pods, given: ManifestSet) -> Replicas | None:
+    """How many pods a workload has; ``None`` where nobody can tell, or where nodes decide.
+
+    A Pod is one; a Job has as many as run at a time.
+    """
+    spec = mapping(pods.obj.raw.get("spec"))
+    if pods.type == "Pod":
+        return Replicas(1, 1)
+    if pods.type in ("batch/Job", "batch/CronJob"):
+        job = mapping(at(spec, "jobTemplate", "spec")) if pods.type == "batch/CronJob" else spec
+        at_a_time, in_all = _count(job, "parallelism", 1), _count(job, "completions", 1)
+        if at_a_time is None or in_all is None:
+            return None
+        n = min(at_a_time, in_all) if job.get("completions") is not None else at_a_time
+        return Replicas(n, n)
+    if pods.type not in SCALED and not pods.custom:
+        return None
+    own = _count(spec, "replicas", 1)
+    scaler = autoscaler(pods, given)
+    if scaler is None or own == 0:
+        return None if own is None else Replicas(own, own)
+    keda = scaler.type == SCALED_OBJECT
+    scaling = mapping(scaler.raw.get("spec"))
+    low = _count(scaling, "minReplicaCount" if keda else "minReplicas", 0 if keda else 1)
+    high = _count(scaling, "maxReplicaCount" if keda else "maxReplicas", _KEDA_MOST if keda else None)
+    if low is None or high is None:
+        return None
+    low = max(low, 1)
+    return Replicas(low, max(low, high), scaler)
+
+
+def _count(spec: Any, field: str, default: int | None) -> int | None:
+    value = spec.get(field)
+    if value is None:
+        return default
+    number = whole(value)
+    return number if number is not None and number >= 0 else None
+
+
+def share(value: Any, of: int, *, up: bool) -> int | None:
+    """A number, or a percentage of a number, rounded up or down; ``None`` where it is neither.
+
+    Examples
+    --------
+    >>> share("25%", 3, up=True), share("25%", 3, up=False), share(2, 3, up=True), share("2", 3, up=True)
+    (1, 0, 2, None)
+    """
+    if isinstance(value, str):
+        number = value.removesuffix("%")
+        if number == value or not (number.isascii() and number.isdigit()):
+            return None
+        percent = int(number)
+        return -(-percent * of // 100) if up else percent * of // 100
+    number_ = whole(value)
+    return number_ if number_ is not None and number_ >= 0 else None
+
+
+class Rollout(NamedTuple):
+    """How pods are replaced."""
+
+    #: How many more and how many fewer pods there may be while it runs.
+    surge: int
+    down: int
+
+
+def rollout(pods: Pods, n: int) -> Rollout | None:
+    """How a Deployment or a Rollout with so many replicas replaces its pods.
+
+    ``None`` for other kinds, for Recreate, and where it cannot be told.
+    """
+    spec = mapping(pods.obj.raw.get("spec"))
+    strategy = mapping(spec.get("strategy"))
+    if pods.type == "apps/Deployment":
+        if strategy.get("type") not in (None, "", "RollingUpdate"):
+            return None
+        numbers = strategy.get("rollingUpdate")
+    elif pods.type == "argoproj.io/Rollout":
+        if isinstance(strategy.get("blueGreen"), dict):
+            return Rollout(n, 0)
+        numbers = strategy.get("canary")
+    else:
+        return None
+    surge = share(_given(numbers, "maxSurge"), n, up=True)
+    down = share(_given(numbers, "maxUnavailable"), n, up=False)
+    if surge is None or down is None:
+        return None
+    # Where both come to nothing, one pod may be missing (deployment util ResolveFenceposts).
+    return Rollout(surge, down or int(surge == 0))
+
+
+def _given(numbers: Any, field: str) -> Any:
+    value = mapping(numbers).get(field)
+    return _QUARTER if value is None else value
+
+
+def new_pods_first(pods: Pods, given: ManifestSet) -> Replicas | None:
+    """How many pods a workload has whose rollouts start new ones first; ``None`` for all others."""
+    count = replicas(pods, given)
+    if count is None or count.low == 0:
+        return None
+    how = rollout(pods, count.low)
+    return count if how is not None and how.down == 0 else None

@@ -1,0 +1,38 @@
+"""Repairs of rollouts, and who scales what is rolled out."""
+
+from __future__ import annotations
+
+from kschedctl.linter.fix import Fix, setting
+from kschedctl.linter.pods import Pods
+from kschedctl.linter.replicas import Replicas
+from kschedctl.linter.rule import Related
+
+
+def one_down_first(pods: Pods) -> Fix | None:
+    """Take an old pod away before a new one starts."""
+    if pods.type != "apps/Deployment":
+        return None
+    at = ("spec", "strategy")
+    return setting(
+        pods.obj,
+        "set maxSurge 0 and maxUnavailable 1",
+        ((*at, "type"), "RollingUpdate"),
+        ((*at, "rollingUpdate", "maxSurge"), 0),
+        ((*at, "rollingUpdate", "maxUnavailable"), 1),
+        safe=False,
+    )
+
+
+def recreate(pods: Pods) -> Fix | None:
+    """Take all old pods away before new ones start."""
+    if pods.type != "apps/Deployment":
+        return None
+    strategy = ("spec", "strategy")
+    return setting(pods.obj, "set strategy Recreate", (strategy, {"type": "Recreate"}), safe=False)
+
+
+def scaler_of(count: Replicas) -> tuple[Related, ...]:
+    """The autoscaler, where one says how many there are."""
+    if count.scaler is None:
+        return ()
+    return (Related(count.scaler, ("spec",), f"{count.scaler.kind} scales it from {count.low} to {count.high}"),)

@@ -1,0 +1,55 @@
+"""A disruption budget needs the number of pods there should be, and is about pods of which nobody says it.
+
+maxUnavailable and percentages are counted against the scale of what makes the pods. A DaemonSet and a Job have none,
+and a Pod that nobody makes has nobody to ask: the disruption controller then gives up (SyncFailed) and allows nothing.
+
+The API server takes it, and the next drain hangs.
+
+Repair: minAvailable with a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from kschedctl.linter.budgets import selected, threshold
+from kschedctl.linter.context import Context
+from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.pods import Pods
+from kschedctl.linter.rule import Problem, Related
+from kschedctl.linter.values import at, items
+
+FAILS = """policy/v1 PodDisruptionBudget agent
+maxUnavailable: 1  # <-
+---
+apps/v1 DaemonSet agent
+"""
+PASSES = FAILS.replace("maxUnavailable: 1", "minAvailable: 2")
+
+_WITHOUT_SCALE: Final = {
+    "apps/DaemonSet": "a DaemonSet has no scale",
+    "batch/Job": "a Job has no scale",
+    "batch/CronJob": "a Job has no scale",
+    "Pod": "nobody makes the pod",
+}
+
+
+def check(budget: ManifestObject, context: Context) -> Iterator[Problem]:
+    limit = threshold(budget)
+    if limit is None or (limit[0] == "minAvailable" and not isinstance(limit[1], str)):
+        return
+    for pods in selected(budget, context):
+        why = _WITHOUT_SCALE.get(pods.type)
+        if why is not None and not _is_owned(pods):
+            yield Problem(
+                message=f"{limit[0]} {limit[1]} cannot be counted for {pods.obj.kind} {pods.obj.name}: {why}, so the "
+                "budget allows no eviction",
+                steps=("spec", limit[0]),
+                help="set minAvailable to a number",
+                related=(Related(pods.obj, (), "what makes the pods"),),
+            )
+
+
+def _is_owned(pods: Pods) -> bool:
+    return pods.type == "Pod" and bool(items(at(pods.obj.raw, "metadata", "ownerReferences")))

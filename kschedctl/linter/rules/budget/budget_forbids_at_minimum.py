@@ -1,0 +1,50 @@
+"""A disruption budget allows no eviction while the autoscaler keeps its fewest pods.
+
+As KS301, counted with the fewest pods that the autoscaler makes: 80 % of 1 is 1. While there is little to do, which is
+when nodes are taken away, no node with one of the pods can be drained.
+
+The API server takes it, and drains hang at quiet times.
+
+Repair: maxUnavailable: 1, or one replica more at least.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.linter.budgets import always_forbids, counts, forbids, one_may_go, related_pods, threshold
+from kschedctl.linter.context import Context
+from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.rule import Problem
+
+FAILS = """policy/v1 PodDisruptionBudget web
+minAvailable: 80%  # <-
+---
+apps/v1 Deployment web
+---
+autoscaling/v2 HorizontalPodAutoscaler web
+minReplicas: 1
+maxReplicas: 10
+"""
+PASSES = FAILS.replace("minAvailable: 80%", "maxUnavailable: 20%")
+
+
+def check(budget: ManifestObject, context: Context) -> Iterator[Problem]:
+    limit = threshold(budget)
+    if limit is None or always_forbids(*limit):
+        return
+    field, value = limit
+    found, all_counted = counts(budget, context)
+    low, high = sum(count.low for _, count in found), sum(count.high for _, count in found)
+    if not all_counted or not low or not forbids(field, value, low) or forbids(field, value, high):
+        return
+    scalers = ", ".join(f"{count.scaler.kind} {count.scaler.name}" for _, count in found if count.scaler is not None)
+    comes_to = f"{value} of {low} comes to {low}" if isinstance(value, str) else f"{field} {value}"
+    yield Problem(
+        message=f"{comes_to}: while {scalers} keeps {low} of {high} pods, none may be evicted, so no node with one of "
+        "them can be drained",
+        steps=("spec", field),
+        help="set maxUnavailable: 1, or keep more replicas",
+        related=related_pods(found),
+        fix=one_may_go(budget, field),
+    )

@@ -1,0 +1,50 @@
+"""A disruption budget allows no eviction while all pods are healthy, so no node with one of them can be drained.
+
+maxUnavailable 0 or 0 %, minAvailable 100 %, or a minAvailable that comes to all pods there are, counted over every
+workload that is given and that the selector holds for, at the most that their autoscalers make. Percentages round up:
+67 % of 3 is 3, while maxUnavailable 10 % of 3 is 1.
+
+The API server takes it, and the next drain of a node hangs: cluster upgrades, and scaling down of nodes.
+
+Repair: maxUnavailable: 1. Where the pods must not be evicted at all, ignore this with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.linter.budgets import always_forbids, counts, forbids, one_may_go, related_pods, threshold
+from kschedctl.linter.context import Context
+from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.rule import Problem
+
+FAILS = """policy/v1 PodDisruptionBudget db
+minAvailable: 67%  # <-
+---
+apps/v1 StatefulSet db
+replicas: 3
+"""
+PASSES = FAILS.replace("67%", "66%")
+
+
+def check(budget: ManifestObject, context: Context) -> Iterator[Problem]:
+    limit = threshold(budget)
+    if limit is None:
+        return
+    field, value = limit
+    found, all_counted = counts(budget, context)
+    n = sum(count.high for _, count in found)
+    if always_forbids(field, value):
+        message = f"{field} {value} allows no eviction"
+    elif all_counted and n and forbids(field, value, n):
+        percent = f"{value} of {n} comes to {n}" if isinstance(value, str) else f"{field} {value}"
+        message = f"{percent}: of {n} {'pod' if n == 1 else 'pods'} none may be evicted"
+    else:
+        return
+    yield Problem(
+        message=f"{message}, so no node with one of them can be drained",
+        steps=("spec", field),
+        help="set maxUnavailable: 1",
+        related=related_pods(found),
+        fix=one_may_go(budget, field),
+    )

@@ -1,0 +1,34 @@
+"""A disruption budget has neither minAvailable nor maxUnavailable, so it allows no eviction at all.
+
+The disruption controller then expects no pods and writes disruptionsAllowed 0, which is what evictions go by.
+
+The API server takes it, and the next drain hangs.
+
+Repair: maxUnavailable: 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.linter.context import Context
+from kschedctl.linter.fix import setting
+from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.rule import Problem
+from kschedctl.linter.values import mapping
+
+FAILS = """policy/v1 PodDisruptionBudget web
+spec:  # <-
+"""
+PASSES = FAILS.replace("spec:  # <-", "maxUnavailable: 1")
+
+
+def check(budget: ManifestObject, context: Context) -> Iterator[Problem]:
+    spec = mapping(budget.raw.get("spec"))
+    if spec.get("minAvailable") is None and spec.get("maxUnavailable") is None:
+        yield Problem(
+            message="neither minAvailable nor maxUnavailable: the budget allows no eviction",
+            steps=("spec",),
+            help="set maxUnavailable: 1",
+            fix=setting(budget, "set maxUnavailable: 1", (("spec", "maxUnavailable"), 1)),
+        )

@@ -1,0 +1,41 @@
+"""The pods name a priority class that is neither built in nor given.
+
+Where the cluster has it all is well, so this is not asked unless it is selected; with a snapshot KS507 knows.
+
+The API server takes the workload, and refuses its pods where there is no such class.
+
+Repair: give the class, or name one that there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from kschedctl.linter.context import Context
+from kschedctl.linter.pods import Pods
+from kschedctl.linter.rule import Problem
+from kschedctl.linter.values import is_rendered, text
+
+FAILS = """v1 Pod web
+priorityClassName: shop  # <-
+"""
+PASSES = f"""{FAILS}---
+scheduling.k8s.io/v1 PriorityClass shop
+value: 1000
+"""
+
+_BUILT_IN: Final = ("system-cluster-critical", "system-node-critical")
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    name = text(pods.spec.get("priorityClassName"))
+    if not name or name in _BUILT_IN or not is_rendered(name):
+        return
+    if context.manifests.has("scheduling.k8s.io/PriorityClass", name) or context.may_be_elsewhere("KS311", pods.obj):
+        return
+    yield Problem(
+        message=f"PriorityClass {name} is not given",
+        steps=pods.of_spec("priorityClassName"),
+        help="give the class, or name one that there is",
+    )

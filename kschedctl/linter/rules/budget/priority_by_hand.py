@@ -1,0 +1,73 @@
+"""The pods state a priority or a preemption policy that is not the one that their priority class gives.
+
+Admission sets both from the class: of priorityClassName, else of the class that is the default of all, else 0 and
+PreemptLowerPriority. It refuses pods that state others. Classes that are not given are not known, and nothing is said.
+
+The API server takes the workload and refuses its pods ("the integer value of priority must not be provided").
+
+Repair: leave priority and preemptionPolicy out, and name the class that is meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from kschedctl.linter.context import Context
+from kschedctl.linter.fix import removing
+from kschedctl.linter.pods import Pods
+from kschedctl.linter.rule import Problem
+from kschedctl.linter.values import is_rendered, text, whole
+
+FAILS = """v1 Pod web
+priority: 1000  # <-
+"""
+PASSES = """v1 Pod web
+priorityClassName: shop  # <-
+---
+scheduling.k8s.io/v1 PriorityClass shop
+value: 1000
+"""
+
+_CLASS: Final = "scheduling.k8s.io/PriorityClass"
+_PREEMPT: Final = "PreemptLowerPriority"
+_BUILT_IN: Final = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    if pods.obj.live:
+        return
+    computed = _computed(pods, context)
+    if computed is None:
+        return
+    value, policy, source = computed
+    for field, gives in (("priority", value), ("preemptionPolicy", policy)):
+        stated = pods.spec.get(field)
+        if stated is None or stated == "" or gives is None or stated == gives or not is_rendered(stated):
+            continue
+        steps = pods.of_spec(field)
+        yield Problem(
+            message=f"{field} {stated} is refused: {source} gives {gives}",
+            steps=steps,
+            help=f"leave {field} out" + ("" if text(pods.spec.get("priorityClassName")) else ", and name a class"),
+            fix=removing(pods.obj, f"remove {field}", steps),
+        )
+
+
+def _computed(pods: Pods, context: Context) -> tuple[int | None, Any, str] | None:
+    """What admission computes, and what says so; ``None`` where that is not known."""
+    name = pods.spec.get("priorityClassName")
+    if name:
+        if not isinstance(name, str) or not is_rendered(name):
+            return None
+        if name in _BUILT_IN:
+            return _BUILT_IN[name], _PREEMPT, f"PriorityClass {name}"
+        given = context.manifests.named(pods.obj, _CLASS, name)
+        if given is None:
+            return None
+        return whole(given.raw.get("value")), given.raw.get("preemptionPolicy") or _PREEMPT, f"PriorityClass {name}"
+    for other in context.manifests.seen_from(pods.obj, _CLASS):
+        if other.raw.get("globalDefault") is True:
+            source = f"PriorityClass {other.name}, the default of all,"
+            return whole(other.raw.get("value")), other.raw.get("preemptionPolicy") or _PREEMPT, source
+    return 0, _PREEMPT, "a pod without a class"

@@ -1,0 +1,57 @@
+"""A system priority class is used outside kube-system, which some clusters allow only with a quota.
+
+Where the API server is configured to (GKE is), pods of ``system-cluster-critical`` and ``system-node-critical`` need a
+ResourceQuota of their namespace whose scope PriorityClass names the class; without one they are refused, while the
+Deployment is taken. Nothing is said where such a quota is given, nor of objects that name no namespace.
+
+The API server takes the workload, and there refuses its pods ("insufficient quota to match these scopes").
+
+Repair: a ResourceQuota with scope PriorityClass in that namespace, or a class of your own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from kschedctl.linter.context import Context
+from kschedctl.linter.pods import Pods
+from kschedctl.linter.rule import Problem
+from kschedctl.linter.values import at, items, text
+
+FAILS = """v1 Pod web
+namespace: shop
+priorityClassName: system-cluster-critical  # <-
+"""
+PASSES = f"""{FAILS}---
+v1 ResourceQuota critical
+namespace: shop
+hard:
+  pods: "10"
+scopeSelector:
+  matchExpressions:
+  - scopeName: PriorityClass
+    operator: In
+    values: [system-cluster-critical]
+"""
+
+_SYSTEM: Final = ("system-cluster-critical", "system-node-critical")
+_KUBE_SYSTEM: Final = "kube-system"
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    name = text(pods.spec.get("priorityClassName"))
+    if name not in _SYSTEM or pods.namespace in ("", _KUBE_SYSTEM):
+        return
+    for quota in context.manifests.beside(pods.obj, "ResourceQuota"):
+        for scope in items(at(quota.raw, "spec", "scopeSelector", "matchExpressions")):
+            if at(scope, "scopeName") == "PriorityClass" and (
+                name in items(at(scope, "values")) or at(scope, "operator") == "Exists"
+            ):
+                return
+    yield Problem(
+        message=f"{name} in namespace {pods.namespace}: some clusters, GKE among them, refuse such pods without a "
+        "quota that names the class",
+        steps=pods.of_spec("priorityClassName"),
+        help="add a ResourceQuota with scope PriorityClass, or use a class of your own",
+    )

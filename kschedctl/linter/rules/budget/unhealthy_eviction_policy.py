@@ -1,0 +1,37 @@
+"""A disruption budget does not say what becomes of pods that run and are not ready.
+
+By default (IfHealthyBudget) a pod that is not ready can be evicted only while the budget is kept, so that a workload
+that never gets ready blocks every drain. AlwaysAllow lets it go. Most budgets leave it out, so this is not asked unless
+it is selected.
+
+The API server takes it, and a drain hangs where pods are broken.
+
+Repair: unhealthyPodEvictionPolicy: AlwaysAllow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.linter.context import Context
+from kschedctl.linter.fix import setting
+from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.rule import Problem
+from kschedctl.linter.values import at
+
+FAILS = """policy/v1 PodDisruptionBudget web
+spec:  # <-
+maxUnavailable: 1
+"""
+PASSES = FAILS.replace("maxUnavailable: 1", "maxUnavailable: 1\nunhealthyPodEvictionPolicy: AlwaysAllow")
+
+
+def check(budget: ManifestObject, context: Context) -> Iterator[Problem]:
+    steps = ("spec", "unhealthyPodEvictionPolicy")
+    if at(budget.raw, *steps) is None:
+        yield Problem(
+            message="pods that are not ready can be evicted only while the budget is kept",
+            steps=steps,
+            help="set unhealthyPodEvictionPolicy: AlwaysAllow",
+            fix=setting(budget, "set unhealthyPodEvictionPolicy: AlwaysAllow", (steps, "AlwaysAllow")),
+        )

@@ -1,0 +1,66 @@
+"""A domain that a hard spread constraint counts takes no pod, and keeps the least count at zero.
+
+Counted are all domains of nodes that the constraint does not leave out; by default tainted ones count. Where no node of
+a domain takes the pods, even empty, no other domain may have more than maxSkew of them. An error where that are fewer
+than the replicas.
+
+Pods wait.
+
+Repair: nodeTaintsPolicy: Honor where taints are the reason, else a selector that leaves the domain out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.api.wording import listed
+from kschedctl.findings.finding import Severity
+from kschedctl.linter.cluster.queries import domains, rejecting, trial_of, usable_nodes
+from kschedctl.linter.context import Context
+from kschedctl.linter.examples import node, snapshot
+from kschedctl.linter.labels import holds
+from kschedctl.linter.pods import Pods
+from kschedctl.linter.rollout_fixes import scaler_of
+from kschedctl.linter.rule import Problem
+
+FAILS = """apps/v1 Deployment web
+replicas: 4
+topologySpreadConstraints:
+- maxSkew: 1
+  topologyKey: kubernetes.io/hostname  # <-
+  whenUnsatisfiable: DoNotSchedule
+  labelSelector:
+    matchLabels: {app: web}
+"""
+PASSES = FAILS.replace("DoNotSchedule", "DoNotSchedule\n  nodeTaintsPolicy: Honor")
+OPTIONS = {"snapshot": snapshot(node("a"), node("b"), node("c", taint="gpu"))}
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    count = context.replicas(pods)
+    trial = trial_of(pods, context, "KS510") if count is not None and pods.hard_spread else None
+    if count is None or trial is None:
+        return
+    decision = trial.on_empty_nodes
+    reasons = rejecting(decision)
+    usable = usable_nodes(decision)
+    for part, one in pods.hard_spread:
+        if not holds(part.raw.get("labelSelector"), pods.labels):
+            continue
+        left_out = set(reasons.get("NodeAffinity", ())) if one.node_affinity_policy != "Ignore" else set()
+        if one.node_taints_policy == "Honor":
+            left_out |= {*reasons.get("TaintToleration", ()), *reasons.get("NodeUnschedulable", ())}
+        counted = [name for name in trial.base.nodes.names if name not in left_out]
+        blocked = domains(counted, one.topology_key, decision) - domains(usable, one.topology_key, decision)
+        others = domains(usable, one.topology_key, decision)
+        if not blocked or not others:
+            continue
+        fit = one.max_skew * len(others)
+        yield Problem(
+            message=f"{one.topology_key} {listed(sorted(blocked))} takes no pod and counts as having none: at most "
+            f"{one.max_skew} for each other one, {min(fit, count.high)} of {count.high} fit",
+            steps=(*part.steps, "topologyKey"),
+            help="set nodeTaintsPolicy: Honor, or leave the domain out with a selector",
+            severity=None if count.low > fit else Severity.INFO,
+            related=scaler_of(count),
+        )

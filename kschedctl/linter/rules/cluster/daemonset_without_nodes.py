@@ -1,0 +1,68 @@
+"""A DaemonSet has no node to run on, or fewer than it selects because of taints that it does not tolerate.
+
+Node selector and affinity select nodes, and NoSchedule and NoExecute taints take some of them away. Where it selects
+all nodes, only that none is left is told.
+
+The DaemonSet makes no pods there, and nothing waits.
+
+Repair: tolerate the taint, or select other nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from kschedctl.api.tolerations import NO_EXECUTE, NO_SCHEDULE, tolerated
+from kschedctl.api.wording import listed
+from kschedctl.api.workload import DaemonSet
+from kschedctl.cluster.node_selection import nodes_matching_pod
+from kschedctl.linter.cluster.queries import overlay_of
+from kschedctl.linter.context import Context
+from kschedctl.linter.examples import node, snapshot
+from kschedctl.linter.pods import Pods
+from kschedctl.linter.rule import Problem
+from kschedctl.workloads.daemon_set import eligible_nodes, with_daemon_tolerations
+
+FAILS = """apps/v1 DaemonSet agent
+spec:  # <-
+nodeSelector:
+  pool: gpu
+"""
+PASSES = FAILS.replace("pool: gpu", "pool: gpu\ntolerations:\n- key: gpu\n  operator: Exists")
+OPTIONS = {"snapshot": snapshot(node("a"), node("b", pool="gpu", taint="gpu"))}
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    trial = overlay_of(context).trial(pods) if pods.type == "apps/DaemonSet" else None
+    workload = trial.workload if trial is not None else None
+    if trial is None or not isinstance(workload, DaemonSet) or workload.spec.template is None:
+        return
+    nodes = trial.cluster.nodes
+    spec = with_daemon_tolerations(workload.spec.template.spec)
+    left = eligible_nodes(nodes, spec)
+    selected = [nodes.names[row] for row in np.flatnonzero(nodes_matching_pod(nodes, spec))]
+    selects = bool(pods.node_selector) or pods.node_terms is not None
+    if len(left) == len(selected) and left:
+        return
+    lost = [name for name in selected if name not in left]
+    keys = sorted(
+        {
+            taint.key
+            for name in lost
+            for taint in nodes.objects[nodes.row[name]].spec.taints
+            if taint.effect in (NO_SCHEDULE, NO_EXECUTE) and not tolerated(spec.tolerations, taint)
+        }
+    )
+    why = f"{listed(lost)} {'has' if len(lost) == 1 else 'have'} taint {listed(keys)}" if lost else "it selects none"
+    if not left:
+        yield Problem(
+            message=f"runs on no node: {why}", steps=pods.of_spec(), help="tolerate the taint, or select others"
+        )
+    elif selects:
+        yield Problem(
+            message=f"runs on {len(left)} of the {len(selected)} nodes that it selects: {why}",
+            steps=pods.of_spec(),
+            help="tolerate the taint, or select other nodes",
+        )

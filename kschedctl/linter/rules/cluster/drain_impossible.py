@@ -1,0 +1,52 @@
+"""Nodes of the snapshot hold pods that this budget never lets go.
+
+The budget's pods are counted in the snapshot: it allows no eviction while all of them are healthy, so no node with one
+of them can be drained.
+
+The next drain of those nodes hangs.
+
+Repair: maxUnavailable: 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.api.wording import listed
+from kschedctl.linter.budgets import SELECTOR, always_forbids, forbids, one_may_go, threshold
+from kschedctl.linter.cluster.queries import overlay_of
+from kschedctl.linter.context import Context
+from kschedctl.linter.examples import node, running, snapshot
+from kschedctl.linter.labels import PodLabels, holds
+from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.rule import Problem
+from kschedctl.linter.values import at
+
+FAILS = """policy/v1 PodDisruptionBudget web
+namespace: default
+minAvailable: 1  # <-
+"""
+PASSES = FAILS.replace("minAvailable: 1", "maxUnavailable: 1")
+OPTIONS = {"snapshot": snapshot(node("a"), running("web-1", "a", app="web"))}
+
+
+def check(budget: ManifestObject, context: Context) -> Iterator[Problem]:
+    limit = threshold(budget)
+    if limit is None:
+        return
+    cluster = overlay_of(context).cluster
+    namespace = budget.namespace or "default"
+    selector = at(budget.raw, *SELECTOR)
+    found = [
+        record
+        for record in cluster.pods.records
+        if record.metadata.namespace == namespace and holds(selector, PodLabels(record.metadata.labels))
+    ]
+    nodes = sorted({record.node_name for record in found if record.node_name})
+    if nodes and (always_forbids(*limit) or forbids(*limit, len(found))):
+        yield Problem(
+            message=f"{listed(nodes)} cannot be drained: of {len(found)} pods of the budget none may be evicted",
+            steps=("spec", limit[0]),
+            help="set maxUnavailable: 1",
+            fix=one_may_go(budget, limit[0]),
+        )

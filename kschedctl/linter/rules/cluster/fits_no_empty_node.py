@@ -1,0 +1,69 @@
+"""The pods fit on no node of the snapshot, even if nothing else ran there.
+
+Every node is asked with its pods taken away: what is left are its size, labels, taints and volumes.
+
+Pods wait until there is a node of another kind.
+
+Repair: lower the requests below the largest node, or see what turns the nodes away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.api.resources import RequestRules, pod_requests, scheduler_units
+from kschedctl.linter.cluster.queries import rejecting, said, trial_of
+from kschedctl.linter.cluster.trial import Trial
+from kschedctl.linter.context import Context
+from kschedctl.linter.examples import node, snapshot
+from kschedctl.linter.pods import Pods
+from kschedctl.linter.rule import Problem
+
+FAILS = """v1 Pod web
+spec:  # <-
+resources:
+  requests:
+    cpu: "3"
+"""
+PASSES = FAILS.replace('cpu: "3"', 'cpu: "2"')
+OPTIONS = {"snapshot": snapshot(node("a"), node("b"))}
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    trial = trial_of(pods, context, "KS501")
+    if trial is None or fits_an_empty_node(trial):
+        return
+    largest = ", ".join(_too_large(trial))
+    yield Problem(
+        message=f"fits on no node, even if all were empty: {said(trial.on_empty_nodes)}"
+        + (f"; {largest}" if largest else ""),
+        steps=pods.of_spec(),
+        help="ask for less, or see what turns the nodes away: kschedctl explain",
+    )
+
+
+def fits_an_empty_node(trial: Trial) -> bool:
+    """Whether a pod fits somewhere where nothing else is; one that must be near others is not asked without them."""
+    if trial.decision.schedulable or trial.on_empty_nodes.schedulable:
+        return True
+    reasons = rejecting(trial.on_empty_nodes)
+    nodes = set(trial.base.nodes.names)
+    others = {name for plugin, names in reasons.items() if plugin != "InterPodAffinity" for name in names}
+    return "InterPodAffinity" in reasons and nodes != others
+
+
+def _too_large(trial: Trial) -> Iterator[str]:
+    """The resources of which no node has enough."""
+    wanted = scheduler_units(pod_requests(trial.pod, RequestRules.of(trial.base.release_choice.release)))
+    for name, amount in wanted.items():
+        most = max((offered.get(name, 0) for offered in trial.base.nodes.allocatable), default=0)
+        if amount > most:
+            yield f"wants {_shown(amount, name)} of {name}, the largest node has {_shown(most, name)}"
+
+
+def _shown(amount: int, name: str) -> str:
+    if name == "cpu":
+        return f"{amount}m" if amount % 1000 else str(amount // 1000)
+    if name in ("memory", "ephemeral-storage"):
+        return f"{amount // 2**20}Mi"
+    return str(amount)

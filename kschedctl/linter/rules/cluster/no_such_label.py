@@ -1,0 +1,75 @@
+"""A node label, or a value of one, is asked for that no node of the snapshot has.
+
+A taint that is tolerated and that no node has is told as well.
+
+Nodes that an autoscaler would add are not in a snapshot, and may have it. A taint that no node has does no harm (info);
+those that Kubernetes itself sets for a while are passed over.
+
+Pods wait; in a term beside others that some node matches it only says nothing (info).
+
+Repair: write what the nodes have; the nearest name is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.findings.finding import Severity
+from kschedctl.linter.cluster.queries import overlay_of
+from kschedctl.linter.context import Context
+from kschedctl.linter.examples import node, snapshot
+from kschedctl.linter.node_terms import Demand, demands_of, selector_demands
+from kschedctl.linter.pods import Pods
+from kschedctl.linter.rule import Problem
+from kschedctl.linter.spelling import nearest
+
+FAILS = """v1 Pod web
+nodeSelector:
+  pool: memroy  # <-
+"""
+PASSES = FAILS.replace("memroy", "memory")
+OPTIONS = {"snapshot": snapshot(node("a", pool="memory"), node("b", pool="cpu"))}
+
+_OF_KUBERNETES = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "node-role.kubernetes.io/")
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    values = overlay_of(context).label_values
+    for demand in selector_demands(pods):
+        if (why := _missing(demand, values)) is not None:
+            yield Problem(message=why[0], steps=demand.steps, help=why[1])
+    terms = pods.node_terms or []
+    for steps, term in terms:
+        for demand in demands_of(term, steps):
+            why = _missing(demand, values)
+            if why is not None:
+                severity = None if len(terms) == 1 else Severity.INFO
+                yield Problem(message=why[0], steps=demand.steps, help=why[1], severity=severity)
+    known = overlay_of(context).taint_keys
+    for part in pods.tolerations:
+        key = part.value.key if part.value is not None else ""
+        if key and key not in known and not key.startswith(_OF_KUBERNETES):
+            near = nearest(key, known)
+            yield Problem(
+                message=f"no node has a taint {key}",
+                steps=(*part.steps, "key"),
+                help=f"{near} is one that there is" if near else "leave it out, unless nodes will have it",
+                severity=Severity.INFO,
+            )
+
+
+def _missing(demand: Demand, values: dict[str, set[str]]) -> tuple[str, str] | None:
+    """What of a demand no node has, and what may be meant; ``None`` where some node meets it."""
+    if demand.key.startswith("field ") or demand.operator not in ("In", "Exists", "Gt", "Lt"):
+        return None
+    have = values.get(demand.key)
+    if not have:
+        near = nearest(demand.key, values)
+        hint = f"{near} is a label that there is" if near else "kubectl get nodes --show-labels names them"
+        return f"no node has the label {demand.key}", hint
+    if demand.operator != "In" or not have.isdisjoint(demand.values):
+        return None
+    wanted = " or ".join(demand.values)
+    near = nearest(demand.values[0], have)
+    there = ", ".join(sorted(have)[:5])
+    return f"no node has {demand.key}={wanted}", f"{near} is nearest of {there}" if near else f"there are {there}"

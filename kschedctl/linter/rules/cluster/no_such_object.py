@@ -1,0 +1,97 @@
+"""The pods name an object that neither the snapshot nor the given set has.
+
+A priority class or runtime class: the pods are refused (B). A claim, a storage class of one, a device class, a resource
+claim or its template, a scheduler that no profile is for: the pods wait (C). Nothing is said of kinds that the snapshot
+has none of and does not say that it was asked for.
+
+Repair: give the object, or name one that there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kschedctl.api.classes import SYSTEM_CLASSES, PriorityClass, RuntimeClass
+from kschedctl.api.device import DeviceClass, ResourceClaim, ResourceClaimTemplate
+from kschedctl.api.kind_names import is_namespaced
+from kschedctl.api.meta import ApiObject
+from kschedctl.api.storage import StorageClass
+from kschedctl.api.volume import PersistentVolumeClaim
+from kschedctl.api.wording import similar
+from kschedctl.linter.cluster.queries import overlay_of
+from kschedctl.linter.context import Context
+from kschedctl.linter.examples import node, snapshot
+from kschedctl.linter.pods import Pods
+from kschedctl.linter.rule import Problem, Stop
+from kschedctl.linter.values import Steps, at, is_rendered, numbered, text
+
+FAILS = """v1 Pod web
+priorityClassName: shpo  # <-
+"""
+PASSES = FAILS.replace("shpo", "shop")
+OPTIONS = {"snapshot": snapshot(node("a"), "scheduling.k8s.io/v1 PriorityClass shop\nvalue: 1000\n")}
+
+_B, _C = Stop.PODS_REFUSED, Stop.WAITS
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    cluster = overlay_of(context).cluster
+    namespace = pods.namespace or "default"
+    for kind, name, steps, stop in _named(pods):
+        if not name or not is_rendered(name) or _is_there(kind, name, namespace, context):
+            continue
+        known = sorted(each.name for each in cluster.cluster.list(kind))
+        if kind in (PriorityClass, RuntimeClass, StorageClass, DeviceClass) and not known and not _told(context, kind):
+            context.cannot_decide("KS507", pods.obj, f"the snapshot has no {kind.__name__} at all")
+            continue
+        near = similar(name, known)
+        yield Problem(
+            message=f"there is no {kind.__name__} {name}"
+            + (f" in namespace {namespace}" if is_namespaced(kind) else ""),
+            steps=steps,
+            help=f"did you mean {near[0]}?" if near else "give it, or name one that there is",
+            stop=stop,
+        )
+    scheduler = text(pods.spec.get("schedulerName"))
+    profiles = overlay_of(context).before.configuration.profiles
+    if scheduler and scheduler not in profiles and is_rendered(scheduler):
+        yield Problem(
+            message=f"no profile of the scheduler's configuration is for schedulerName {scheduler}",
+            steps=pods.of_spec("schedulerName"),
+            help=f"there are {', '.join(profiles)}; another scheduler may serve it",
+        )
+
+
+def _told(context: Context, kind: type[ApiObject]) -> bool:
+    """Whether the snapshot says that it has all of a kind."""
+    summary = overlay_of(context).before.snapshot.summary
+    return kind.__name__ in getattr(summary, "told", ())
+
+
+def _is_there(kind: type[ApiObject], name: str, namespace: str, context: Context) -> bool:
+    cluster = overlay_of(context).cluster.cluster
+    if cluster.get(kind, name, namespace if is_namespaced(kind) else "") is not None:
+        return True
+    # What several files have as variants is not applied to the snapshot, but will be there.
+    return any(obj.kind == kind.__name__ and obj.name == name for obj in context.manifests.whole)
+
+
+def _named(pods: Pods) -> Iterator[tuple[type[ApiObject], str, Steps, Stop]]:
+    spec = pods.spec
+    name = text(spec.get("priorityClassName"))
+    if name not in {each.name for each in SYSTEM_CLASSES}:
+        yield PriorityClass, name, pods.of_spec("priorityClassName"), _B
+    yield RuntimeClass, text(spec.get("runtimeClassName")), pods.of_spec("runtimeClassName"), _B
+    for steps, claim in pods.claims():
+        yield PersistentVolumeClaim, claim, steps, _C
+    for steps, raw in numbered(spec.get("resourceClaims"), pods.of_spec("resourceClaims")):
+        for field, kind in (
+            ("resourceClaimName", ResourceClaim),
+            ("resourceClaimTemplateName", ResourceClaimTemplate),
+        ):
+            yield kind, text(at(raw, field)), (*steps, field), _C
+    templates: Any = at(pods.obj.raw, "spec", "volumeClaimTemplates")
+    for steps, raw in numbered(templates, ("spec", "volumeClaimTemplates")):
+        name = text(at(raw, "spec", "storageClassName"))
+        yield StorageClass, name, (*steps, "spec", "storageClassName"), _C

@@ -1,0 +1,48 @@
+"""The pods fit only where others are evicted for them.
+
+The victims are those that kube-scheduler's preemption takes, for the first pod. An error where that breaks a disruption
+budget.
+
+Others are evicted as soon as this is applied.
+
+Repair: room for the pods, or a lower priority where nobody is to be evicted for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.api.wording import listed
+from kschedctl.findings.finding import Severity
+from kschedctl.linter.cluster.queries import trial_of
+from kschedctl.linter.context import Context
+from kschedctl.linter.examples import node, running, snapshot
+from kschedctl.linter.pods import Pods
+from kschedctl.linter.rule import Problem
+
+FAILS = """v1 Pod web
+priorityClassName: system-cluster-critical  # <-
+resources:
+  requests:
+    cpu: "2"
+"""
+PASSES = FAILS.replace('cpu: "2"', 'cpu: "1"')
+OPTIONS = {"snapshot": snapshot(node("a"), running("busy", "a"))}
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    trial = trial_of(pods, context, "KS503")
+    if trial is None or trial.decision.schedulable or not trial.decision.victims:
+        return
+    where, victims = next(iter(trial.decision.victims.items()))
+    preemption = trial.decision.preemption
+    candidates = preemption.candidates if preemption is not None else ()
+    violated = next((each.n_violations for each in candidates if each.node == where), 0)
+    broken = f", against {violated} of their disruption budgets" if violated else ""
+    field = "priorityClassName" if pods.spec.get("priorityClassName") else None
+    yield Problem(
+        message=f"fits only where others go: {listed(list(victims))} would be evicted from {where}{broken}",
+        steps=pods.of_spec(field) if field else pods.of_spec(),
+        help="make room for it, or lower its priority",
+        severity=Severity.ERROR if violated else None,
+    )

@@ -1,0 +1,96 @@
+"""A ResourceQuota or LimitRange of the snapshot refuses the pods, or the one more that a rollout needs.
+
+What is used is taken from the quota's status, less what the workload's own pods use, plus what it will.
+
+The API server takes the workload and refuses pods (FailedCreate); a rollout hangs.
+
+Repair: room in the quota, or requests within the limits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.admission.quota_usage import is_about, pod_usage
+from kschedctl.api.canonical import parse_amounts
+from kschedctl.api.limits import ResourceQuota
+from kschedctl.api.quantity import QuantityError
+from kschedctl.api.resources import RequestRules
+from kschedctl.findings.finding import Severity
+from kschedctl.linter.cluster.queries import overlay_of, trial_of
+from kschedctl.linter.cluster.trial import Trial
+from kschedctl.linter.context import Context
+from kschedctl.linter.examples import node, snapshot
+from kschedctl.linter.pods import Pods
+from kschedctl.linter.replicas import replicas_steps
+from kschedctl.linter.rule import Problem, Stop
+
+FAILS = """apps/v1 Deployment web
+namespace: shop
+replicas: 3  # <-
+resources:
+  requests:
+    cpu: 100m
+"""
+PASSES = FAILS.replace("replicas: 3", "replicas: 1")
+OPTIONS = {
+    "snapshot": snapshot(
+        node("a"),
+        """apiVersion: v1
+kind: ResourceQuota
+metadata: {name: quota, namespace: shop}
+spec: {hard: {pods: "2"}}
+status: {hard: {pods: "2"}, used: {pods: "0"}}
+""",
+    )
+}
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    trial = overlay_of(context).trial(pods)
+    if trial is not None and trial.refusal is not None and "usage per" in trial.refusal.problem:
+        yield Problem(
+            message=f"a LimitRange refuses the pods: {trial.refusal.problem}",
+            steps=pods.of_spec("containers"),
+            help="request within the limits",
+        )
+        return
+    count = context.replicas(pods)
+    trial = trial_of(pods, context, "KS512") if count is not None else None
+    if count is None or trial is None:
+        return
+    low = count.low
+    if (why := _beyond(trial, low)) is not None:
+        yield Problem(message=f"{low} pods: {why}", steps=replicas_steps(pods), help="leave room in the quota")
+    elif context.new_pods_first(pods) is not None and (why := _beyond(trial, low + 1)) is not None:
+        yield Problem(
+            message=f"all {low} pods are let in, and the one more that a rollout needs is not: {why}",
+            steps=replicas_steps(pods),
+            help="leave room in the quota for one pod more, or set maxSurge 0 and maxUnavailable 1",
+            severity=Severity.WARNING,
+            stop=Stop.HANGS,
+        )
+
+
+def _beyond(trial: Trial, n: int) -> str | None:
+    """Why so many pods are more than a quota allows; ``None`` where they are not."""
+    pod = trial.pod
+    rules = RequestRules.of(trial.base.release_choice.release)
+    pod_level = rules.pod_level
+    try:
+        usage = pod_usage(pod, rules)
+        for quota in trial.base.cluster.list(ResourceQuota):
+            if quota.namespace != pod.metadata.namespace or not is_about(quota, pod, pod_level=pod_level):
+                continue
+            hard = parse_amounts(quota.spec.hard)
+            used = parse_amounts(quota.status.used)
+            for name, limit in hard.items():
+                wants = usage.get(name)
+                if wants is None or name not in used:
+                    continue
+                others = max(used[name].nanos - len(trial.own) * wants.nanos, 0)
+                if others + n * wants.nanos > limit.nanos:
+                    return f"quota {quota.name} allows {limit} of {name}, others use {quota.status.used.get(name)}"
+    except QuantityError:
+        return None
+    return None

@@ -1,0 +1,54 @@
+"""Some of the replicas fit on the nodes of the snapshot, and the others do not.
+
+They are placed one after another, each beside those before it. Where the fewest that an autoscaler makes fit and the
+most do not, that is info.
+
+Pods wait beyond those that fit.
+
+Repair: fewer replicas, smaller ones, or more nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.findings.finding import Severity
+from kschedctl.linter.cluster.queries import said, trial_of
+from kschedctl.linter.cluster.trial import MOST
+from kschedctl.linter.context import Context
+from kschedctl.linter.examples import node, snapshot
+from kschedctl.linter.pods import Pods
+from kschedctl.linter.replicas import replicas_steps
+from kschedctl.linter.rollout_fixes import scaler_of
+from kschedctl.linter.rule import Problem
+
+FAILS = """apps/v1 Deployment web
+replicas: 3  # <-
+resources:
+  requests:
+    cpu: "2"
+"""
+PASSES = FAILS.replace("replicas: 3", "replicas: 2")
+OPTIONS = {"snapshot": snapshot(node("a"), node("b"))}
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    count = context.replicas(pods)
+    if count is None or count.high < 2:
+        return
+    trial = trial_of(pods, context, "KS504")
+    if trial is None or not trial.decision.schedulable:
+        return
+    placed = trial.placed(count.high)
+    if placed.stopped is None:
+        return
+    low = placed.n < count.low
+    wanted = count.low if low else count.high
+    most = f" of {MOST} that were tried" if wanted > MOST else ""
+    yield Problem(
+        message=f"{placed.n} of {wanted} replicas fit{most}; the next one: {said(placed.stopped)}",
+        steps=replicas_steps(pods),
+        help="use fewer replicas, smaller ones, or more nodes",
+        severity=None if low else Severity.INFO,
+        related=scaler_of(count),
+    )

@@ -1,0 +1,48 @@
+"""The replicas fit on the nodes of the snapshot, and the first pod of a rollout does not.
+
+A rolling update whose maxUnavailable comes to zero starts a new pod before an old one goes. The replicas are placed one
+after another, or stand where they run, and then a pod of another revision is asked about. Where one fits the rollout
+goes on, however many more maxSurge allows.
+
+The pods run, and the next rollout hangs until there is room.
+
+Repair: maxSurge 0 and maxUnavailable 1, or room for one pod more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.linter.cluster.queries import said, trial_of
+from kschedctl.linter.context import Context
+from kschedctl.linter.examples import node, snapshot
+from kschedctl.linter.pods import Pods
+from kschedctl.linter.replicas import replicas_steps
+from kschedctl.linter.rollout_fixes import one_down_first, scaler_of
+from kschedctl.linter.rule import Problem
+
+FAILS = """apps/v1 Deployment web
+replicas: 2  # <-
+resources:
+  requests:
+    cpu: "2"
+"""
+PASSES = FAILS.replace("replicas: 2", "strategy:\n  rollingUpdate: {maxSurge: 0, maxUnavailable: 1}\nreplicas: 2")
+OPTIONS = {"snapshot": snapshot(node("a"), node("b"))}
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    count = context.new_pods_first(pods)
+    trial = trial_of(pods, context, "KS505") if count is not None and pods.type == "apps/Deployment" else None
+    if count is None or trial is None or not trial.decision.schedulable:
+        return
+    decision = trial.surge(count.low)
+    if decision is None or decision.schedulable:
+        return
+    yield Problem(
+        message=f"all {count.low} replicas fit, and a rollout needs room for one more first: {said(decision)}",
+        steps=replicas_steps(pods),
+        help="set maxSurge 0 and maxUnavailable 1, or make room for one pod more",
+        related=scaler_of(count),
+        fix=one_down_first(pods),
+    )

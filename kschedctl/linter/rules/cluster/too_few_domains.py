@@ -1,0 +1,77 @@
+"""The nodes that the pods may go to have fewer domains than they need.
+
+A required anti-affinity term of theirs against themselves needs a domain for each replica, and a rollout that starts
+new pods first one more. A spread constraint with minDomains needs so many, and takes the least count for zero until
+then.
+
+Pods wait, or the next rollout hangs (warning).
+
+Repair: more domains, fewer replicas, or a term that prefers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.findings.finding import Severity
+from kschedctl.linter.cluster.queries import domains, eligible_nodes, trial_of
+from kschedctl.linter.context import Context
+from kschedctl.linter.examples import node, snapshot
+from kschedctl.linter.pods import Pods
+from kschedctl.linter.relations import self_terms
+from kschedctl.linter.rollout_fixes import one_down_first, scaler_of
+from kschedctl.linter.rule import Problem, Stop
+
+FAILS = """apps/v1 StatefulSet db
+replicas: 3
+affinity:
+  podAntiAffinity:
+    requiredDuringSchedulingIgnoredDuringExecution:
+    - topologyKey: topology.kubernetes.io/zone  # <-
+      labelSelector:
+        matchLabels: {app: db}
+"""
+PASSES = FAILS.replace("replicas: 3", "replicas: 2")
+OPTIONS = {"snapshot": snapshot(node("a", zone="a"), node("b", zone="b"), node("c", zone="b"))}
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    count = context.replicas(pods)
+    wants_domains = any(one.min_domains for _, one in pods.hard_spread)
+    if count is None or not (wants_domains or list(self_terms(pods))):
+        return
+    trial = trial_of(pods, context, "KS509")
+    if trial is None:
+        return
+    eligible = eligible_nodes(trial.on_empty_nodes)
+    first = context.new_pods_first(pods) is not None
+    labels = {each.name: each.metadata.labels for each in trial.base.nodes.objects}
+    for steps, key in self_terms(pods):
+        there = domains(eligible, key, trial.on_empty_nodes)
+        # Nodes without the label are in no domain: the term does not keep pods off them.
+        if any(key not in labels[name] for name in eligible) or count.low + int(first) <= len(there):
+            continue
+        rollout = count.low == len(there)
+        needs = f"{count.low} replicas need {count.low}" if not rollout else f"a rollout needs {count.low + 1}"
+        yield Problem(
+            message=f"{needs} {key} domains, and the pods may go to {len(there)}"
+            + (f" ({', '.join(sorted(there)[:5])})" if there else ""),
+            steps=steps,
+            help="use fewer replicas, more domains, or a term that prefers",
+            severity=Severity.WARNING if rollout else None,
+            stop=Stop.HANGS if rollout else None,
+            related=scaler_of(count),
+            fix=one_down_first(pods) if rollout else None,
+        )
+    for spread, one in pods.hard_spread:
+        if one.min_domains is None:
+            continue
+        there = domains(eligible, one.topology_key, trial.on_empty_nodes)
+        if len(there) < one.min_domains and count.low > one.max_skew * len(there):
+            yield Problem(
+                message=f"wants {one.min_domains} domains of {one.topology_key}, and there are {len(there)}: at most "
+                f"{one.max_skew * len(there)} of {count.low} pods fit",
+                steps=(*spread.steps, "minDomains"),
+                help="lower minDomains, or add domains",
+                related=scaler_of(count),
+            )

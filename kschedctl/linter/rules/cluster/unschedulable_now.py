@@ -1,0 +1,35 @@
+"""The pods fit on no node as the snapshot is; on an empty one they would.
+
+Who could be evicted for them is asked first (KS503).
+
+Pods wait until others go.
+
+Repair: room for them, or smaller requests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.linter.cluster.queries import said, trial_of
+from kschedctl.linter.context import Context
+from kschedctl.linter.examples import node, running, snapshot
+from kschedctl.linter.pods import Pods
+from kschedctl.linter.rule import Problem
+from kschedctl.linter.rules.cluster.fits_no_empty_node import fits_an_empty_node
+
+FAILS = """v1 Pod web
+spec:  # <-
+resources:
+  requests:
+    cpu: "2"
+"""
+PASSES = FAILS.replace('cpu: "2"', 'cpu: "1"')
+OPTIONS = {"snapshot": snapshot(node("a"), running("busy", "a"))}
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    trial = trial_of(pods, context, "KS502")
+    if trial is None or trial.decision.schedulable or trial.decision.victims or not fits_an_empty_node(trial):
+        return
+    yield Problem(message=f"fits nowhere now: {said(trial.decision)}", steps=pods.of_spec(), help="make room for it")

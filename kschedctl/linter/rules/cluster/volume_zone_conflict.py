@@ -1,0 +1,79 @@
+"""A volume that the pods use is where node selector, affinity or taints let none of them go.
+
+The claim is bound, and its volume can be used from some nodes only. Everything else leaves others, and no node is in
+both.
+
+Pods wait for ever: a volume does not move.
+
+Repair: drop the constraint, or another volume in the zone that is meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.api.wording import listed
+from kschedctl.linter.cluster.queries import rejecting, trial_of
+from kschedctl.linter.context import Context
+from kschedctl.linter.examples import node, snapshot
+from kschedctl.linter.pods import Pods
+from kschedctl.linter.rule import Problem
+
+FAILS = """v1 Pod db
+namespace: default
+nodeSelector:
+  topology.kubernetes.io/zone: b
+volumes:
+- name: data
+  persistentVolumeClaim:
+    claimName: data  # <-
+"""
+PASSES = FAILS.replace("zone: b", "zone: a")
+OPTIONS = {
+    "snapshot": snapshot(
+        node("a", zone="a"),
+        node("b", zone="b"),
+        """apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data, namespace: default, annotations: {pv.kubernetes.io/bind-completed: "yes"}}
+spec: {volumeName: data, accessModes: [ReadWriteOnce], storageClassName: "", resources: {requests: {storage: 1Gi}}}
+status: {phase: Bound}
+""",
+        """apiVersion: v1
+kind: PersistentVolume
+metadata: {name: data}
+spec:
+  capacity: {storage: 1Gi}
+  accessModes: [ReadWriteOnce]
+  claimRef: {kind: PersistentVolumeClaim, namespace: default, name: data}
+  csi: {driver: ebs.csi.aws.com, volumeHandle: x}
+  nodeAffinity:
+    required:
+      nodeSelectorTerms:
+      - matchExpressions: [{key: topology.kubernetes.io/zone, operator: In, values: [a]}]
+status: {phase: Bound}
+""",
+    )
+}
+
+_VOLUMES = ("VolumeBinding", "VolumeZone")
+_OTHERS = ("NodeAffinity", "TaintToleration")
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    claims = list(pods.claims())
+    trial = trial_of(pods, context, "KS508") if claims else None
+    if trial is None or trial.decision.schedulable:
+        return
+    reasons = rejecting(trial.on_empty_nodes)
+    names = set(trial.base.nodes.names)
+    by_volume = {name for plugin in _VOLUMES for name in reasons.get(plugin, ())}
+    by_others = {name for plugin in _OTHERS for name in reasons.get(plugin, ())}
+    if not names or by_volume == names or by_others == names or by_volume | by_others != names:
+        return
+    at_volume = sorted(names - by_volume)
+    yield Problem(
+        message=f"the volume can be used from {listed(at_volume)} alone, where labels or taints let no pod of this go",
+        steps=claims[0][0],
+        help="drop the constraint, or use a volume where the pods go",
+    )

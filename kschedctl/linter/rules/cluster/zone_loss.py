@@ -1,0 +1,50 @@
+"""Without one of the zones the replicas no longer fit.
+
+Asked only with --fail-zone, or where it is selected: each zone is taken away in turn, and the replicas are placed on
+what is left.
+
+Pods wait while a zone is away.
+
+Repair: room in the other zones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.api.well_known import zone_of
+from kschedctl.linter.cluster.queries import said, trial_of
+from kschedctl.linter.context import Context
+from kschedctl.linter.examples import node, snapshot
+from kschedctl.linter.pods import Pods
+from kschedctl.linter.replicas import replicas_steps
+from kschedctl.linter.rollout_fixes import scaler_of
+from kschedctl.linter.rule import Problem
+
+FAILS = """apps/v1 Deployment web
+replicas: 2  # <-
+resources:
+  requests:
+    cpu: "2"
+"""
+PASSES = FAILS.replace('cpu: "2"', 'cpu: "1"')
+OPTIONS = {"snapshot": snapshot(node("a", zone="a"), node("b", zone="b"))}
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    count = context.replicas(pods)
+    trial = trial_of(pods, context, "KS511") if count is not None and count.low else None
+    if count is None or trial is None or trial.placed(count.low).stopped is not None:
+        return
+    nodes = trial.base.nodes.objects
+    zones = sorted({zone for each in nodes if (zone := zone_of(each.metadata.labels))})
+    for zone in zones if len(zones) > 1 else ():
+        away = frozenset(each.name for each in nodes if zone_of(each.metadata.labels) == zone)
+        placed = trial.placed(count.low, without_nodes=away)
+        if placed.stopped is not None:
+            yield Problem(
+                message=f"without zone {zone} {placed.n} of {count.low} replicas fit: {said(placed.stopped)}",
+                steps=replicas_steps(pods),
+                help="leave room in the other zones",
+                related=scaler_of(count),
+            )

@@ -1,0 +1,91 @@
+"""The API version of the object is not served any more.
+
+The release is that of --kubernetes-version, else of the snapshot, else the newest that is known.
+
+The API server refuses the object ("no matches for kind").
+
+Repair: the version that has its place; ``kubectl convert`` and the deprecation guide of Kubernetes name what changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from kschedctl.linter.context import Context
+from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.rule import Problem
+
+FAILS = """policy/v1beta1 PodDisruptionBudget web  # <-
+maxUnavailable: 1
+"""
+PASSES = FAILS.replace("v1beta1", "v1")
+
+_ALL: Final = ""
+#: Version -> kind (empty: every other one) -> the first release without it, and what has its place.
+_GONE: Final[dict[str, dict[str, tuple[int, str]]]] = {
+    "extensions/v1beta1": {
+        "Ingress": (22, "networking.k8s.io/v1"),
+        "NetworkPolicy": (16, "networking.k8s.io/v1"),
+        "PodSecurityPolicy": (16, "Pod Security Admission"),
+        _ALL: (16, "apps/v1"),
+    },
+    "apps/v1beta1": {_ALL: (16, "apps/v1")},
+    "apps/v1beta2": {_ALL: (16, "apps/v1")},
+    "networking.k8s.io/v1beta1": {
+        "Ingress": (22, "networking.k8s.io/v1"),
+        "IngressClass": (22, "networking.k8s.io/v1"),
+    },
+    "rbac.authorization.k8s.io/v1alpha1": {_ALL: (22, "rbac.authorization.k8s.io/v1")},
+    "rbac.authorization.k8s.io/v1beta1": {_ALL: (22, "rbac.authorization.k8s.io/v1")},
+    "apiextensions.k8s.io/v1beta1": {_ALL: (22, "apiextensions.k8s.io/v1")},
+    "apiregistration.k8s.io/v1beta1": {_ALL: (22, "apiregistration.k8s.io/v1")},
+    "admissionregistration.k8s.io/v1beta1": {
+        "MutatingWebhookConfiguration": (22, "admissionregistration.k8s.io/v1"),
+        "ValidatingWebhookConfiguration": (22, "admissionregistration.k8s.io/v1"),
+    },
+    "authentication.k8s.io/v1beta1": {"TokenReview": (22, "authentication.k8s.io/v1")},
+    "authorization.k8s.io/v1beta1": {_ALL: (22, "authorization.k8s.io/v1")},
+    "certificates.k8s.io/v1beta1": {"CertificateSigningRequest": (22, "certificates.k8s.io/v1")},
+    "coordination.k8s.io/v1beta1": {"Lease": (22, "coordination.k8s.io/v1")},
+    "scheduling.k8s.io/v1alpha1": {"PriorityClass": (22, "scheduling.k8s.io/v1")},
+    "scheduling.k8s.io/v1beta1": {"PriorityClass": (22, "scheduling.k8s.io/v1")},
+    "storage.k8s.io/v1beta1": {
+        "CSIDriver": (22, "storage.k8s.io/v1"),
+        "CSINode": (22, "storage.k8s.io/v1"),
+        "StorageClass": (22, "storage.k8s.io/v1"),
+        "VolumeAttachment": (22, "storage.k8s.io/v1"),
+        "CSIStorageCapacity": (27, "storage.k8s.io/v1"),
+    },
+    "storage.k8s.io/v1alpha1": {"CSIStorageCapacity": (24, "storage.k8s.io/v1")},
+    "batch/v1beta1": {"CronJob": (25, "batch/v1")},
+    "batch/v2alpha1": {"CronJob": (21, "batch/v1")},
+    "discovery.k8s.io/v1beta1": {"EndpointSlice": (25, "discovery.k8s.io/v1")},
+    "events.k8s.io/v1beta1": {"Event": (25, "events.k8s.io/v1")},
+    "autoscaling/v2beta1": {_ALL: (25, "autoscaling/v2")},
+    "autoscaling/v2beta2": {_ALL: (26, "autoscaling/v2")},
+    "policy/v1beta1": {"PodDisruptionBudget": (25, "policy/v1"), "PodSecurityPolicy": (25, "Pod Security Admission")},
+    "node.k8s.io/v1alpha1": {"RuntimeClass": (22, "node.k8s.io/v1")},
+    "node.k8s.io/v1beta1": {"RuntimeClass": (25, "node.k8s.io/v1")},
+    "flowcontrol.apiserver.k8s.io/v1alpha1": {_ALL: (21, "flowcontrol.apiserver.k8s.io/v1")},
+    "flowcontrol.apiserver.k8s.io/v1beta1": {_ALL: (26, "flowcontrol.apiserver.k8s.io/v1")},
+    "flowcontrol.apiserver.k8s.io/v1beta2": {_ALL: (29, "flowcontrol.apiserver.k8s.io/v1")},
+    "flowcontrol.apiserver.k8s.io/v1beta3": {_ALL: (32, "flowcontrol.apiserver.k8s.io/v1")},
+    "resource.k8s.io/v1alpha1": {_ALL: (27, "resource.k8s.io/v1")},
+    "resource.k8s.io/v1alpha2": {_ALL: (31, "resource.k8s.io/v1")},
+    "settings.k8s.io/v1alpha1": {"PodPreset": (20, "")},
+}
+
+
+def check(obj: ManifestObject, context: Context) -> Iterator[Problem]:
+    kinds = _GONE.get(obj.api_version, {})
+    gone = kinds.get(obj.kind, kinds.get(_ALL))
+    minor = int(context.release.version.partition(".")[2])
+    if gone is None or minor < gone[0]:
+        return
+    since, instead = gone
+    yield Problem(
+        message=f"{obj.kind} of {obj.api_version} is not served since Kubernetes 1.{since}",
+        steps=("apiVersion",),
+        help=f"use {instead}" if instead else "it was removed",
+    )

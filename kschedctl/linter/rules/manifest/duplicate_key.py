@@ -1,0 +1,46 @@
+"""A mapping has one key twice; which of the values counts depends on who reads it.
+
+``kubectl`` asks for strict validation and the object is refused; Helm and older clients take the last value, others the
+first.
+
+The API server refuses the object where it is asked to validate, and else it has one of the two values.
+
+Repair: leave one of them out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.linter.context import Context
+from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.rule import Problem
+
+FAILS = """apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+spec:
+  hostNetwork: true
+  containers:
+  - name: web
+    image: nginx
+  hostNetwork: false  # <-
+"""
+PASSES = FAILS.replace("  hostNetwork: true\n", "")
+
+
+def check(obj: ManifestObject, context: Context) -> Iterator[Problem]:
+    for repeated in obj.document.repeated():
+        if repeated.steps[: len(obj.inside)] != obj.inside:
+            continue
+        steps = repeated.steps[len(obj.inside) :]
+        position = repeated.position
+        yield Problem(
+            message=f"the key {steps[-1]} is given twice",
+            steps=steps,
+            help="leave one of them out: the last one counts, or the object is refused",
+            key=True,
+            line=None if position is None else obj.document.before + position.line,
+            column=None if position is None else position.column,
+        )

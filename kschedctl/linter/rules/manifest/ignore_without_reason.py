@@ -1,0 +1,28 @@
+"""An ignore does not say why.
+
+Who reads it later cannot know whether it still holds. Not asked unless it is selected.
+
+Nothing stops.
+
+Repair: add the reason, as the annotation's value or behind the rule in a comment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.linter.context import Context
+from kschedctl.linter.ignore import Ignore
+from kschedctl.linter.rule import Problem
+
+FAILS = """v1 Pod web
+annotations:
+  ignore.kschedctl.io/KS119: ""  # <-
+nodeName: node-1
+"""
+PASSES = FAILS.replace('""', "only node-1 has the device")
+
+
+def check(ignore: Ignore, context: Context) -> Iterator[Problem]:
+    if not ignore.reason:
+        yield Problem(message="ignores without a reason", help="say why", line=ignore.line, column=ignore.column)

@@ -1,0 +1,30 @@
+"""The object was read from a cluster: it has a uid, a resource version or a status.
+
+What the cluster sets is not the author's: node name, priority, scheduling gates. Rules about these pass it over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.linter.context import Context
+from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.rule import Problem
+
+FAILS = """v1 Pod web
+uid: 4f5a  # <-
+nodeName: node-1
+"""
+PASSES = FAILS.replace("uid: 4f5a  # <-\n", "").replace("nodeName: node-1\n", "")
+
+
+def check(obj: ManifestObject, context: Context) -> Iterator[Problem]:
+    if obj.live:
+        metadata = obj.raw.get("metadata")
+        of = metadata if isinstance(metadata, dict) else {}
+        field = next((name for name in ("uid", "resourceVersion") if of.get(name)), "")
+        yield Problem(
+            message="read from a cluster: what the cluster sets is passed over",
+            steps=("metadata", field) if field else ("status",),
+            key=not field,
+        )

@@ -1,0 +1,73 @@
+"""A field of scheduling stands where its kind has none, or is misspelt: it does nothing.
+
+Such as ``nodeSelector`` beside ``template`` and not in the template's spec, tolerations of a container,
+``topologySpreadConstraint``, or preferred anti-affinity without ``podAffinityTerm``. Asked of kinds whose fields are
+known, by group and version; other unknown fields are none of scheduling's business.
+
+The API server refuses the object where it is asked to validate strictly, as kubectl does; Helm and older clients drop
+the field without a word.
+
+Repair: as the message says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from kschedctl.api.schema.strict import unknown_with_steps
+from kschedctl.linter.context import Context
+from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.rule import Problem
+from kschedctl.linter.spelling import nearest
+from kschedctl.linter.values import is_rendered
+
+FAILS = """apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+spec:
+  nodeSelector:  # <-
+    pool: web
+  selector:
+    matchLabels: {app: web}
+  template:
+    metadata:
+      labels: {app: web}
+    spec:
+      containers:
+      - name: web
+        image: nginx
+"""
+PASSES = FAILS.replace("  nodeSelector:  # <-\n    pool: web\n", "").replace(
+    "      containers:", "      nodeSelector:\n        pool: web\n      containers:"
+)
+
+_SCHEDULING: Final = frozenset(
+    (
+        *("nodeSelector", "nodeName", "affinity", "nodeAffinity", "podAffinity", "podAntiAffinity"),
+        *("requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"),
+        *("nodeSelectorTerms", "matchExpressions", "matchFields", "topologyKey", "labelSelector", "namespaceSelector"),
+        *("podAffinityTerm", "tolerations", "tolerationSeconds", "topologySpreadConstraints", "maxSkew"),
+        *("whenUnsatisfiable", "minDomains", "nodeAffinityPolicy", "nodeTaintsPolicy", "matchLabelKeys"),
+        *("mismatchLabelKeys", "priorityClassName", "preemptionPolicy", "schedulerName", "schedulingGates"),
+        *("runtimeClassName", "hostNetwork", "hostPort", "resourceClaims", "strategy", "updateStrategy"),
+        *("rollingUpdate", "maxSurge", "maxUnavailable", "minAvailable", "unhealthyPodEvictionPolicy"),
+        *("requests", "limits", "volumeBindingMode", "allowedTopologies"),
+    )
+)
+#: Shorter names are a letter or two away from too many others.
+_SHORTEST: Final = 7
+
+
+def check(obj: ManifestObject, context: Context) -> Iterator[Problem]:
+    for steps, finding in unknown_with_steps(obj.raw, obj.api_version, obj.kind):
+        name = steps[-1]
+        if not isinstance(name, str) or not is_rendered(name):
+            continue
+        meant = name if name in _SCHEDULING else nearest(name, (each for each in _SCHEDULING if len(each) >= _SHORTEST))
+        if not meant or (meant != name and len(name) < _SHORTEST - 1):
+            continue
+        yield Problem(
+            message=finding.problem, steps=steps, help=finding.hint or f"{meant} does not belong here", key=True
+        )

@@ -1,0 +1,42 @@
+"""The pods are refused whatever classes the cluster has, while the workload that makes them is taken.
+
+Admission sets overhead, priority and preemption policy from the classes that a pod names, and refuses pods that state
+something else: an ``overhead`` without a runtime class, for one. What is wrong with a stated priority is KS310.
+
+The API server takes the workload and refuses its pods (FailedCreate): kubectl apply succeeds, and nothing ever appears.
+
+Repair: leave the field out, and name the class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from kschedctl.linter.api_server import problem, said_of
+from kschedctl.linter.context import Context
+from kschedctl.linter.fix import removing
+from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.rule import Problem
+from kschedctl.validation.pods_refused import FAILED_CREATE, FORBIDDEN
+
+FAILS = """apps/v1 Deployment web
+overhead:  # <-
+  cpu: 100m
+"""
+PASSES = FAILS.replace("overhead:  # <-\n  cpu: 100m\n", "runtimeClassName: gvisor\n")
+
+#: What KS310 is about.
+_PRIORITY: Final = ("priority", "preemptionPolicy")
+
+
+def check(obj: ManifestObject, context: Context) -> Iterator[Problem]:
+    if obj.live:
+        return
+    for finding in said_of(obj, context):
+        if finding.rule not in (FAILED_CREATE, FORBIDDEN) or finding.field.rpartition(".")[2] in _PRIORITY:
+            continue
+        for found in problem(finding, obj):
+            fix = removing(obj, f"remove {found.steps[-1]}", found.steps) if found.steps else None
+            yield replace(found, fix=fix)

@@ -1,0 +1,64 @@
+"""A file is a template that is not filled in yet, so it is no YAML.
+
+It has ``{{`` or ``{%``, or lies in the templates of a chart. Of a chart it is said once. Documents of it that are YAML
+as they are, are looked at; fields with placeholders in them are passed over.
+
+Nothing stops: rendered, it may be all right.
+
+Repair: lint what comes of it, ``helm template CHART | kschedctl lint -``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.api.wording import counted
+from kschedctl.findings.location import Position
+from kschedctl.linter.charts import chart_of, is_template
+from kschedctl.linter.context import Context
+from kschedctl.linter.reading import LintFile
+from kschedctl.linter.rule import Problem
+from kschedctl.snapshot.templates import unrendered
+
+FAILS = """apiVersion: v1
+kind: Pod
+metadata:
+  name: {{ .Release.Name }}  # <-
+spec:
+  containers: []
+"""
+PASSES = FAILS.replace("{{ .Release.Name }}", '"{{ .Release.Name }}"')
+
+
+def check(file: LintFile, context: Context) -> Iterator[Problem]:
+    if not _broken(file):
+        return
+    chart = chart_of(file)
+    of_chart = (
+        [other for other in context.manifests.files if chart_of(other) == chart and _broken(other)] if chart else [file]
+    )
+    if of_chart[0] is not file:
+        return
+    told = unrendered(file.text, file.name)
+    position = (told.position if told is not None else None) or _first_braces(file)
+    what = f"chart {chart} is not rendered" if chart else "is a template that is not filled in"
+    many = f" ({counted(len(of_chart), 'file')} could not be read)" if chart else ""
+    yield Problem(
+        message=f"{what}{many}",
+        help=f"lint what comes of it: helm template {chart or 'CHART'} | kschedctl lint -",
+        line=position.line,
+        column=position.column,
+    )
+
+
+def _first_braces(file: LintFile) -> Position:
+    """Where what is not filled in begins, or the document that could not be read."""
+    broken = next(document for document in file.documents if document.broken is not None)
+    for number, line in enumerate(file.lines[broken.before :], broken.before + 1):
+        if (at := max(line.find("{{"), line.find("{%"))) >= 0:
+            return Position(number, at + 1)
+    return Position(broken.before + 1, 1)
+
+
+def _broken(file: LintFile) -> bool:
+    return any(document.broken is not None for document in file.documents) and is_template(file)

@@ -1,0 +1,51 @@
+"""The pods must stand together and must not: required affinity and anti-affinity of one topology, both for themselves.
+
+The first pod fits, as there is none yet. The second must go to its domain, and must not.
+
+The API server takes it, and every pod but the first waits for ever.
+
+Repair: remove one of the terms, or give it another topology key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.linter.context import Context
+from kschedctl.linter.pods import Pods, holds_for
+from kschedctl.linter.relations import self_terms
+from kschedctl.linter.rule import Problem, Related
+
+FAILS = """apps/v1 StatefulSet db
+replicas: 2
+affinity:
+  podAffinity:
+    requiredDuringSchedulingIgnoredDuringExecution:
+    - topologyKey: kubernetes.io/hostname  # <-
+      labelSelector:
+        matchLabels: {app: db}
+  podAntiAffinity:
+    requiredDuringSchedulingIgnoredDuringExecution:
+    - topologyKey: kubernetes.io/hostname
+      labelSelector:
+        matchLabels: {app: db}
+"""
+PASSES = FAILS.replace("hostname  # <-", "os")
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    count = context.replicas(pods)
+    if count is None or count.high < 2:
+        return
+    repelling = {key: steps for steps, key in self_terms(pods)}
+    for part in pods.terms("podAffinity", required=True):
+        if part.value is None or not holds_for(part, pods, pods):
+            continue
+        repelled = repelling.get(part.value.topology_key)
+        if repelled is not None:
+            yield Problem(
+                message=f"the pods must share one {part.value.topology_key} and must not: 1 of {count.high} fits",
+                steps=(*part.steps, "topologyKey"),
+                help="remove this term or the anti-affinity, or give one of them another topologyKey",
+                related=(Related(pods.obj, repelled, "the anti-affinity term"),),
+            )

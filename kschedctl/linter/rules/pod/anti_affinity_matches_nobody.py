@@ -1,0 +1,50 @@
+"""A pod anti-affinity term holds neither for the pods' own labels nor for any others that are given: it repels nobody.
+
+Mostly a label is selected that the template does not carry, and the replicas share a node after all. Where the term is
+required and no other term or constraint takes its place, that is a warning, else info. Asked only where two workloads
+or more are given, for the term may be about pods that are not.
+
+The API server takes it, and nothing is kept apart.
+
+Repair: select labels of the template, or of the pods that are meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.findings.finding import Severity
+from kschedctl.linter.context import Context
+from kschedctl.linter.pods import Pods
+from kschedctl.linter.relations import is_kept_apart
+from kschedctl.linter.rule import Problem
+
+FAILS = """apps/v1 StatefulSet db
+affinity:
+  podAntiAffinity:
+    requiredDuringSchedulingIgnoredDuringExecution:
+    - topologyKey: kubernetes.io/hostname
+      labelSelector:  # <-
+        matchLabels: {part-of: shop}
+---
+v1 Pod cache
+labels: {app: cache}
+"""
+PASSES = FAILS.replace("{part-of: shop}", "{app: db}")
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    if len(context.pods) < 2:
+        return
+    for required in (True, False):
+        for part in pods.terms("podAntiAffinity", required=required):
+            if not context.matches_nobody(part, pods, "KS117"):
+                continue
+            alone = required and not is_kept_apart(pods)
+            missing = "" if part.raw.get("labelSelector") is not None else "; it has no labelSelector"
+            yield Problem(
+                message=f"this term holds neither for the pods themselves nor for any others that are given{missing}",
+                steps=(*part.steps, "labelSelector"),
+                help="select labels of the template, or of the pods that are meant",
+                severity=Severity.WARNING if alone else None,
+            )

@@ -1,0 +1,54 @@
+"""The pods must go to control-plane nodes and do not tolerate their taint.
+
+Node selector or every required term asks for ``node-role.kubernetes.io/control-plane`` or ``/master``, and no
+toleration is of the taint ``node-role.kubernetes.io/control-plane:NoSchedule`` that kubeadm and most others set. Where
+control planes have no taint, as with k3s, the pods do run: a snapshot tells.
+
+The API server takes it, and the pods wait.
+
+Repair: tolerate node-role.kubernetes.io/control-plane, effect NoSchedule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.api.tolerations import NO_SCHEDULE
+from kschedctl.linter.context import Context
+from kschedctl.linter.control_plane import CONTROL_PLANE, MASTER
+from kschedctl.linter.fix import Fix, appending, setting
+from kschedctl.linter.node_terms import wanted_keys
+from kschedctl.linter.pods import Pods
+from kschedctl.linter.rule import Problem
+
+FAILS = """v1 Pod web
+nodeSelector:
+  node-role.kubernetes.io/control-plane: ""  # <-
+"""
+PASSES = f"""{FAILS}tolerations:
+- key: node-role.kubernetes.io/control-plane
+  operator: Exists
+  effect: NoSchedule
+"""
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    wanted = wanted_keys(pods, (CONTROL_PLANE, MASTER))
+    if wanted is None or pods.tolerates(CONTROL_PLANE, NO_SCHEDULE) or context.is_openshift(pods.obj):
+        return
+    if context.overlay is not None and not context.overlay.has_taint(CONTROL_PLANE):
+        return
+    steps, label = wanted
+    yield Problem(
+        message=f"goes to nodes with {label} alone, and does not tolerate their taint {CONTROL_PLANE}:{NO_SCHEDULE}",
+        steps=steps,
+        help=f"tolerate {CONTROL_PLANE}, effect {NO_SCHEDULE}",
+        fix=_fix(pods),
+        key=steps[-1] == label,
+    )
+
+
+def _fix(pods: Pods) -> Fix:
+    item = {"key": CONTROL_PLANE, "operator": "Exists", "effect": NO_SCHEDULE}
+    steps, title = pods.of_spec("tolerations"), f"tolerate {CONTROL_PLANE}"
+    return appending(pods.obj, title, steps, item) if pods.tolerations else setting(pods.obj, title, (steps, [item]))

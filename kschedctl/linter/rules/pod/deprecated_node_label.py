@@ -1,0 +1,54 @@
+"""A deprecated node label is named: beta.kubernetes.io/os and its like.
+
+The API server's own list of deprecated labels: ``beta.kubernetes.io/arch``, ``/os``, ``/instance-type`` and
+``failure-domain.beta.kubernetes.io/zone``, ``/region``. Kubelets and cloud providers still set them, so nothing breaks
+yet; nodes of providers that do not, such as k3s, lack some of them.
+
+The API server takes it with a warning that few see.
+
+Repair: write the label that has its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from kschedctl.linter.context import Context
+from kschedctl.linter.fix import renaming, setting
+from kschedctl.linter.node_terms import label_uses
+from kschedctl.linter.pods import Pods
+from kschedctl.linter.rule import Problem
+
+FAILS = """v1 Pod web
+nodeSelector:
+  beta.kubernetes.io/os: linux  # <-
+"""
+PASSES = FAILS.replace("beta.", "")
+
+#: pkg/api/node/util.go.
+TODAYS: Final = {
+    "beta.kubernetes.io/arch": "kubernetes.io/arch",
+    "beta.kubernetes.io/os": "kubernetes.io/os",
+    "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
+    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
+    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
+}
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    for steps, label, is_key in label_uses(pods):
+        today = TODAYS.get(label)
+        if today is None:
+            continue
+        if is_key:
+            fix = renaming(pods.obj, steps, today) if today not in pods.node_selector else None
+        else:
+            fix = setting(pods.obj, f"write {today}", (steps, today))
+        yield Problem(
+            message=f"the node label {label} is deprecated; {today} has its place",
+            steps=steps,
+            help=f"write {today}",
+            fix=fix,
+            key=is_key,
+        )

@@ -1,0 +1,54 @@
+"""A container asks for 64 cpus or more, and for hardly any memory: mostly 100m was meant and 100 was written.
+
+A cpu without a unit is a whole one. Pods that do need so many want memory beside them; so what has less than 256Mi for
+each cpu, or says nothing of memory, is taken for a slip.
+
+The API server takes it, and the pods wait for a node of that size.
+
+Repair: write the unit, such as 100m.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from kschedctl.api.quantity import NANO
+from kschedctl.linter.context import Context
+from kschedctl.linter.fix import setting
+from kschedctl.linter.pods import Pods
+from kschedctl.linter.rule import Problem
+from kschedctl.linter.values import mapping, nano_units
+
+FAILS = """v1 Pod web
+resources:
+  requests:
+    cpu: 100  # <-
+    memory: 256Mi
+"""
+PASSES = FAILS.replace("cpu: 100", "cpu: 100m")
+
+_MANY: Final = 64 * NANO
+_PER_CPU: Final = 256 * 2**20
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    for container in pods.containers:
+        cpu, memory = nano_units(container.amount("cpu")), nano_units(container.amount("memory"))
+        if cpu is None or cpu < _MANY:
+            continue
+        if container.amount("memory") is not None and (memory is None or memory >= cpu * _PER_CPU):
+            continue
+        requests = mapping(mapping(container.raw.get("resources")).get("requests"))
+        steps = (*container.steps, "resources", "requests" if requests.get("cpu") is not None else "limits", "cpu")
+        written = str(container.amount("cpu"))
+        beside = "no memory" if memory is None else f"{container.amount('memory')} of memory"
+        fix = setting(pods.obj, f"write {written}m", (steps, f"{written}m"), safe=False) if written.isdigit() else None
+        yield Problem(
+            message=f"wants {written} cpus and {beside}: is {written}m meant?"
+            if fix
+            else f"wants {written} of cpu and {beside}",
+            steps=steps,
+            help=f"write {written}m for {written} thousandths of a cpu" if fix else "write what is needed",
+            fix=fix,
+        )

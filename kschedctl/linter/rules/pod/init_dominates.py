@@ -1,0 +1,67 @@
+"""An init container asks for more than all containers together, so the pods take up that much for as long as they live.
+
+The scheduler counts, for each resource, what the greediest init container wants or what all containers want together,
+whichever is more, and it counts it for good: the room is not given back when the init container ends. Init containers
+that are restarted count as containers. Nothing is said where no container states the resource.
+
+Nothing hangs; pods fit on fewer nodes, and nodes are paid for that nobody uses.
+
+Repair: lower the init container's request, or use the room in the containers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from kschedctl.api.quantity import NANO
+from kschedctl.linter.context import Context
+from kschedctl.linter.pods import Container, Pods
+from kschedctl.linter.rule import Problem
+from kschedctl.linter.values import mapping, nano_units
+
+FAILS = """v1 Pod web
+initContainers:
+- name: migrate
+  image: migrate
+  resources:
+    requests:
+      memory: 2Gi  # <-
+resources:
+  requests:
+    memory: 256Mi
+"""
+PASSES = FAILS.replace("2Gi", "256Mi")
+
+_RESOURCES: Final = ("cpu", "memory", "ephemeral-storage")
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    for resource in _RESOURCES:
+        stated = [(each, each.amount(resource)) for each in pods.containers if each.amount(resource) is not None]
+        amounts = [(each, nano_units(written)) for each, written in stated]
+        if any(nanos is None for _, nanos in amounts):
+            continue
+        first = [(nanos or 0, each) for each, nanos in amounts if each.init]
+        later = [nanos or 0 for each, nanos in amounts if not each.init]
+        if not first or not later:
+            continue
+        most, container = max(first, key=lambda pair: pair[0])
+        if most > sum(later):
+            yield Problem(
+                message=f"init container {container.name} wants {container.amount(resource)} of {resource}, all "
+                f"containers together {_shown(sum(later), resource)}: the pod takes up the former for good",
+                steps=(*container.steps, "resources", _field(container, resource), resource),
+                help="lower it, or use the room in the containers",
+            )
+
+
+def _field(container: Container, resource: str) -> str:
+    requests = mapping(mapping(container.raw.get("resources")).get("requests"))
+    return "requests" if requests.get(resource) is not None else "limits"
+
+
+def _shown(nanos: int, resource: str) -> str:
+    if resource == "cpu":
+        return f"{nanos * 1000 // NANO}m"
+    return f"{nanos // NANO // 2**20}Mi"

@@ -1,0 +1,49 @@
+"""The pods ask for nodes with the label node-role.kubernetes.io/master, which kubeadm no longer sets.
+
+Kubernetes 1.24 took the label off control-plane nodes; ``node-role.kubernetes.io/control-plane`` has its place. On
+OpenShift, whose nodes still have it, nothing is said; nor where one of several terms asks for the new label.
+
+The API server takes it with a warning that few see, and the pods wait.
+
+Repair: ask for node-role.kubernetes.io/control-plane.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.linter.context import Context
+from kschedctl.linter.control_plane import CONTROL_PLANE, MASTER
+from kschedctl.linter.fix import renaming, setting
+from kschedctl.linter.node_terms import demands_of, wanted_keys
+from kschedctl.linter.pods import Pods
+from kschedctl.linter.rule import Problem
+
+FAILS = """v1 Pod web
+nodeSelector:
+  node-role.kubernetes.io/master: ""  # <-
+tolerations:
+- key: node-role.kubernetes.io/control-plane
+  operator: Exists
+"""
+PASSES = FAILS.replace("node-role.kubernetes.io/master", "node-role.kubernetes.io/control-plane")
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    wanted = wanted_keys(pods, (MASTER,))
+    if wanted is None or context.is_openshift(pods.obj):
+        return
+    if any(demand.key == CONTROL_PLANE for steps, term in pods.node_terms or () for demand in demands_of(term, steps)):
+        return
+    steps, _ = wanted
+    if steps[-1] == MASTER:
+        fix = renaming(pods.obj, steps, CONTROL_PLANE) if CONTROL_PLANE not in pods.node_selector else None
+    else:
+        fix = setting(pods.obj, f"write {CONTROL_PLANE}", (steps, CONTROL_PLANE))
+    yield Problem(
+        message=f"asks for nodes with {MASTER}, a label that kubeadm no longer sets since Kubernetes 1.24",
+        steps=steps,
+        help=f"ask for {CONTROL_PLANE}",
+        fix=fix,
+        key=steps[-1] == MASTER,
+    )

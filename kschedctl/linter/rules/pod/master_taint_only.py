@@ -1,0 +1,55 @@
+"""The taint node-role.kubernetes.io/master is tolerated, and not the one that has its place.
+
+Kubernetes 1.25 took the taint off control-plane nodes; they have ``node-role.kubernetes.io/control-plane`` with the
+same effect. What tolerates the old one only, stays off them.
+
+The API server takes it. A DaemonSet then has no pods on control-plane nodes (warning); pods that must go there wait
+(warning); others lose nothing but those nodes (info).
+
+Repair: tolerate node-role.kubernetes.io/control-plane too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.findings.finding import Severity
+from kschedctl.linter.context import Context
+from kschedctl.linter.control_plane import CONTROL_PLANE, MASTER, NEAR_MISSES, tolerates_master_only
+from kschedctl.linter.fix import appending
+from kschedctl.linter.node_terms import wanted_keys
+from kschedctl.linter.pods import Pods
+from kschedctl.linter.rule import Problem
+
+FAILS = """v1 Pod web
+tolerations:
+- key: node-role.kubernetes.io/master  # <-
+  operator: Exists
+  effect: NoSchedule
+"""
+PASSES = f"""{FAILS}- key: node-role.kubernetes.io/control-plane
+  operator: Exists
+  effect: NoSchedule
+"""
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    index = tolerates_master_only(pods)
+    if index is None or context.is_openshift(pods.obj):
+        return
+    part = pods.tolerations[index]
+    near = next((each.value.key for each in pods.tolerations if each.value and each.value.key in NEAR_MISSES), "")
+    must = wanted_keys(pods, (CONTROL_PLANE, MASTER)) is not None
+    add = f"; {near} is another taint, that of RKE" if near else ""
+    yield Problem(
+        message=f"tolerates {MASTER}, a taint that is gone since Kubernetes 1.25, and not {CONTROL_PLANE}{add}",
+        steps=(*part.steps, "key"),
+        help=f"tolerate {CONTROL_PLANE} too",
+        severity=Severity.WARNING if must or pods.type == "apps/DaemonSet" else None,
+        fix=appending(
+            pods.obj,
+            f"tolerate {CONTROL_PLANE} too",
+            pods.of_spec("tolerations"),
+            {**part.raw, "key": CONTROL_PLANE},
+        ),
+    )

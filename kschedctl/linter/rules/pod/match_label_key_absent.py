@@ -1,0 +1,45 @@
+"""matchLabelKeys names a label that the pods do not have, so it narrows nothing.
+
+A key of ``matchLabelKeys`` that a pod lacks is passed over. Of the labels that are not in the template only those of
+the controller can be meant: ``pod-template-hash`` for Deployments, and no other kind adds that one.
+
+The API server takes it, and the constraint or term counts more pods than is meant.
+
+Repair: name a label of the template, or remove the key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.linter.context import Context
+from kschedctl.linter.pods import Pods
+from kschedctl.linter.rule import Problem
+from kschedctl.linter.values import is_rendered, numbered
+
+FAILS = """apps/v1 StatefulSet db
+topologySpreadConstraints:
+- maxSkew: 1
+  topologyKey: topology.kubernetes.io/zone
+  whenUnsatisfiable: DoNotSchedule
+  labelSelector:
+    matchLabels: {app: db}
+  matchLabelKeys:
+  - pod-template-hash  # <-
+"""
+PASSES = FAILS.replace("- pod-template-hash", "- controller-revision-hash")
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    parts = [(part.steps, part.raw) for part in pods.spread]
+    for affinity in ("podAffinity", "podAntiAffinity"):
+        for required in (True, False):
+            parts += [(part.steps, part.raw) for part in pods.terms(affinity, required=required)]
+    for steps, raw in parts:
+        for way, key in numbered(raw.get("matchLabelKeys"), (*steps, "matchLabelKeys")):
+            if isinstance(key, str) and is_rendered(key) and not pods.labels.may_have(key):
+                yield Problem(
+                    message=f"the pods have no label {key}, so it narrows nothing",
+                    steps=way,
+                    help="name a label of the template, or remove the key",
+                )

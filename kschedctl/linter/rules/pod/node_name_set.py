@@ -1,0 +1,40 @@
+"""The pods name their node, so no scheduler looks at them.
+
+``nodeName`` is what a scheduler writes. Set by hand, nothing is checked: resources, taints, affinity and volumes; the
+kubelet takes the pod or fails it, and where there is no such node the pod is deleted. Dumps of live objects have it
+rightly, and so do mirror pods of kubelets.
+
+The API server takes it, and the pods fail or wait for a node of that name.
+
+Repair: nodeSelector kubernetes.io/hostname, or leave the choice to the scheduler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.linter.context import Context
+from kschedctl.linter.pods import Pods
+from kschedctl.linter.rule import Problem
+from kschedctl.linter.values import at, is_rendered, items, mapping, text
+
+FAILS = """v1 Pod web
+nodeName: node-1  # <-
+"""
+PASSES = FAILS.replace("nodeName: node-1", "nodeSelector:\n  kubernetes.io/hostname: node-1")
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    name = text(pods.spec.get("nodeName"))
+    if not name or pods.obj.live or not is_rendered(name):
+        return
+    owners = items(at(pods.obj.raw, "metadata", "ownerReferences"))
+    if "kubernetes.io/config.mirror" in mapping(pods.metadata.get("annotations")):
+        return
+    if any(at(owner, "kind") == "Node" for owner in owners):
+        return
+    yield Problem(
+        message=f"names the node {name}, so that no scheduler looks whether the pods fit there",
+        steps=pods.of_spec("nodeName"),
+        help="select kubernetes.io/hostname instead, or leave the choice to the scheduler",
+    )

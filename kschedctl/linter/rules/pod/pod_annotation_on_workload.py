@@ -1,0 +1,61 @@
+"""An annotation that is read on pods stands on the workload that makes them, where nobody reads it.
+
+``cluster-autoscaler.kubernetes.io/safe-to-evict`` and ``karpenter.sh/do-not-disrupt`` belong to pods. Annotations of a
+Deployment are not handed on to its pods, those of its template are.
+
+The API server takes it, and autoscalers evict the pods, or do not, as if nothing was said.
+
+Repair: move it to the template's metadata. That changes the template, so the pods are replaced once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from kschedctl.linter.context import Context
+from kschedctl.linter.fix import setting
+from kschedctl.linter.pods import Pods
+from kschedctl.linter.rule import Problem
+from kschedctl.linter.values import mapping
+
+FAILS = """apps/v1 Deployment web
+annotations:
+  cluster-autoscaler.kubernetes.io/safe-to-evict: "false"  # <-
+"""
+PASSES = """apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+spec:
+  selector:
+    matchLabels: {app: web}
+  template:
+    metadata:
+      labels: {app: web}
+      annotations:
+        cluster-autoscaler.kubernetes.io/safe-to-evict: "false"
+    spec:
+      containers:
+      - name: web
+        image: nginx
+"""
+
+_OF_PODS: Final = ("cluster-autoscaler.kubernetes.io/safe-to-evict", "karpenter.sh/do-not-disrupt")
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    if not pods.template:
+        return
+    own = mapping(pods.metadata.get("annotations"))
+    for name in _OF_PODS:
+        value = pods.obj.annotations.get(name)
+        if value is not None and name not in own:
+            to = (*pods.template, "metadata", "annotations", name)
+            yield Problem(
+                message=f"{name} is read on pods, and the {pods.obj.kind}'s annotations are not theirs",
+                steps=("metadata", "annotations", name),
+                help="move it to the template's metadata",
+                fix=setting(pods.obj, "add it to the template", (to, value)),
+                key=True,
+            )

@@ -1,0 +1,40 @@
+"""Node selector or required affinity leave one node by its name.
+
+Where that node is drained or gone, the pods wait. For volumes that are on one node the volume says so itself.
+
+Nothing hangs until that node is away.
+
+Repair: select a label that several nodes have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.api.well_known import HOSTNAME
+from kschedctl.linter.context import Context
+from kschedctl.linter.node_terms import pinned
+from kschedctl.linter.pods import REQUIRED, Pods
+from kschedctl.linter.rule import Problem
+
+FAILS = """v1 Pod web
+nodeSelector:
+  kubernetes.io/hostname: node-1  # <-
+"""
+PASSES = FAILS.replace("kubernetes.io/hostname: node-1", "pool: web")
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    if pods.type == "apps/DaemonSet" or pods.obj.live:
+        return
+    names = pinned(pods, HOSTNAME)
+    if names is None or len(names) != 1:
+        return
+    by_selector = HOSTNAME in pods.node_selector
+    yield Problem(
+        message=f"the pods go to node {next(iter(names))} alone, and wait where it is away",
+        steps=pods.of_spec("nodeSelector", HOSTNAME)
+        if by_selector
+        else pods.of_spec("affinity", "nodeAffinity", REQUIRED, "nodeSelectorTerms"),
+        help="select a label that several nodes have",
+    )

@@ -1,0 +1,56 @@
+"""A hard topology spread constraint of a Deployment counts the pods of all its revisions, old ones too.
+
+During a rollout old and new pods stand beside one another and are counted together: new pods are placed where they even
+out the old ones, and once these are gone the new ones are not even. With few domains the rollout can hang: a new pod
+fits nowhere until an old one goes, and that goes only once the new one runs. Of a Deployment that is recreated there
+are never pods of two revisions, so nothing is said of it.
+
+The API server takes it; what comes of it shows in rollouts.
+
+Repair: matchLabelKeys: [pod-template-hash].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.api.well_known import POD_TEMPLATE_HASH
+from kschedctl.linter.context import Context
+from kschedctl.linter.fix import Fix, appending, setting
+from kschedctl.linter.labels import holds
+from kschedctl.linter.pods import Pods
+from kschedctl.linter.rule import Problem
+from kschedctl.linter.values import Steps, at
+
+FAILS = """apps/v1 Deployment web
+replicas: 3
+topologySpreadConstraints:
+- maxSkew: 1
+  topologyKey: topology.kubernetes.io/zone
+  whenUnsatisfiable: DoNotSchedule
+  labelSelector:  # <-
+    matchLabels: {app: web}
+"""
+PASSES = FAILS.replace("DoNotSchedule", "DoNotSchedule\n  matchLabelKeys: [pod-template-hash]")
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    if pods.type != "apps/Deployment" or at(pods.obj.raw, "spec", "strategy", "type") == "Recreate":
+        return
+    for part, one in pods.hard_spread:
+        if POD_TEMPLATE_HASH in one.match_label_keys:
+            continue
+        if holds(part.raw.get("labelSelector"), pods.labels):
+            yield Problem(
+                message="counts the pods of old revisions too, which stand beside the new ones in a rollout",
+                steps=(*part.steps, "labelSelector"),
+                help=f"add matchLabelKeys: [{POD_TEMPLATE_HASH}]",
+                fix=_fix(pods, part.steps, has_keys=bool(one.match_label_keys)),
+            )
+
+
+def _fix(pods: Pods, steps: Steps, *, has_keys: bool) -> Fix:
+    title, field = f"add matchLabelKeys: [{POD_TEMPLATE_HASH}]", (*steps, "matchLabelKeys")
+    if has_keys:
+        return appending(pods.obj, title, field, POD_TEMPLATE_HASH)
+    return setting(pods.obj, title, (field, [POD_TEMPLATE_HASH]), safe=False)

@@ -1,0 +1,50 @@
+"""A constraint that spreads pods over nodes counts nodes that they do not tolerate, and may wait for those.
+
+Over ``kubernetes.io/hostname`` every node is a domain, tainted ones too, because ``nodeTaintsPolicy`` is ``Ignore``
+unless said otherwise. A node that the pods cannot go to has no pod of theirs and keeps the least count at zero, so that
+no other node may have more than ``maxSkew``: of 4 replicas on 2 free nodes and a tainted one 2 wait. Every constraint
+of this kind has it, and where all nodes are free nothing happens, so this is info; with a snapshot KS510 tells whether
+it does.
+
+The API server takes it, and pods may wait, mostly in a rollout or while a node is drained.
+
+Repair: nodeTaintsPolicy: Honor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.api.well_known import HOSTNAME
+from kschedctl.linter.context import Context
+from kschedctl.linter.fix import setting
+from kschedctl.linter.pods import Pods
+from kschedctl.linter.rule import Problem
+
+FAILS = """apps/v1 StatefulSet db
+replicas: 3
+topologySpreadConstraints:
+- maxSkew: 1
+  topologyKey: kubernetes.io/hostname  # <-
+  whenUnsatisfiable: DoNotSchedule
+  labelSelector:
+    matchLabels: {app: db}
+"""
+PASSES = FAILS.replace("DoNotSchedule", "DoNotSchedule\n  nodeTaintsPolicy: Honor")
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    count = context.replicas(pods)
+    if count is None or count.high < 2:
+        return
+    for part, one in pods.hard_spread:
+        if one.topology_key != HOSTNAME or one.node_taints_policy == "Honor" or one.label_selector is None:
+            continue
+        steps = (*part.steps, "nodeTaintsPolicy")
+        yield Problem(
+            message=f"counts tainted nodes: one that the pods do not tolerate keeps the least count at 0, so that no "
+            f"other node may have more than {one.max_skew}",
+            steps=(*part.steps, "topologyKey"),
+            help="set nodeTaintsPolicy: Honor",
+            fix=setting(pods.obj, "set nodeTaintsPolicy: Honor", (steps, "Honor"), safe=False),
+        )

@@ -1,0 +1,61 @@
+"""A topology spread constraint wants more domains than the pods may see, so only some of the replicas fit.
+
+While there are fewer domains than ``minDomains``, the least count is taken to be zero: no domain may then hold more
+than ``maxSkew`` pods. Where node selector or required affinity pin the topology key to fewer values than that, no node
+that is added changes it.
+
+The API server takes it, and what is beyond maxSkew per domain waits for ever.
+
+Repair: lower minDomains, or let the pods see more domains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.linter.context import Context
+from kschedctl.linter.labels import holds
+from kschedctl.linter.node_terms import pinned
+from kschedctl.linter.pods import Pods
+from kschedctl.linter.rule import Problem
+
+FAILS = """apps/v1 Deployment web
+replicas: 4
+affinity:
+  nodeAffinity:
+    requiredDuringSchedulingIgnoredDuringExecution:
+      nodeSelectorTerms:
+      - matchExpressions:
+        - key: topology.kubernetes.io/zone
+          operator: In
+          values: [eu-1a, eu-1b]
+topologySpreadConstraints:
+- maxSkew: 1
+  topologyKey: topology.kubernetes.io/zone
+  whenUnsatisfiable: DoNotSchedule
+  minDomains: 3  # <-
+  labelSelector:
+    matchLabels: {app: web}
+  matchLabelKeys: [pod-template-hash]
+"""
+PASSES = FAILS.replace("minDomains: 3", "minDomains: 2")
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    count = context.replicas(pods)
+    if count is None:
+        return
+    for part, one in pods.hard_spread:
+        if one.min_domains is None:
+            continue
+        values = pinned(pods, one.topology_key)
+        if values is None or one.min_domains <= len(values) or not holds(part.raw.get("labelSelector"), pods.labels):
+            continue
+        fit = one.max_skew * len(values)
+        if count.high > fit:
+            yield Problem(
+                message=f"wants {one.min_domains} domains of {one.topology_key}, and the pods may go to {len(values)} "
+                f"({', '.join(sorted(values))}): at most {fit} of {count.high} pods fit",
+                steps=(*part.steps, "minDomains"),
+                help=f"set minDomains to {max(len(values), 1)}, or let the pods see more domains",
+            )

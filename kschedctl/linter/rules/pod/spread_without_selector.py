@@ -1,0 +1,59 @@
+"""A topology spread constraint has no label selector, so it counts no pods, or an empty one, so it counts all of them.
+
+Without ``labelSelector`` nothing is counted and the constraint spreads nothing. ``{}`` counts every pod of the
+namespace (info): then the pods are spread against all others, which few mean.
+
+The API server takes it, without a selector with a warning that few see.
+
+Repair: select the pods' own labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.findings.finding import Severity
+from kschedctl.linter.context import Context
+from kschedctl.linter.fix import Fix, setting
+from kschedctl.linter.labels import selects_everything
+from kschedctl.linter.pods import Pods
+from kschedctl.linter.relations import own_selector
+from kschedctl.linter.rule import Problem
+from kschedctl.linter.values import Steps
+
+FAILS = """v1 Pod web
+labels: {app: web}
+topologySpreadConstraints:
+- maxSkew: 1  # <-
+  topologyKey: topology.kubernetes.io/zone
+  whenUnsatisfiable: ScheduleAnyway
+"""
+PASSES = FAILS.replace("ScheduleAnyway", "ScheduleAnyway\n  labelSelector:\n    matchLabels: {app: web}")
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    for part in pods.spread:
+        selector = part.raw.get("labelSelector")
+        if selector is None:
+            # With matchLabelKeys and no selector the API server refuses it.
+            if not part.raw.get("matchLabelKeys"):
+                yield Problem(
+                    message="the constraint has no labelSelector: it counts no pods and spreads nothing",
+                    steps=part.steps,
+                    help="select the pods' own labels",
+                    fix=_fix(pods, part.steps),
+                )
+        elif selects_everything(selector) and not part.raw.get("matchLabelKeys"):
+            yield Problem(
+                message="an empty labelSelector counts every pod of the namespace",
+                steps=(*part.steps, "labelSelector"),
+                help="select the pods' own labels",
+                severity=Severity.INFO,
+            )
+
+
+def _fix(pods: Pods, steps: Steps) -> Fix | None:
+    selector = own_selector(pods)
+    if selector is None:
+        return None
+    return setting(pods.obj, "select the pods' own labels", ((*steps, "labelSelector"), selector))

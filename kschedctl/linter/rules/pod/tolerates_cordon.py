@@ -1,0 +1,49 @@
+"""The pods tolerate the taint of cordoned nodes, so a drain evicts them and they come back to the same node.
+
+``kubectl cordon`` taints a node with ``node.kubernetes.io/unschedulable:NoSchedule``. A toleration without a key, or of
+that key, lets new pods on it all the same. Evicted pods of a Deployment, StatefulSet, ReplicaSet or
+ReplicationController are made anew at once and may be bound to the node that is being drained: the drain does not end,
+or the node is taken away with pods on it. For DaemonSets that is as it should be, so nothing is said of them.
+
+The API server takes it, and the next drain hangs. Add-ons of a control plane do it on purpose: ignore it with a reason.
+
+Repair: tolerate the taints that are meant, by their keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from kschedctl.api.tolerations import NO_SCHEDULE, UNSCHEDULABLE_TAINT
+from kschedctl.linter.context import Context
+from kschedctl.linter.fix import removing
+from kschedctl.linter.pods import Pods
+from kschedctl.linter.replicas import SCALED
+from kschedctl.linter.rule import Problem
+
+FAILS = """apps/v1 Deployment web
+tolerations:
+- operator: Exists  # <-
+"""
+PASSES = FAILS.replace("- operator: Exists", "- key: dedicated\n  operator: Exists")
+
+_UNSCHEDULABLE: Final = UNSCHEDULABLE_TAINT.key
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    if pods.type not in SCALED or pods.type == "argoproj.io/Rollout":
+        return
+    for part in pods.tolerations:
+        one = part.value
+        if one is None or one.effect not in ("", NO_SCHEDULE):
+            continue
+        by_key = one.key == _UNSCHEDULABLE and (one.operator == "Exists" or not one.value)
+        if by_key or (not one.key and one.operator == "Exists"):
+            what = f"{_UNSCHEDULABLE}" if by_key else "every taint"
+            yield Problem(
+                message=f"tolerates {what}: pods evicted by a drain may come back to the cordoned node",
+                steps=part.steps,
+                help="name the taints that are meant, or ignore this with the reason",
+                fix=removing(pods.obj, "remove the toleration", part.steps, safe=False),
+            )

@@ -1,0 +1,58 @@
+"""Several replicas mount one claim that one node, or one pod, at a time can have.
+
+All pods of a Deployment, a ReplicaSet or a Job name the same claim, and those of a StatefulSet too where the claim is
+among spec.volumes and not among volumeClaimTemplates. With ReadWriteOnce the pods of other nodes wait for the volume
+(Multi-Attach); with ReadWriteOncePod every pod but one waits (error). File systems that many nodes share, and volumes
+that lie on one node, are passed over as in KS204.
+
+The API server takes it, and pods wait.
+
+Repair: a StatefulSet with volumeClaimTemplates, or a volume that is ReadWriteMany.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.findings.finding import Severity
+from kschedctl.linter.context import Context
+from kschedctl.linter.pods import Pods
+from kschedctl.linter.relations import RWO, RWOP, attaches_to_one_node, mounted_claims
+from kschedctl.linter.replicas import SCALED
+from kschedctl.linter.rollout_fixes import scaler_of
+from kschedctl.linter.rule import Problem, Related
+
+FAILS = """apps/v1 Deployment web
+replicas: 2
+strategy:
+  type: Recreate
+volumes:
+- name: data
+  persistentVolumeClaim:
+    claimName: data  # <-
+---
+v1 PersistentVolumeClaim data
+accessModes: [ReadWriteOnce]
+"""
+PASSES = FAILS.replace("ReadWriteOnce", "ReadWriteMany")
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    if pods.type not in SCALED and pods.type not in ("batch/Job", "batch/CronJob"):
+        return
+    count = context.replicas(pods)
+    if count is None or count.high < 2:
+        return
+    for mounted in mounted_claims(pods, context.manifests):
+        one_pod = mounted.modes == (RWOP,)
+        if not one_pod and not (mounted.modes == (RWO,) and attaches_to_one_node(mounted.claim, context.manifests)):
+            continue
+        what = "one pod" if one_pod else "the pods of one node"
+        yield Problem(
+            message=f"{count.high} pods mount claim {mounted.claim.name}, which {what} at a time can have "
+            f"({mounted.modes[0]})",
+            steps=mounted.steps,
+            help="use volumeClaimTemplates of a StatefulSet, or a volume that is ReadWriteMany",
+            severity=Severity.ERROR if one_pod else None,
+            related=(Related(mounted.claim, ("spec", "accessModes"), "the claim"), *scaler_of(count)),
+        )

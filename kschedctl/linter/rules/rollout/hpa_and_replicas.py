@@ -1,0 +1,42 @@
+"""An autoscaler says how many pods there are, and so does spec.replicas: each apply sets the number back.
+
+Nothing hangs; applying the manifest scales the workload to spec.replicas, and the autoscaler scales it again. Not asked
+unless it is selected, as some set it on purpose for the first apply.
+
+Repair: leave spec.replicas out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.linter.context import Context
+from kschedctl.linter.fix import removing
+from kschedctl.linter.pods import Pods
+from kschedctl.linter.replicas import autoscaler
+from kschedctl.linter.rule import Problem, Related
+from kschedctl.linter.values import at
+
+FAILS = """apps/v1 Deployment web
+replicas: 2  # <-
+---
+autoscaling/v2 HorizontalPodAutoscaler web
+minReplicas: 2
+maxReplicas: 10
+"""
+PASSES = FAILS.replace("replicas: 2  # <-\n", "")
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    replicas = at(pods.obj.raw, "spec", "replicas")
+    if replicas is None or pods.obj.live or not replicas:
+        return
+    scaler = autoscaler(pods, context.manifests)
+    if scaler is not None:
+        yield Problem(
+            message=f"{scaler.kind} {scaler.name} scales it, and each apply sets it back to {replicas}",
+            steps=("spec", "replicas"),
+            help="leave spec.replicas out",
+            related=(Related(scaler, ("spec",), "the autoscaler"),),
+            fix=removing(pods.obj, "remove spec.replicas", ("spec", "replicas"), safe=False),
+        )

@@ -1,0 +1,49 @@
+"""A Job runs several pods at a time that repel one another, and leaves them fewer domains than that.
+
+Pods of a Job that repel their own by required anti-affinity need a domain each. Where node selector or affinity leave
+fewer, the others wait until the first ones are done; of an indexed or gang-like Job, whose pods wait for one another,
+none ever is.
+
+The API server takes it, and pods wait.
+
+Repair: less parallelism, or more domains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.linter.context import Context
+from kschedctl.linter.node_terms import pinned
+from kschedctl.linter.pods import Pods
+from kschedctl.linter.relations import self_terms
+from kschedctl.linter.rule import Problem
+
+FAILS = """batch/v1 Job train
+parallelism: 2
+completions: 2
+nodeSelector:
+  kubernetes.io/hostname: node-1
+affinity:
+  podAntiAffinity:
+    requiredDuringSchedulingIgnoredDuringExecution:
+    - topologyKey: kubernetes.io/hostname  # <-
+      labelSelector:
+        matchLabels: {app: train}
+"""
+PASSES = FAILS.replace("kubernetes.io/hostname: node-1", "pool: train")
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    count = context.replicas(pods) if pods.type in ("batch/Job", "batch/CronJob") else None
+    if count is None or count.high < 2:
+        return
+    for steps, key in self_terms(pods):
+        left = pinned(pods, key)
+        if left is not None and len(left) < count.high:
+            yield Problem(
+                message=f"{count.high} pods run at a time and repel one another, and may go to {len(left)} "
+                f"{key} domains ({', '.join(sorted(left))})",
+                steps=steps,
+                help="lower parallelism, or let the pods see more domains",
+            )

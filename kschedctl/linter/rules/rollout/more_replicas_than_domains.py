@@ -1,0 +1,79 @@
+"""There are more replicas than domains that they may go to, and a domain takes one.
+
+The pods repel their own by required anti-affinity, or take a port of their node, and node selector or required affinity
+leave fewer values of the label than there are pods. Without such a limit, more than three pods that repel one another
+by zone are info: most regions have three zones.
+
+The API server takes it, and the pods beyond the domains wait for ever.
+
+Repair: fewer replicas, more domains, or a term that prefers instead of requiring.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from kschedctl.api.well_known import HOSTNAME, ZONE
+from kschedctl.findings.finding import Severity
+from kschedctl.linter.context import Context
+from kschedctl.linter.node_terms import pinned
+from kschedctl.linter.pods import Pods
+from kschedctl.linter.relations import host_ports, self_terms
+from kschedctl.linter.replicas import Replicas
+from kschedctl.linter.rollout_fixes import scaler_of
+from kschedctl.linter.rule import Problem
+from kschedctl.linter.values import Steps
+
+FAILS = """apps/v1 StatefulSet db
+replicas: 3
+affinity:
+  nodeAffinity:
+    requiredDuringSchedulingIgnoredDuringExecution:
+      nodeSelectorTerms:
+      - matchExpressions:
+        - key: topology.kubernetes.io/zone
+          operator: In
+          values: [eu-1a, eu-1b]
+  podAntiAffinity:
+    requiredDuringSchedulingIgnoredDuringExecution:
+    - topologyKey: topology.kubernetes.io/zone  # <-
+      labelSelector:
+        matchLabels: {app: db}
+"""
+PASSES = FAILS.replace("[eu-1a, eu-1b]", "[eu-1a, eu-1b, eu-1c]")
+
+_MOST_ZONES: Final = 3
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    count = context.replicas(pods)
+    if count is None:
+        return
+    for steps, key in self_terms(pods):
+        left = pinned(pods, key)
+        if left is not None and count.low > len(left):
+            yield _problem(count, key, left, steps, "repel one another")
+        elif left is None and key == ZONE and count.low > _MOST_ZONES:
+            yield Problem(
+                message=f"{count.low} pods that repel one another need {count.low} zones; most regions have "
+                f"{_MOST_ZONES}",
+                steps=steps,
+                help="prefer instead of requiring, or use fewer replicas",
+                severity=Severity.INFO,
+                related=scaler_of(count),
+            )
+    ports = host_ports(pods)
+    left = pinned(pods, HOSTNAME) if ports else None
+    if left is not None and count.low > len(left):
+        yield _problem(count, HOSTNAME, left, ports[0].steps, f"take port {ports[0]} of their node")
+
+
+def _problem(count: Replicas, key: str, left: set[str], steps: Steps, why: str) -> Problem:
+    return Problem(
+        message=f"{count.low} pods {why}, and may go to {len(left)} {key} domains ({', '.join(sorted(left))}): "
+        f"{len(left)} of {count.low} fit",
+        steps=steps,
+        help="use fewer replicas, or let the pods see more domains",
+        related=scaler_of(count),
+    )

@@ -1,0 +1,40 @@
+"""Several replicas, and neither anti-affinity nor a spread constraint that keeps them apart.
+
+The scheduler spreads pods of a workload by itself, softly, over nodes and zones, so mostly nothing comes of it; that is
+why this is not asked unless it is selected.
+
+Nothing hangs; a node or zone that is lost may take all replicas with it.
+
+Repair: a topology spread constraint on kubernetes.io/hostname or topology.kubernetes.io/zone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.linter.context import Context
+from kschedctl.linter.pods import Pods
+from kschedctl.linter.relations import is_kept_apart
+from kschedctl.linter.rule import Problem
+
+FAILS = """apps/v1 Deployment web
+replicas: 2  # <-
+"""
+PASSES = f"""{FAILS}topologySpreadConstraints:
+- maxSkew: 1
+  topologyKey: topology.kubernetes.io/zone
+  whenUnsatisfiable: ScheduleAnyway
+  labelSelector:
+    matchLabels: {{app: web}}
+"""
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    count = context.replicas(pods) if pods.type not in ("batch/Job", "batch/CronJob") else None
+    if count is None or count.low < 2 or is_kept_apart(pods):
+        return
+    yield Problem(
+        message=f"{count.shown} replicas, and nothing keeps them apart",
+        steps=("spec", "replicas"),
+        help="add a topology spread constraint",
+    )

@@ -1,0 +1,57 @@
+"""A rollout starts a new pod while the old one holds a volume that one node at a time can have.
+
+The claim is ReadWriteOnce, and a rolling update whose maxUnavailable comes to zero starts the new pod first. Where the
+scheduler sends it to another node, it waits for the volume (Multi-Attach), and the old pod waits for it to run. Nothing
+is said where class, provisioner or volume are known to be a shared file system (nfs, efs, filestore, azurefile, cephfs,
+smb, nas, glusterfs, fsx) or to lie on one node (hostPath, local, topolvm): those tie the new pod to the old one's node.
+
+The API server takes it, the pod runs, and the next rollout hangs unless chance keeps the pod on its node.
+
+Repair: strategy Recreate, a StatefulSet, or a volume of another access mode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.linter.context import Context
+from kschedctl.linter.pods import Pods
+from kschedctl.linter.relations import RWO, Mounted, attaches_to_one_node, mounted_claims
+from kschedctl.linter.rollout_fixes import recreate
+from kschedctl.linter.rule import Problem, Related
+
+FAILS = """apps/v1 Deployment db
+volumes:
+- name: data
+  persistentVolumeClaim:
+    claimName: data  # <-
+---
+v1 PersistentVolumeClaim data
+accessModes: [ReadWriteOnce]
+"""
+PASSES = FAILS.replace("volumes:", "strategy:\n  type: Recreate\nvolumes:")
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    for mounted, found in new_pods_before_old(pods, context, RWO, "on another node it waits for the volume"):
+        if attaches_to_one_node(mounted.claim, context.manifests):
+            yield found
+
+
+def new_pods_before_old(pods: Pods, context: Context, mode: str, consequence: str) -> Iterator[tuple[Mounted, Problem]]:
+    """Yield the claims of an access mode that a rollout needs twice, each with its problem."""
+    if context.new_pods_first(pods) is None:
+        return
+    for mounted in mounted_claims(pods, context.manifests):
+        if mounted.modes == (mode,):
+            yield (
+                mounted,
+                Problem(
+                    message=f"a rollout starts a new pod while the old one holds claim {mounted.claim.name}, which is "
+                    f"{mode}: {consequence}",
+                    steps=mounted.steps,
+                    help="set strategy Recreate, or make it a StatefulSet",
+                    related=(Related(mounted.claim, ("spec", "accessModes"), "the claim"),),
+                    fix=recreate(pods),
+                ),
+            )

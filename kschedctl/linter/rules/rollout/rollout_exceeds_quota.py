@@ -1,0 +1,101 @@
+"""The replicas fit into the quota of their namespace, and a rollout, which needs one pod more, does not.
+
+A rolling update whose maxUnavailable comes to zero makes a new pod before an old one goes. Where a ResourceQuota that
+is given has room for all replicas of the namespace and not for one pod more, the API server refuses the new pod
+(FailedCreate) and nothing goes on. Quotas with scopes are passed over, and so is what the quota counts of others.
+
+The API server takes the Deployment, the pods run, and the next rollout hangs.
+
+Repair: room in the quota for one pod more, or maxSurge 0 and maxUnavailable 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.api.quantity import NANO
+from kschedctl.linter.context import Context
+from kschedctl.linter.pods import Pods
+from kschedctl.linter.rollout_fixes import one_down_first
+from kschedctl.linter.rule import Problem, Related
+from kschedctl.linter.values import at, mapping, nano_units
+
+FAILS = """v1 ResourceQuota quota
+namespace: shop
+hard:
+  requests.cpu: "2"
+---
+apps/v1 Deployment web
+namespace: shop
+replicas: 2  # <-
+resources:
+  requests:
+    cpu: "1"
+"""
+PASSES = FAILS.replace('requests.cpu: "2"', 'requests.cpu: "3"')
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    count = context.new_pods_first(pods)
+    if count is None or not pods.namespace:
+        return
+    for quota in context.manifests.beside(pods.obj, "ResourceQuota"):
+        spec = mapping(quota.raw.get("spec"))
+        if spec.get("scopes") or spec.get("scopeSelector"):
+            continue
+        for name, written in mapping(spec.get("hard")).items():
+            hard = nano_units(written)
+            own = _used(pods, name)
+            total = _total(pods, context, name)
+            if hard is None or not own or total is None or not total <= hard < total + own:
+                continue
+            yield Problem(
+                message=f"quota {quota.name} allows {written} of {name}; all replicas use {_shown(total, name)}, and a "
+                f"rollout needs {_shown(own, name)} more for its first new pod",
+                steps=("spec", "replicas"),
+                help="leave room for one pod more in the quota, or set maxSurge 0 and maxUnavailable 1",
+                related=(Related(quota, ("spec", "hard", name), "the quota"),),
+                fix=one_down_first(pods),
+            )
+
+
+def _total(pods: Pods, context: Context, name: str) -> int | None:
+    """What all workloads of the namespace use; ``None`` where that cannot be told."""
+    total = 0
+    for other in context.pods_seen_from(pods.obj):
+        count, used = context.replicas(other), _used(other, name)
+        if used and count is None:
+            return None
+        if used is None:
+            return None
+        total += used * count.low if count is not None else 0
+    return total
+
+
+def _used(pods: Pods, name: str) -> int | None:
+    """What one pod uses of what a quota counts; ``None`` where that cannot be told."""
+    if name == "pods":
+        return NANO
+    field, _, resource = name.rpartition(".")
+    if field not in ("", "requests", "limits") or resource not in ("cpu", "memory", "ephemeral-storage"):
+        return 0
+    mine, first = 0, 0
+    for container in pods.containers:
+        of = mapping(container.raw.get("resources"))
+        written = at(of, "limits", resource) if field == "limits" else container.amount(resource)
+        amount = 0 if written is None else nano_units(written)
+        if amount is None:
+            return None
+        if container.init:
+            first = max(first, amount)
+        else:
+            mine += amount
+    return max(mine, first)
+
+
+def _shown(nanos: int, name: str) -> str:
+    if name.endswith("cpu"):
+        return f"{nanos * 1000 // NANO}m" if nanos % NANO else str(nanos // NANO)
+    if name == "pods":
+        return str(nanos // NANO)
+    return f"{nanos // NANO // 2**20}Mi"

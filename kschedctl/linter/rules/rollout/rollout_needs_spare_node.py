@@ -1,0 +1,48 @@
+"""Each rollout needs a node more than there are pods, as the pods take a port of their node and new ones start first.
+
+A host port, or with hostNetwork any port of a container, is there once on a node. A rolling update whose maxUnavailable
+comes to zero starts a new pod before an old one goes, so n pods need n + 1 nodes on which the port is free. Info for a
+single replica, which mostly finds another node.
+
+The API server takes it, the pods run, and the next rollout hangs where there are no more nodes.
+
+Repair: maxSurge 0 and maxUnavailable 1, or no host port.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.api.wording import listed
+from kschedctl.findings.finding import Severity
+from kschedctl.linter.context import Context
+from kschedctl.linter.pods import Pods
+from kschedctl.linter.relations import host_ports
+from kschedctl.linter.rollout_fixes import one_down_first, scaler_of
+from kschedctl.linter.rule import Problem
+
+FAILS = """apps/v1 Deployment web
+replicas: 2
+hostNetwork: true
+ports:
+- containerPort: 80  # <-
+"""
+PASSES = FAILS.replace("replicas: 2\n", "replicas: 2\nstrategy:\n  rollingUpdate: {maxSurge: 0, maxUnavailable: 1}\n")
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    ports = host_ports(pods)
+    count = context.new_pods_first(pods) if ports else None
+    if count is None:
+        return
+    names = listed(list(map(str, ports)))
+    yield Problem(
+        message=f"each rollout needs {count.low + 1} nodes with {names} free for {count.shown} "
+        f"{'replica' if count.low == count.high == 1 else 'replicas'}: a new pod starts before an old one goes "
+        f"(maxUnavailable comes to 0 of {count.low})",
+        steps=ports[0].steps,
+        help="set maxSurge 0 and maxUnavailable 1, or take no port of the node",
+        severity=Severity.INFO if count.low == 1 else None,
+        related=scaler_of(count),
+        fix=one_down_first(pods),
+    )

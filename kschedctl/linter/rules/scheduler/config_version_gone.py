@@ -1,0 +1,33 @@
+"""The version of a scheduler configuration is one that kube-scheduler does not read any more.
+
+v1beta1 is gone since Kubernetes 1.23, v1beta2 since 1.28, v1beta3 since 1.29.
+
+kube-scheduler exits when it starts, and every pod of its profiles waits.
+
+Repair: kubescheduler.config.k8s.io/v1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from kschedctl.linter.context import Context
+from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.rule import Problem
+
+FAILS = """kubescheduler.config.k8s.io/v1beta3 KubeSchedulerConfiguration  # <-
+"""
+PASSES = FAILS.replace("v1beta3", "v1")
+
+_SINCE: Final = {"v1alpha1": 22, "v1alpha2": 22, "v1beta1": 23, "v1beta2": 28, "v1beta3": 29}
+
+
+def check(obj: ManifestObject, context: Context) -> Iterator[Problem]:
+    since = _SINCE.get(obj.api_version.rpartition("/")[2])
+    if since is not None and int(context.release.version.partition(".")[2]) >= since:
+        yield Problem(
+            message=f"kube-scheduler does not read {obj.api_version} since Kubernetes 1.{since}, and exits",
+            steps=("apiVersion",),
+            help="use kubescheduler.config.k8s.io/v1, and see what was renamed",
+        )

@@ -1,0 +1,43 @@
+"""The pods name a scheduler that no profile of the given configuration is for.
+
+Asked only where a configuration is given: schedulers of others, as yunikorn or volcano, have none.
+
+The API server takes it, and nobody schedules the pods.
+
+Repair: the schedulerName of a profile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.api.wording import listed
+from kschedctl.linter.context import Context
+from kschedctl.linter.pods import Pods
+from kschedctl.linter.rule import Problem, Related
+from kschedctl.linter.scheduler_profiles import CONFIG, DEFAULT_SCHEDULER, profiles, scheduler_name
+from kschedctl.linter.values import is_rendered, text
+
+FAILS = """kubescheduler.config.k8s.io/v1 KubeSchedulerConfiguration
+profiles:
+- schedulerName: batch
+---
+v1 Pod web
+schedulerName: bathc  # <-
+"""
+PASSES = FAILS.replace("bathc", "batch")
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    name = text(pods.spec.get("schedulerName"))
+    if not name or name == DEFAULT_SCHEDULER or not is_rendered(name):
+        return
+    configs = context.manifests.seen_from(pods.obj, CONFIG)
+    served = [scheduler_name(profile) for config in configs for _, profile in profiles(config)]
+    if configs and name not in served:
+        yield Problem(
+            message=f"no profile is for schedulerName {name}; there are {listed(served) or 'none'}",
+            steps=pods.of_spec("schedulerName"),
+            help="name a profile's",
+            related=(Related(configs[0], ("profiles",), "the configuration"),),
+        )

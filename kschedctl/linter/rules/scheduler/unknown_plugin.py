@@ -1,0 +1,77 @@
+"""A profile names a plugin that kube-scheduler does not have.
+
+Enabled, kube-scheduler exits when it starts; disabled, nothing is disabled, and what has its place goes on: since
+Kubernetes 1.22 NodeResourcesFit scores what NodeResourcesLeastAllocated did. Plugins of
+kubernetes-sigs/scheduler-plugins are info, as a scheduler must be built with them; your own are named in the settings
+(``plugins``).
+
+Pods of the profiles wait, or are placed otherwise than is meant.
+
+Repair: the plugin's name of today.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from kschedctl.api.wording import similar
+from kschedctl.findings.finding import Severity
+from kschedctl.linter.context import Context
+from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.rule import Problem
+from kschedctl.linter.scheduler_profiles import ALL, OUT_OF_TREE, in_tree, plugins, profiles
+from kschedctl.linter.values import at, is_rendered, numbered, text
+
+FAILS = """kubescheduler.config.k8s.io/v1 KubeSchedulerConfiguration
+profiles:
+- plugins:
+    score:
+      disabled:
+      - name: NodeResourcesLeastAllocated  # <-
+"""
+PASSES = FAILS.replace("NodeResourcesLeastAllocated", "NodeResourcesFit")
+
+#: What does today what they did.
+_GONE: Final = {
+    "NodeResourcesLeastAllocated": "NodeResourcesFit",
+    "NodeResourcesMostAllocated": "NodeResourcesFit",
+    "RequestedToCapacityRatio": "NodeResourcesFit",
+    "SelectorSpread": "PodTopologySpread",
+    "NodeLabel": "NodeAffinity",
+    "NodePreferAvoidPods": "",
+    "ServiceAffinity": "",
+    **dict.fromkeys(
+        ("EBSLimits", "GCEPDLimits", "AzureDiskLimits", "CinderLimits", "NonCSILimits"), "NodeVolumeLimits"
+    ),
+}
+
+
+def check(obj: ManifestObject, context: Context) -> Iterator[Problem]:
+    known = {*in_tree(context.release), *context.plugins, ALL}
+    told: set[str] = set()
+    for steps, profile in profiles(obj):
+        named = [(each.name, (*each.steps, "name"), each.enabled) for each in plugins(profile, steps)]
+        for way, raw in numbered(at(profile, "pluginConfig"), (*steps, "pluginConfig")):
+            if name := text(at(raw, "name")):
+                named.append((name, (*way, "name"), True))
+        for name, where, enabled in named:
+            if name in told or name in known or not is_rendered(name):
+                continue
+            told.add(name)
+            instead = _GONE.get(name)
+            near = similar(name, known) if instead is None else [instead] if instead else []
+            effect = "kube-scheduler exits" if enabled else "this disables nothing"
+            out_of_tree = name in OUT_OF_TREE
+            yield Problem(
+                message=f"{name} is a plugin of scheduler-plugins, not of kube-scheduler"
+                if out_of_tree
+                else f"kube-scheduler has no plugin {name}: {effect}",
+                steps=where,
+                help="run a scheduler that is built with it"
+                if out_of_tree
+                else f"{near[0]} has its place"
+                if near
+                else "name it in the settings (plugins) if it is your own",
+                severity=Severity.INFO if out_of_tree else None,
+            )

@@ -1,0 +1,76 @@
+"""A weight, or a plugin's arguments, have no effect.
+
+A weight counts for Score alone; 0 is taken for 1 (to have none, disable the plugin at score). Arguments of a plugin
+that no extension point has are read by nobody.
+
+Nodes are chosen otherwise than is meant.
+
+Repair: leave it out, or enable the plugin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.linter.context import Context
+from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.rule import Problem
+from kschedctl.linter.scheduler_profiles import (
+    ALL,
+    MULTI_POINT,
+    SCORES,
+    in_tree,
+    is_enabled_at_multi_point,
+    plugins,
+    profiles,
+)
+from kschedctl.linter.values import at, numbered, text
+
+FAILS = """kubescheduler.config.k8s.io/v1 KubeSchedulerConfiguration
+profiles:
+- plugins:
+    multiPoint:
+      enabled:
+      - name: NodePorts
+        weight: 5  # <-
+"""
+PASSES = FAILS.replace("NodePorts", "NodeAffinity")
+
+
+def check(obj: ManifestObject, context: Context) -> Iterator[Problem]:
+    known = in_tree(context.release)
+    for steps, profile in profiles(obj):
+        named = plugins(profile, steps)
+        for each in named:
+            if each.weight is None or not each.enabled:
+                continue
+            where = (*each.steps, "weight")
+            if each.point not in (MULTI_POINT, "score"):
+                yield Problem(
+                    message=f"a weight counts at score alone, not at {each.point}", steps=where, help="leave it out"
+                )
+            elif each.name in known and each.name not in SCORES:
+                yield Problem(message=f"{each.name} gives no scores to weigh", steps=where, help="leave it out")
+            elif each.weight == 0:
+                yield Problem(
+                    message=f"weight 0 of {each.name} is taken for 1",
+                    steps=where,
+                    help="disable it at score if it should not count",
+                )
+        enabled = {each.name for each in named if each.enabled}
+        for way, raw in numbered(at(profile, "pluginConfig"), (*steps, "pluginConfig")):
+            name = text(at(raw, "name"))
+            if not name or name in enabled or is_enabled_at_multi_point(name, named, context.release):
+                continue
+            if name == ALL or _enabled_by_default_elsewhere(name, known):
+                continue
+            yield Problem(
+                message=f"no extension point of the profile has {name}: nobody reads its arguments",
+                steps=(*way, "name"),
+                help="enable it, or leave the arguments out",
+            )
+
+
+def _enabled_by_default_elsewhere(name: str, known: frozenset[str]) -> bool:
+    """Whether a name is of no plugin at all, which is another rule's matter."""
+    return name not in known and not name[:1].isupper()

@@ -1,0 +1,71 @@
+"""A claim names its volume, and the two do not fit: class, access modes, size, mode, or the claim that it is for.
+
+The PersistentVolume controller binds a claim to the volume that it names only where the volume is of its class, has all
+its access modes and its volume mode, is as large as is asked for, and is not reserved for another claim.
+
+The API server takes both, and the pods wait for the claim.
+
+Repair: make them agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.linter.context import Context
+from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.relations import PV
+from kschedctl.linter.rule import Problem, Related
+from kschedctl.linter.values import Steps, at, is_rendered, items, mapping, nano_units, text
+
+FAILS = """v1 PersistentVolumeClaim data
+storageClassName: ""
+accessModes: [ReadWriteMany]  # <-
+volumeName: data
+---
+v1 PersistentVolume data
+nfs: {server: nfs.example.com, path: /data}
+"""
+PASSES = FAILS.replace("accessModes: [ReadWriteMany]", "accessModes: [ReadWriteOnce]")
+
+
+def check(claim: ManifestObject, context: Context) -> Iterator[Problem]:
+    spec = mapping(claim.raw.get("spec"))
+    name = text(spec.get("volumeName"))
+    volume = context.manifests.named(claim, PV, name) if name and is_rendered(name) else None
+    if volume is None:
+        return
+    of_volume = mapping(volume.raw.get("spec"))
+    for own, other, why in _differences(claim, spec, of_volume):
+        if is_rendered(at(claim.raw, *own)) and is_rendered(at(volume.raw, *other)):
+            yield Problem(
+                message=f"the claim cannot be bound to volume {name}, which it names: {why}",
+                steps=own,
+                help="make claim and volume agree",
+                related=(Related(volume, other, "the volume"),),
+            )
+
+
+def _differences(claim: ManifestObject, spec: object, volume: object) -> Iterator[tuple[Steps, Steps, str]]:
+    wanted, has = at(spec, "storageClassName"), text(at(volume, "storageClassName"))
+    if isinstance(wanted, str) and wanted != has:
+        of = ("spec", "storageClassName")
+        yield of, of, f'its class is "{has}", the claim\'s "{wanted}"'
+    modes = [mode for mode in items(at(volume, "accessModes")) if isinstance(mode, str)]
+    lacking = [mode for mode in items(at(spec, "accessModes")) if isinstance(mode, str) and mode not in modes]
+    if lacking:
+        of = ("spec", "accessModes")
+        yield of, of, f"it is {', '.join(modes) or 'of no access mode'} and not {', '.join(lacking)}"
+    asked, capacity = at(spec, "resources", "requests", "storage"), at(volume, "capacity", "storage")
+    size, room = nano_units(asked), nano_units(capacity)
+    if size is not None and room is not None and room < size:
+        yield ("spec", "resources", "requests", "storage"), ("spec", "capacity", "storage"), f"it is of {capacity}"
+    mode, of_volume = text(at(spec, "volumeMode")) or "Filesystem", text(at(volume, "volumeMode")) or "Filesystem"
+    if mode != of_volume:
+        yield ("spec", "volumeMode"), ("spec", "volumeMode"), f"its volumeMode is {of_volume}, the claim's {mode}"
+    ref = mapping(at(volume, "claimRef"))
+    namespace = text(ref.get("namespace"))
+    elsewhere = bool(claim.namespace) and bool(namespace) and namespace != claim.namespace
+    if ref and (ref.get("name") != claim.name or elsewhere):
+        named = "/".join(part for part in (namespace, text(ref.get("name"))) if part)
+        yield ("spec", "volumeName"), ("spec", "claimRef"), f"it is reserved for claim {named}"

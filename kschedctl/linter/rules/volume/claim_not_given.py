@@ -1,0 +1,36 @@
+"""The pods mount a claim that is not given.
+
+Claims are often applied separately, so this is not asked unless it is selected; with a snapshot KS507 knows.
+
+The API server takes it, and the pods wait where there is no such claim.
+
+Repair: give the claim, or name one that there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.linter.context import Context
+from kschedctl.linter.pods import Pods
+from kschedctl.linter.relations import PVC
+from kschedctl.linter.rule import Problem
+
+FAILS = """v1 Pod db
+volumes:
+- name: data
+  persistentVolumeClaim:
+    claimName: data  # <-
+"""
+PASSES = f"""{FAILS}---
+v1 PersistentVolumeClaim data
+accessModes: [ReadWriteOnce]
+"""
+
+
+def check(pods: Pods, context: Context) -> Iterator[Problem]:
+    for steps, name in pods.claims():
+        if not context.manifests.has(PVC, name) and not context.may_be_elsewhere("KS405", pods.obj):
+            yield Problem(
+                message=f"claim {name} is not given", steps=steps, help="give the claim, or name one that there is"
+            )

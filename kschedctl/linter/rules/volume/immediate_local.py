@@ -1,0 +1,50 @@
+"""A storage class of volumes that lie on one node binds claims before anybody knows to which node the pod goes.
+
+With volumeBindingMode Immediate, which is the default, a claim takes a volume of any node, and the pod must go there,
+whether it has room or not.
+
+The API server takes it, and pods wait ("had volume node affinity conflict").
+
+Repair: volumeBindingMode: WaitForFirstConsumer. A class cannot be changed: it must be made anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from kschedctl.linter.context import Context
+from kschedctl.linter.fix import setting
+from kschedctl.linter.manifest_set import ManifestObject
+from kschedctl.linter.rule import Problem
+from kschedctl.linter.values import text
+
+FAILS = """storage.k8s.io/v1 StorageClass local
+provisioner: kubernetes.io/no-provisioner  # <-
+"""
+PASSES = FAILS.replace("no-provisioner", "no-provisioner\nvolumeBindingMode: WaitForFirstConsumer")
+
+_LOCAL: Final = frozenset(
+    (
+        *("kubernetes.io/no-provisioner", "rancher.io/local-path", "topolvm.io", "topolvm.cybozu.com"),
+        *("openebs.io/local", "local.csi.openebs.io", "zfs.csi.openebs.io"),
+    )
+)
+
+
+def check(obj: ManifestObject, context: Context) -> Iterator[Problem]:
+    yield from binding_at_once(obj, _LOCAL, "a claim takes a volume of some node before the pod's is known")
+
+
+def binding_at_once(obj: ManifestObject, provisioners: frozenset[str], consequence: str) -> Iterator[Problem]:
+    """Yield the problem of a storage class of some provisioners that does not wait for the first consumer."""
+    mode = obj.raw.get("volumeBindingMode")
+    if text(obj.raw.get("provisioner")) not in provisioners or mode not in (None, "", "Immediate"):
+        return
+    title, field = "set volumeBindingMode: WaitForFirstConsumer", ("volumeBindingMode",)
+    yield Problem(
+        message=f"volumeBindingMode is {'Immediate' if mode else 'not set, which is Immediate'}: {consequence}",
+        steps=field if mode else ("provisioner",),
+        help=title,
+        fix=setting(obj, title, (field, "WaitForFirstConsumer"), safe=False),
+    )

@@ -1,0 +1,282 @@
+"""The settings of lint: ``.kschedctl.yaml``, or ``[tool.kschedctl.lint]`` in ``pyproject.toml``, the nearest upward."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any, Final, get_args, get_origin
+
+import msgspec
+from msgspec.structs import force_setattr
+
+from kschedctl.api.wording import similar
+from kschedctl.errors import ConfigError, InputError
+from kschedctl.findings.field_path import field_path
+from kschedctl.findings.finding import Severity
+from kschedctl.findings.location import Position
+from kschedctl.linter.field_steps import steps_of
+from kschedctl.linter.partial import TEMPLATES
+from kschedctl.linter.selection import rules_of
+from kschedctl.linter.values import Steps, at
+from kschedctl.text.positions import yaml_position
+from kschedctl.text.yaml import yaml_value
+
+FILE: Final = ".kschedctl.yaml"
+_TOML: Final = "pyproject.toml"
+#: What the settings may stand under.
+_SECTION: Final = "lint"
+_REPORT: Final = re.compile(r"(.*?)(?: - at `\$\.?(.*)`)?", re.DOTALL)
+_UNKNOWN: Final = re.compile(r"Object contains unknown field `(.*)`")
+#: What msgspec reports of a value, and what is wrong with it.
+_WRONG: Final = {
+    "Expected `bool`": "is neither true nor false",
+    "Expected `str`": "is no text",
+    "Expected `array`": "is no list",
+    "Expected `object`": "is no mapping",
+    "Expected `date": "is no date such as 2027-01-31",
+    "Invalid enum value": "is none of error, warning and info",
+    "Invalid RFC3339": "is no date such as 2027-01-31",
+}
+
+
+class _WrongValueError(ValueError):
+    """A value that cannot be read: what is wrong, what to do, and where in the value."""
+
+    def __init__(self, problem: str, hint: str = "", inside: Steps = ()) -> None:
+        super().__init__(problem)
+        self.hint, self.inside = hint, inside
+
+
+class _Mapping(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unknown_fields=True):
+    """A mapping of the settings; where one of its fields is a list, a text is a list of one."""
+
+
+class SettingsIgnore(_Mapping, frozen=True, kw_only=True):
+    """Findings that are left out, and why."""
+
+    #: Codes, whatever words they are written as; none for all.
+    rules: tuple[str, ...] = ()
+    #: Globs; none for any.
+    kinds: tuple[str, ...] = ()
+    namespaces: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    #: Why.
+    reason: str = ""
+    #: The last day that it counts.
+    until: date | None = None
+
+    def __post_init__(self) -> None:
+        if not self.reason.strip():
+            raise _WrongValueError("has no reason", "say why: reason: ...")
+        force_setattr(self, "rules", _codes(self.rules, "rules"))
+
+
+class PodTemplateOf(_Mapping, frozen=True, kw_only=True):
+    """A kind of somebody else's that has a pod template, and where."""
+
+    kind: str = ""
+    group: str = ""
+    template: str = "spec.template"
+
+    def __post_init__(self) -> None:
+        if not self.kind:
+            hint = "such as {group: example.com, kind: App}"
+            raise _WrongValueError("needs kind, and may have group and template", hint)
+        if self.type in TEMPLATES:
+            raise _WrongValueError(f"{self.type} is known")
+
+    @property
+    def type(self) -> str:
+        """Group and kind, as of given objects."""
+        return f"{self.group}/{self.kind}" if self.group else self.kind
+
+    @property
+    def steps(self) -> Steps:
+        """The way to the template."""
+        return tuple(step for step in self.template.split(".") if step)
+
+
+class _Written(_Mapping, frozen=True, kw_only=True):
+    select: tuple[str, ...] = ()
+    extend_select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    #: By codes of rules, whatever words they are written as.
+    severity: dict[str, Severity] = {}
+    platform: str = ""
+    complete: bool = False
+    #: The codes of rules that are not asked of files, by glob.
+    per_path: dict[str, tuple[str, ...]] = {}
+    ignores: tuple[SettingsIgnore, ...] = ()
+    baseline: str = ""
+    snapshot: tuple[str, ...] = ()
+    plugins: tuple[str, ...] = ()
+    pod_templates: tuple[PodTemplateOf, ...] = ()
+
+    def __post_init__(self) -> None:
+        for field in ("select", "extend_select", "ignore"):
+            _codes(getattr(self, field), field.replace("_", "-"))
+        codes = {word: _codes([word], "severity", word) for word in self.severity}
+        force_setattr(self, "severity", {code: self.severity[word] for word in codes for code in codes[word]})
+        rules = {glob: _codes(words, "per-path", glob) for glob, words in self.per_path.items()}
+        force_setattr(self, "per_path", rules)
+
+
+class Settings(_Written, frozen=True, kw_only=True):
+    """What the settings say."""
+
+    #: Where they stand; empty for none.
+    file: str = ""
+    #: What paths in them are relative to.
+    folder: Path = msgspec.field(default_factory=Path.cwd)
+    #: Where each of ``ignores`` stands in the file.
+    lines: tuple[int, ...] = ()
+
+    @property
+    def ways_to_templates(self) -> dict[str, Steps]:
+        """The way to the pod template, by group and kind."""
+        return {each.type: each.steps for each in self.pod_templates}
+
+    def relative(self, path: str) -> str:
+        """A path of the settings, seen from here."""
+        return str(self.folder / path) if path else ""
+
+
+#: What unknown keys of a mapping are told to be, and the fields that it has, by the path that it stands at.
+_KNOWN: Final[dict[str, tuple[str, type[_Mapping]]]] = {
+    "": ("is no setting", _Written),
+    "ignores": ("is nothing that an ignore has", SettingsIgnore),
+    "pod-templates": ("is nothing that a pod template has", PodTemplateOf),
+}
+
+
+def find_settings(start: Path) -> Path | None:
+    """The nearest settings upward from a folder."""
+    for folder in (start, *start.parents):
+        if (folder / FILE).is_file():
+            return folder / FILE
+        toml = folder / _TOML
+        if toml.is_file() and b"[tool.kschedctl.lint" in toml.read_bytes():
+            return toml
+    return None
+
+
+def read_settings(path: str | Path) -> Settings:
+    """Read settings.
+
+    Raise ``ConfigError`` where something in them is wrong: a key that there is not, with the nearest one; a rule that
+    there is not; an ignore without a reason.
+    """
+    file = Path(path)
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror}", where=str(path)) from None
+    section = ""
+    if file.suffix == ".toml":
+        value, content = _of_toml(content, str(path)), b""
+    else:
+        try:
+            value, _ = yaml_value(content, str(path))
+        except InputError as error:
+            raise ConfigError.together(error.findings) from None
+        if isinstance(value, dict) and set(value) == {_SECTION} and isinstance(value[_SECTION], dict):
+            value, section = value[_SECTION], f"{_SECTION}."
+
+    def position(inside: str) -> Position | None:
+        return yaml_position(content, section + inside) if content else None
+
+    try:
+        written = _converted({} if value is None else value)
+    except _WrongValueError as error:
+        inside = field_path(error.inside)
+        place = position(inside)
+        raise ConfigError(str(error), where=str(path), path=inside, hint=error.hint, position=place) from None
+    places = [position(f"ignores[{i}]") for i in range(len(written.ignores))]
+    lines = tuple(place.line if place is not None else 1 for place in places)
+    return Settings(**msgspec.structs.asdict(written), file=str(path), folder=file.parent, lines=lines)
+
+
+def _of_toml(content: bytes, name: str) -> Any:
+    try:
+        found = tomllib.loads(content.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(str(error), where=name) from None
+    return found.get("tool", {}).get("kschedctl", {}).get("lint", {})
+
+
+def _converted(value: Any) -> _Written:
+    if not isinstance(value, dict):
+        raise _WrongValueError("is no mapping of settings")
+    value = {str(key).replace("_", "-"): each for key, each in value.items()}
+    if isinstance(value.get("pod-templates"), dict):
+        value["pod-templates"] = [value["pod-templates"]]
+    lists = _with_lists(value, _Written)
+    try:
+        return msgspec.convert(lists, _Written)
+    except msgspec.ValidationError as error:
+        report, cause = _REPORT.fullmatch(str(error)), error.__cause__
+        problem, path = (report[1], report[2] or "") if report is not None else (str(error), "")
+        steps = steps_of(value, _with_key(lists, path))
+        if isinstance(cause, _WrongValueError):
+            raise _WrongValueError(problem, cause.hint, (*steps, *cause.inside)) from None
+        if (unknown := _UNKNOWN.fullmatch(problem)) is not None:
+            what, mapping = _KNOWN[path.partition("[")[0]]
+            known = mapping.__struct_encode_fields__
+            close = similar(unknown[1], known)
+            hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(known)}"
+            raise _WrongValueError(f'"{unknown[1]}" {what}', hint, (*steps, unknown[1])) from None
+        wrong = next((words for start, words in _WRONG.items() if problem.startswith(start)), problem)
+        raise _WrongValueError(f"{at(value, *steps)!r} {wrong}", inside=steps) from None
+
+
+def _with_lists(value: Any, type_: Any) -> Any:
+    """Return a value with each text in a list of its own where the type is a list."""
+    if get_origin(type_) is tuple:
+        listed = [value] if isinstance(value, str) else value
+        return [_with_lists(each, get_args(type_)[0]) for each in listed] if isinstance(listed, list) else listed
+    if not isinstance(value, dict):
+        return value
+    if get_origin(type_) is dict:
+        return {key: _with_lists(each, get_args(type_)[1]) for key, each in value.items()}
+    types = {field.encode_name: field.type for field in msgspec.structs.fields(type_)}
+    return {key: _with_lists(each, types.get(key, str)) for key, each in value.items()}
+
+
+def _with_key(value: Any, path: str) -> str:
+    """Return a path with the key of a mapping that is meant, which msgspec leaves out: ``severity[...]``."""
+    name, left_out, after = path.partition("[...]")
+    for key, each in value[name].items() if left_out else ():
+        try:
+            msgspec.convert({name: {key: each}}, _Written)
+        except msgspec.ValidationError:
+            return f"{name}[{key}]{after}"
+    return path
+
+
+def _codes(words: Iterable[str], *inside: str) -> tuple[str, ...]:
+    try:
+        return tuple(rule.code for word in words for rule in rules_of(word))
+    except InputError as error:
+        (finding,) = error.findings
+        raise _WrongValueError(finding.problem, finding.hint, inside) from None
+
+
+def chosen_settings(path: str, paths: Sequence[str]) -> Settings:
+    """The settings that count: those of a path that is given, else the nearest upward from what is linted.
+
+    Raise ``ConfigError`` as ``read_settings``.
+    """
+    if path:
+        return read_settings(path)
+    first = next((Path(each) for each in paths if each != "-"), Path())
+    start = first if first.is_dir() else first.parent
+    here = Path.cwd()
+    found = find_settings(start.absolute()) or find_settings(here)
+    if found is None:
+        return Settings()
+    # Shown as the user would name it.
+    return read_settings(found.relative_to(here) if found.is_relative_to(here) else found)

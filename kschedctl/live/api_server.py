@@ -1,0 +1,92 @@
+"""An API server as the user of a context: requests that say who asks, and answers that refuse as what they mean."""
+
+from __future__ import annotations
+
+import socket
+from threading import Lock
+from typing import Final
+
+from urllib3 import HTTPHeaderDict, Timeout
+
+from kschedctl.errors import ClusterError
+from kschedctl.live.context import LiveContext
+from kschedctl.live.http import JSON, USER_AGENT, read_body, seconds_left, sent, silence_urllib3
+from kschedctl.live.limits import Deadline, Limits
+from kschedctl.live.refusals import refusal
+from kschedctl.live.settings import client_settings
+
+#: How many connections are kept.
+CONNECTIONS: Final = 8
+
+
+class ApiServer:
+    """An API server, as the user of a context.
+
+    Attributes
+    ----------
+    name : str
+        The name of the context.
+    host : str
+        The server's address.
+
+    Raises
+    ------
+    InputError, ClusterError
+        As ``client_settings`` says; nothing is asked of the server yet.
+    """
+
+    def __init__(self, live: LiveContext) -> None:
+        settings = client_settings(live)
+        silence_urllib3()
+        settings.configuration.connection_pool_maxsize = CONNECTIONS
+        self.name = settings.name
+        self.host = str(settings.configuration.host)
+        self._settings = settings
+        self._pool = settings.pool()
+        self._login = Lock()
+
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        limits: Limits,
+        until: Deadline,
+        *,
+        query: str = "",
+        accept: str = JSON,
+        body: bytes | None = None,
+        connect_seconds: float | None = None,
+    ) -> tuple[int, HTTPHeaderDict, bytes]:
+        """Ask once, for status, headers and body."""
+        name = f"{self.host}{path}"
+        headers = self._headers(accept)
+        if body is not None:
+            headers["Content-Type"] = JSON
+        try:
+            timeout = Timeout(total=seconds_left(until), connect=connect_seconds)
+        except TimeoutError:
+            # Logging in, or waiting for a thread, has taken it all.
+            raise until.too_late(f"{name} has not been asked") from None
+        with sent(self._pool, method, f"{name}{query}", headers, timeout, body) as response:
+            return response.status, response.headers, read_body(response, limits, until, name)
+
+    def _headers(self, accept: str) -> HTTPHeaderDict:
+        headers = HTTPHeaderDict({"Accept": accept, "User-Agent": USER_AGENT})
+        # Asking for the settings renews a token that has expired, which must happen once.
+        with self._login:
+            for name, value in self._settings.headers():
+                headers.add(name, value)
+        return headers
+
+    def _refusal(self, status: int, body: bytes, path: str) -> ClusterError:
+        return refusal(status, body, self.host, path, self.name)
+
+
+def cause_of(error: BaseException) -> str:
+    """Find the innermost reason of a failed request, without the object's address in front."""
+    reason = getattr(error, "reason", None)
+    while isinstance(reason, BaseException):
+        error, reason = reason, getattr(reason, "reason", None)
+    if isinstance(error.__context__, socket.gaierror):
+        error = error.__context__
+    return str(error).rpartition(">: ")[2] or type(error).__name__

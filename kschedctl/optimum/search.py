@@ -1,0 +1,269 @@
+"""Search for the best placement: over groups of identical nodes, then over patterns, then over single nodes.
+
+The real filters verify every solution; what they refuse is excluded, and the model is solved again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from kschedctl.optimum.cuts import Cut, cut_of, exclude
+from kschedctl.optimum.distribution import distributions
+from kschedctl.optimum.goals import (
+    FinalGoal,
+    Goal,
+    Opened,
+    Standing,
+    goal_values,
+    goals_of,
+    unused_rows,
+)
+from kschedctl.optimum.model import Model
+from kschedctl.optimum.patterns import Patterns
+from kschedctl.optimum.placement import Placement
+from kschedctl.optimum.question import Question
+from kschedctl.optimum.sites import Capacity, Site, grouped_sites, single_node_sites
+from kschedctl.optimum.solver import SHARE, solve, whole_bound
+from kschedctl.optimum.trial import OF_THE_NODE, Proof, Refusal, prove
+
+#: The shares of the time for groups of identical nodes, and until the end of the search over patterns.
+_SHARE_GROUPS: Final = 0.08
+_SHARE_PATTERNS: Final = 0.75
+#: The share of a goal's time for its bound.
+_SHARE_BOUND: Final = 0.5
+#: The number of pairs of a kind and a node from which a gap, in percent, ends the search.
+_MANY: Final = 2_000
+_GOOD_ENOUGH: Final = 1.0
+#: The number of pods up to which patterns are not used.
+_FEW_PODS: Final = 60
+#: The ratio of groups to nodes above which groups are not solved.
+_WORTH_IT: Final = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The best placement found.
+
+    Attributes
+    ----------
+    placement : Placement
+        The placement.
+    proof : Proof or None
+        An order in which the real filters accept every pod; ``None`` for a multi-step placement that no order proves.
+    standings : tuple of Standing
+        The result for each goal.
+    n_refused : int
+        The number of solutions that the real filters refused.
+    exact : bool
+        True if every excluded solution is certainly impossible, so that bounds hold.
+    """
+
+    placement: Placement
+    proof: Proof | None
+    standings: tuple[Standing, ...]
+    n_refused: int
+    exact: bool
+
+    @property
+    def proven(self) -> bool:
+        """True if no placement is better."""
+        return self.exact and all(standing.proven for standing in self.standings)
+
+
+def best(
+    question: Question,
+    *,
+    seconds: float,
+    final: FinalGoal = FinalGoal.SCORES,
+    known: Sequence[Placement] = (),
+    goals: Sequence[Goal] | None = None,
+    for_preemptors: bool = True,
+) -> Best:
+    """Find the best placement.
+
+    Parameters
+    ----------
+    seconds : float
+        The time limit.
+    final : FinalGoal
+        The last goal.
+    known : sequence of Placement
+        Valid placements, such as the multi-step one; the result is never worse.
+    goals : sequence of Goal, optional
+        The goals; by default those of the question.
+    for_preemptors : bool
+        True if pods may leave only a node that receives a pod allowed to preempt them.
+    """
+    begin = time.monotonic()
+    deadline = begin + seconds
+    search = _Search(question, goals_of(question, final) if goals is None else goals, for_preemptors=for_preemptors)
+    for placement in known:
+        search.take(placement, None)
+    if not known:
+        search.propose(Placement())
+    search.over_groups(begin + seconds * _SHARE_GROUPS)
+    if not search.done and not question.occupants and question.n_waiting > _FEW_PODS:
+        search.over_patterns(begin + seconds * _SHARE_PATTERNS)
+    while not search.done and not search.good_enough and time.monotonic() < deadline:
+        if not search.over_single_nodes(deadline):
+            break
+    return search.answer()
+
+
+class _Search:
+    """The state of a search."""
+
+    def __init__(self, question: Question, goals: Sequence[Goal], *, for_preemptors: bool) -> None:
+        self.question = question
+        self.goals = tuple(goals)
+        self.capacity = Capacity(question)
+        self.for_preemptors = for_preemptors
+        self.cuts: list[Cut] = []
+        self.exact = True
+        self.found: Placement | None = None
+        self.proof: Proof | None = None
+        #: The bound of the next goal, by the values of the goals before it.
+        self.bounds: dict[tuple[int, ...], int] = {}
+
+    def is_better(self, placement: Placement) -> bool:
+        """Report whether a placement is better than the best found."""
+        if self.found is None:
+            return True
+        values = [goal_values(self.question, self.goals, each) for each in (placement, self.found)]
+        return values[0] > values[1]
+
+    def take(self, placement: Placement, proof: Proof | None) -> None:
+        """Keep a valid placement if it is better."""
+        if self.is_better(placement):
+            self.found, self.proof = placement, proof
+
+    def propose(self, placement: Placement) -> Refusal | None:
+        """Verify a placement and keep it if it is better; return the refusal of an invalid one."""
+        result = prove(self.question, placement)
+        if isinstance(result, Refusal):
+            return result
+        self.take(placement, result)
+        return None
+
+    def note(self, solved: Sequence[Standing]) -> None:
+        """Keep the bounds of a solution, which hold for all placements."""
+        for i, standing in enumerate(solved):
+            if standing.bound is not None:
+                self.note_bound(tuple(each.value for each in solved[:i]), standing.goal, standing.bound)
+
+    def note_bound(self, before: tuple[int, ...], goal: Goal, bound: int) -> None:
+        """Keep the bound of a goal, given the values of the goals before it."""
+        known = self.bounds.get(before, bound)
+        self.bounds[before] = min(known, bound) if goal.maximize else max(known, bound)
+
+    @property
+    def done(self) -> bool:
+        """True if the placement found is proven to be the best."""
+        return self.found is not None and all(standing.proven for standing in self.standings())
+
+    @property
+    def good_enough(self) -> bool:
+        """True if the model of single nodes is large and every gap is small."""
+        if len(self.question.kinds) * len(self.capacity.reachable) < _MANY or self.found is None:
+            return False
+        return all(standing.gap is not None and standing.gap <= _GOOD_ENOUGH for standing in self.standings())
+
+    def standings(self) -> tuple[Standing, ...]:
+        """Return the results of the placement found."""
+        assert self.found is not None
+        values = [goal.value(self.question, self.found) for goal in self.goals]
+        out = []
+        for i, (goal, value) in enumerate(zip(self.goals, values, strict=True)):
+            bound = self.bounds.get(tuple(values[:i]))
+            # A multi-step placement can exceed a bound: a pod can preempt others and then be placed elsewhere.
+            if bound is not None and (value > bound if goal.maximize else value < bound):
+                bound = None
+            out.append(Standing(goal, value, bound))
+        return tuple(out)
+
+    def answer(self) -> Best:
+        """Return the best placement found."""
+        assert self.found is not None
+        proof: Proof | Refusal = self.proof or prove(self.question, self.found)
+        standings = self.standings()
+        return Best(self.found, proof if isinstance(proof, Proof) else None, standings, len(self.cuts), self.exact)
+
+    def over_groups(self, deadline: float) -> None:
+        """Solve over groups of identical nodes, and distribute the solution to single nodes."""
+        sites = self._groups()
+        if len(sites) > _WORTH_IT * len(self.capacity.reachable):
+            return
+        model = Model(self.capacity, sites, for_preemptors=self.for_preemptors)
+        solved = solve(model, self.goals, deadline, self.found, self.bounds)
+        if solved is None:
+            return
+        self.note(solved.standings)
+        for placement in distributions(self.capacity, model, solved):
+            if self.is_better(placement):
+                self.propose(placement)
+            # A refusal among many pods is slow: the time belongs to the patterns.
+            if self.done or time.monotonic() > deadline:
+                return
+
+    def _groups(self) -> list[Site]:
+        question, n_nodes = self.question, len(self.question.cluster.nodes)
+        features = [kind.filters.scores for kind in question.kinds]
+        prices = [goal.prices_of(question) for goal in self.goals if isinstance(goal, Opened)]
+        by_row = (*prices, dict.fromkeys(unused_rows(question), 1))
+        features += [np.array([each.get(row, 0) for row in range(n_nodes)], dtype=np.int64) for each in by_row]
+        return grouped_sites(self.capacity, features)
+
+    def over_patterns(self, deadline: float) -> None:
+        """Solve over patterns of groups, as long as the placement improves."""
+        patterns = Patterns(self.capacity, self._groups())
+        while time.monotonic() < deadline and not self.done and not self.good_enough:
+            before = self.found
+            self._goal_by_goal(patterns, deadline)
+            if self.found is before:
+                return
+
+    def _goal_by_goal(self, patterns: Patterns, deadline: float) -> None:
+        """Compute the bound of each goal, then the best placement of the patterns generated for it."""
+        reached: list[tuple[Goal, int]] = []
+        for number, goal in enumerate(self.goals):
+            assert self.found is not None
+            left = deadline - time.monotonic()
+            # The price of opened nodes depends on patterns, not on counts: no goal can follow it.
+            if left <= 0 or any(isinstance(each, Opened) for each, _ in reached):
+                return
+            until = deadline if number == len(self.goals) - 1 else deadline - left * (1 - SHARE)
+            before = tuple(value for _, value in reached)
+            value = goal.value(self.question, self.found)
+            if self.bounds.get(before) != value:
+                patterns.take(self.found)
+                bound = patterns.bound(goal, reached, until - (until - time.monotonic()) * (1 - _SHARE_BOUND))
+                if bound is not None:
+                    self.note_bound(before, goal, whole_bound(bound, maximize=goal.maximize))
+            if self.bounds.get(before) != value:
+                placement = patterns.best(goal, reached, max(until - time.monotonic(), 0.1))
+                if placement is not None and self.is_better(placement):
+                    self.propose(placement)
+            reached.append((goal, goal.value(self.question, self.found)))
+
+    def over_single_nodes(self, deadline: float) -> bool:
+        """Solve over single nodes; return True if a refused solution was excluded."""
+        sites = single_node_sites(self.capacity)
+        model = Model(self.capacity, sites, for_preemptors=self.for_preemptors)
+        for cut in self.cuts:
+            exclude(model, cut)
+        solved = solve(model, self.goals, deadline, self.found, self.bounds)
+        if solved is None:
+            return False
+        self.note(solved.standings)
+        placement = Placement({(k, sites[s].row): n for (k, s), n in solved.counts.items()}, solved.leaving)
+        refusal = self.propose(placement) if self.is_better(placement) else None
+        if refusal is None:
+            return False
+        self.exact &= refusal.certain or refusal.plugins <= OF_THE_NODE
+        self.cuts.append(cut_of(self.question, placement, refusal))
+        return True

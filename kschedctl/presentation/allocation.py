@@ -1,0 +1,35 @@
+"""Allocations of claims: from what the engine found to data, and from that to lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kschedctl.answers.devices import AllocationData, GivenData
+from kschedctl.api.wording import listed
+
+
+def allocation_lines(allocation: AllocationData, *, names_claim: bool) -> Iterator[str]:
+    """A claim and the nodes that its allocation is for, then a line per device.
+
+    Parameters
+    ----------
+    allocation : AllocationData
+        The allocation.
+    names_claim : bool
+        Whether the claim is named.
+    """
+    has = " has," if allocation.stored else ""
+    claim = f"claim {allocation.claim}{has} " if names_claim else ""
+    yield f"{claim}for {allocation.for_nodes}:"
+    for given in allocation.devices:
+        yield f"  {given.request}: {given.name}{''.join(f', {note}' for note in _notes(given))}"
+
+
+def _notes(given: GivenData) -> Iterator[str]:
+    if given.admin_access:
+        yield "for admin access"
+    if given.shared:
+        amounts = [f"{name} {amount}" for name, amount in given.consumed_capacity.items()]
+        yield f"a share{' of ' + listed(amounts) if amounts else ''}"
+    if given.binding_conditions:
+        yield f"bound once {listed(given.binding_conditions)}"

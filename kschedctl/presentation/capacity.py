@@ -1,0 +1,81 @@
+"""How many copies of pods more fit, as text: the number, where they go, and what stops the next one."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kschedctl.answers.base import together
+from kschedctl.answers.capacity import CapacityList, PodCapacity
+from kschedctl.answers.node_groups import group_nodes
+from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Question, Tone, Verbatim, table
+from kschedctl.presentation.frame import View, cautions, header, next_questions
+
+#: How many nodes are shown where not all are asked for.
+_FEW: Final = 8
+
+
+def document(answer: PodCapacity, view: View) -> Document:
+    """Lay out an answer for one pod.
+
+    Parameters
+    ----------
+    view : View
+        What of it is shown.
+    """
+    yield Paragraph(answer.summary, Tone.GOOD if answer.copies else Tone.BAD)
+    yield from header(answer, view.now, answer.pod)
+    yield from _rooms(answer, every=view.wide)
+    groups = group_nodes(answer.refusals)
+    if groups:
+        yield Heading("What stops the next one")
+        rows = []
+        for group in groups:
+            lines = [*group.why.split("\n"), *([group.closest] if group.closest else [])]
+            rows.append((str(len(group.nodes)), group.plugin, lines))
+        yield table(("nodes", "plugin", "why not"), rows, numeric=(0,))
+    if answer.message:
+        yield Heading("What kube-scheduler writes for the next one")
+        yield Verbatim(answer.message)
+    yield from cautions(answer)
+    yield from next_questions(
+        () if view.wide else (Question("Every node", "capacity", answer.copied, {"output": "wide"}),)
+    )
+
+
+def _rooms(answer: PodCapacity, *, every: bool) -> Document:
+    if not answer.nodes:
+        return
+    zoned = any(room.zone for room in answer.zones)
+    if zoned:
+        yield Heading("By zone")
+        rows = [(room.zone or "none", str(room.nodes), str(room.copies)) for room in answer.zones]
+        yield table(("zone", "nodes", "copies"), rows, numeric=(1, 2))
+    shown = answer.nodes if every else answer.nodes[:_FEW]
+    yield Heading("By node")
+    columns = [(room.node, *((room.zone,) if zoned else ()), str(room.copies)) for room in shown]
+    headings = ("node", *(("zone",) if zoned else ()), "copies")
+    yield table(headings, columns, numeric=(len(headings) - 1,), identifiers=(0,))
+    if len(shown) < len(answer.nodes):
+        yield Paragraph(f"and {len(answer.nodes) - len(shown)} nodes more: -o wide", Tone.FAINT, 2)
+
+
+def list_document(found: CapacityList, view: View) -> Document:
+    """Lay out several answers, one row each; the only one in full."""
+    answers = found.items
+    if len(answers) == 1:
+        yield from document(answers[0], view)
+        return
+    basis = together(answers)
+    yield from header(basis, view.now)
+    yield GAP
+    rows = []
+    for answer in answers:
+        groups = group_nodes(answer.refusals)
+        why = groups[0].why.split("\n")[0] if groups else "-"
+        least = "at least " if answer.bounded else ""
+        rows.append((answer.name, f"{least}{answer.copies}", str(len(answer.nodes)), why))
+    tones = [Tone.PLAIN if answer.copies else Tone.BAD for answer in answers]
+    yield table(("of", "more fit", "nodes", "what stops the next one"), rows, numeric=(1, 2), tones=tones)
+    yield Paragraph("each by itself, as if the others were not added", Tone.FAINT, 2)
+    yield from cautions(basis)
+    yield from next_questions([Question("One of them", "capacity", answers[0].copied)])

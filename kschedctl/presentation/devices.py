@@ -1,0 +1,115 @@
+"""Devices and where they could be allocated, as text: pools and what is wrong with them; nodes, and why not others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kschedctl.answers.devices import DeviceData, DevicesOverview, DeviceSupply, PlaceData, PoolData
+from kschedctl.api.wording import counted, listed
+from kschedctl.presentation.allocation import allocation_lines
+from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Phrases, Question, Tone, table
+from kschedctl.presentation.frame import View, cautions, header, next_questions
+
+
+def overview_document(answer: DevicesOverview, view: View) -> Document:
+    """Lay out all pools."""
+    yield Paragraph(answer.summary, Tone.GOOD if answer.usable else Tone.BAD)
+    yield from header(answer, view.now)
+    if answer.pools:
+        yield GAP
+        rows = [_pool_row(pool) for pool in answer.pools]
+        tones = [Tone.BAD if pool.problem else Tone.PLAIN for pool in answer.pools]
+        headings = ("pool", "nodes", "devices", "free", "held by", "what is wrong")
+        yield table(headings, rows, numeric=(2, 3), tones=tones, identifiers=(0,))
+    if view.wide:
+        for pool in answer.pools:
+            yield Heading(f"{pool.driver}/{pool.name}")
+            devices = [(device.name, _state(device), ", ".join(device.taints) or "-") for device in pool.devices]
+            yield table(("device", "state", "taints"), devices)
+    yield from cautions(answer)
+    if answer.pools and not view.wide:
+        yield from next_questions([Question("Every device", "devices", options={"output": "wide"})])
+
+
+def supply_document(answer: DeviceSupply, view: View) -> Document:
+    """Lay out where a claim or a device of a class could be allocated."""
+    yield Paragraph(answer.summary, Tone.GOOD if answer.usable else Tone.BAD)
+    if answer.pods:
+        yield Phrases((f"used by {listed(answer.pods)}",))
+    yield from header(answer, view.now)
+    yield from places_section(answer.places, every=view.wide)
+    yield from cautions(answer)
+    if answer.places and not view.wide:
+        yield from next_questions([Question("Every node", "devices", answer.argument, {"output": "wide"})])
+
+
+def places_section(places: Sequence[PlaceData], *, every: bool, names_claims: bool = False) -> Document:
+    """Lay out groups of nodes: where claims can be used, and why not on the others.
+
+    Parameters
+    ----------
+    places : sequence of PlaceData
+        The groups.
+    every : bool
+        Whether all nodes of a group are named.
+    names_claims : bool
+        Whether claims are named, because there may be several.
+    """
+    usable = [place for place in places if place.usable]
+    new = any(not allocation.stored for place in usable for allocation in place.allocations)
+    yield from _places_table(usable, "gets, on the first" if new else "has", every=every, names_claims=names_claims)
+    others = [place for place in places if not place.usable]
+    yield from _places_table(others, "why not", every=every, names_claims=names_claims)
+
+
+def _places_table(places: Sequence[PlaceData], heading: str, *, every: bool, names_claims: bool) -> Document:
+    if not places:
+        return
+    yield GAP
+    rows = []
+    for place in places:
+        nodes = place.nodes if every else (listed(place.nodes),)
+        told = _told(place, names_claims=names_claims)
+        rows.append(((str(len(place.nodes)),), nodes, told or ("-",)))
+    yield table(("nodes", "which", heading), rows, numeric=(0,))
+
+
+def _pool_row(pool: PoolData) -> tuple[str, ...]:
+    holders = dict.fromkeys(holder.claim for device in pool.devices for holder in device.holders)
+    held = listed(list(holders)) or "-"
+    return (
+        f"{pool.driver}/{pool.name}",
+        listed(pool.nodes) or "-",
+        str(len(pool.devices)),
+        str(pool.free),
+        held,
+        "; ".join(_problems(pool)) or "-",
+    )
+
+
+def _problems(pool: PoolData) -> Iterator[str]:
+    if pool.problem:
+        yield f"not used: {pool.problem}"
+    if pool.outdated_slices:
+        yield f"{counted(pool.outdated_slices, 'slice')} behind generation {pool.generation}"
+    if not pool.nodes:
+        yield "for no node of the snapshot"
+    tainted = sum(bool(device.taints) for device in pool.devices)
+    if tainted:
+        yield f"{tainted} tainted"
+
+
+def _state(device: DeviceData) -> str:
+    if device.free:
+        return "free"
+    holders = listed([f"{h.claim} ({listed(h.pods)})" if h.pods else h.claim for h in device.holders])
+    shares = ", ".join(f"{name} {amount}" for name, amount in device.consumed.items())
+    return f"shared by {holders}{f': {shares} taken' if shares else ''}" if device.shared else f"held by {holders}"
+
+
+def _told(place: PlaceData, *, names_claims: bool) -> tuple[str, ...]:
+    """The lines of a place: the allocations, or why there are none."""
+    if place.usable:
+        lines = (allocation_lines(allocation, names_claim=names_claims) for allocation in place.allocations)
+        return tuple(line for own in lines for line in own)
+    return (*(place.reasons or (place.refusal,)), *place.selectors)

@@ -1,0 +1,166 @@
+"""The changes for pods as text: a line per change, with the pods that change so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from kschedctl.answers.base import together
+from kschedctl.answers.diff import Diff, NodeChangeData, NodeOutcomeData, Part, PodChangeData, SideData, SideOutcome
+from kschedctl.api.wording import counted, listed
+from kschedctl.presentation.document import (
+    GAP,
+    Document,
+    Heading,
+    Lines,
+    Paragraph,
+    Phrases,
+    Question,
+    Tone,
+    Verbatim,
+    table,
+)
+from kschedctl.presentation.frame import View, basis, cautions, changes, each_alone, next_questions
+
+_MOST_NAMED: Final = 3
+#: The parts of an answer, the most important first.
+_IMPORTANCE: Final = tuple(Part)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffView(View):
+    """The part of a comparison that is shown.
+
+    Attributes
+    ----------
+    other : mapping of str to object
+        The options that name the second side, by name, as far as they differ from those of the first.
+    """
+
+    other: Mapping[str, object] = field(default_factory=dict)
+
+
+def document(diff: Diff, view: View) -> Document:
+    """Lay out a comparison."""
+    worse = any(pod.worse for pod in diff.changed)
+    yield Paragraph(diff.summary, Tone.BAD if worse else Tone.MIXED if diff.changed else Tone.GOOD)
+    before, after = diff.before, diff.after
+    yield from _side_section("before", _basis(before, view.now), before)
+    yield from _side_section("after", _basis_after(before, after, view.now), after)
+    for what, names in (("only before", diff.nodes_gone), ("only after", diff.nodes_new)):
+        if names:
+            yield Paragraph(f"{what}: {'node' if len(names) == 1 else 'nodes'} {listed(names)}")
+    groups = group_alike(diff.changed)
+    if groups:
+        rows = [_row(group, wide=view.wide) for group in groups]
+        yield GAP
+        yield table(("pods", "which", "what changes"), rows, numeric=(0,))
+        if diff.pods > 1:
+            yield from _how_decided(diff)
+    if view.wide:
+        for group in groups:
+            yield from _in_full_section(group)
+    yield from cautions(together((diff.before, diff.after)))
+    yield from next_questions(_next_questions(diff, view))
+
+
+def _next_questions(diff: Diff, view: View) -> Iterator[Question]:
+    if diff.changed and not view.wide:
+        yield Question("Node by node", "diff", options={"output": "wide"})
+    there = next((pod for pod in diff.changed if pod.after.outcome is not SideOutcome.ABSENT), None)
+    if there is not None:
+        other = view.other if isinstance(view, DiffView) else {}
+        yield Question("What comes after", "explain", there.key, other)
+
+
+def _how_decided(diff: Diff) -> Document:
+    """Lay out that pods were placed one after another, or decided for each by itself."""
+    lose = [pod for pod in diff.changed if pod.before.node_name and not pod.after.node_name]
+    if len(lose) < 2:
+        yield from each_alone(indent=2)
+        return
+    text = "those that lose their node are placed one after another, the most important first"
+    others = "; each other pod is decided for as if the others did not wait" if diff.pods > len(lose) else ""
+    yield Paragraph(text + others, Tone.FAINT, indent=2)
+
+
+def group_alike(changed: Sequence[PodChangeData]) -> list[list[PodChangeData]]:
+    """Group pods that change alike: those that lose come first, then by importance of the change and number of pods."""
+    groups: dict[tuple[str, ...], list[PodChangeData]] = {}
+    for pod in changed:
+        groups.setdefault(pod.summary, []).append(pod)
+
+    def rank(group: list[PodChangeData]) -> tuple[bool, int, int]:
+        return not group[0].worse, _IMPORTANCE.index(group[0].parts[0]), -len(group)
+
+    return sorted(groups.values(), key=rank)
+
+
+def _basis(side: SideData, now: datetime) -> list[str]:
+    return [*basis(side, now), *((f"configuration {side.config}",) if side.config else ())]
+
+
+def _basis_after(before: SideData, after: SideData, now: datetime) -> list[str]:
+    """Return the basis of the second side, without repeating what it has in common with the first."""
+    rules, snapshot, *config = _basis(after, now)
+    if after.rules == before.rules:
+        rules = "the same rules"
+    if (after.snapshot.paths, after.snapshot.written_at) == (before.snapshot.paths, before.snapshot.written_at):
+        size, snapshot = after.snapshot, "the same snapshot"
+        if (size.nodes, size.pods) != (before.snapshot.nodes, before.snapshot.pods):
+            snapshot += f", then with {counted(size.nodes, 'node')}, {counted(size.pods, 'pod')}"
+    return [rules, snapshot, *config]
+
+
+def _side_section(name: str, texts: Sequence[str], side: SideData) -> Document:
+    yield Phrases((f"{name + ':':7} {texts[0]}", *texts[1:]))
+    yield from changes(side.snapshot)
+
+
+def _row(group: Sequence[PodChangeData], *, wide: bool) -> tuple[Lines, Lines, Lines]:
+    names = [pod.key for pod in group]
+    shown = tuple(names) if wide else (listed(names, most=_MOST_NAMED),)
+    return (str(len(group)),), shown, tuple(group[0].summary)
+
+
+def _in_full_section(group: Sequence[PodChangeData]) -> Document:
+    """Lay out every node and message of a change; of the first pod, as the others change alike."""
+    pod = next((one for one in group if one.nodes is not None), group[0])
+    others = f", and alike {counted(len(group) - 1, 'more pod')}" if len(group) > 1 else ""
+    messages = [(side, text) for side, text in (("before", pod.before.message), ("after", pod.after.message)) if text]
+    nodes = pod.nodes or ()
+    if not nodes and pod.before.message == pod.after.message:
+        return
+    yield Heading(f"{pod.key}{others}")
+    if nodes:
+        rows = [(node.name, *_said(node, pod.before.nodes, pod.after.nodes)) for node in nodes]
+        yield table(("node", "before", "after"), rows, identifiers=(0,))
+    if pod.before.message != pod.after.message:
+        for side, text in messages:
+            yield Verbatim(f"{side + ':':7} {text}")
+
+
+def _said(change: NodeChangeData, best_before: Sequence[str], best_after: Sequence[str]) -> tuple[Lines, Lines]:
+    """Return the verdicts on a node of both sides, with the scores that differ."""
+    old, new = change.before, change.after
+    plugins: list[str] = []
+    if old is not None and new is not None and old.fits and new.fits:
+        every = dict.fromkeys((*old.scores, *new.scores))
+        plugins = [plugin for plugin in every if old.scores.get(plugin, 0) != new.scores.get(plugin, 0)]
+    sides = ((old, change.name in best_before), (new, change.name in best_after))
+    before, after = (tuple(_lines(node, plugins, best=best)) for node, best in sides)
+    return before, after
+
+
+def _lines(node: NodeOutcomeData | None, plugins: Sequence[str], *, best: bool) -> Iterator[str]:
+    if node is None:
+        yield "not there"
+    elif not node.fits:
+        reasons = ", ".join(node.reasons) or "not looked at"
+        yield f"{node.plugin}: {reasons}" if node.plugin else reasons
+    else:
+        score = "" if node.score is None else f", score {node.score}"
+        yield f"{'best' if best else 'fits'}{score}"
+        yield from (f"{plugin} {node.scores.get(plugin, 0)}" for plugin in plugins)

@@ -1,0 +1,63 @@
+"""Which nodes could be emptied, as text."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kschedctl.answers.optimum import Emptied
+from kschedctl.answers.preempt_words import duration
+from kschedctl.api.wording import counted, listed
+from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Question, Tone, table
+from kschedctl.presentation.frame import View, cautions, header, next_questions
+
+_FEW: Final = 3
+_ROWS: Final = 12
+
+
+def emptied_document(answer: Emptied, view: View) -> Document:
+    """Lay out an answer.
+
+    Parameters
+    ----------
+    view : View
+        What of it is shown.
+    """
+    yield Paragraph(answer.summary, Tone.GOOD if answer.nodes else Tone.PLAIN)
+    yield from header(answer, view.now)
+    if answer.nodes:
+        yield Heading("To be drained in this order, all of them cordoned before")
+        rows = [
+            (
+                node.node,
+                str(len(node.evicted)),
+                listed(node.evicted, most=len(node.evicted) if view.wide else _FEW) if node.evicted else "-",
+                ", ".join(f"{budget} {duration(round(seconds))}" for budget, seconds in node.waited.items()) or "-",
+            )
+            for node in answer.nodes
+        ]
+        yield table(("node", "pods", "who is evicted", "held up by"), rows, numeric=(1,), identifiers=(0,))
+        if answer.cordoned:
+            closed = listed(answer.cordoned, most=len(answer.cordoned) if view.wide else _FEW)
+            yield Paragraph(f"and so that they stay empty, cordon as well: {closed}", indent=2)
+        yield Heading("Where they are then")
+        places = list(answer.placements.items())
+        shown = places if view.wide else places[:_ROWS]
+        yield table(("pod", "node"), shown, identifiers=(1,))
+        if len(shown) < len(places):
+            yield Paragraph(f"and {len(places) - len(shown)} more: -o wide", Tone.FAINT, 2)
+    for names, what in (
+        (answer.given_up, "A placement would empty them, but no drain by itself did"),
+        (answer.fixed, f"{counted(len(answer.fixed), 'node')} with pods that nobody makes again"),
+    ):
+        if names:
+            yield GAP
+            yield Paragraph(f"{what}: {listed(names, most=len(names) if view.wide else _FEW)}", Tone.MIXED)
+    yield from cautions(answer)
+    if answer.nodes and not view.wide:
+        options = {
+            "names": tuple(node.node for node in answer.nodes),
+            "ignore_daemonsets": True,
+            "delete_emptydir_data": True,
+            "output": "wide",
+        }
+        yield from next_questions([Question("The drain, step by step", "drain", options=options)])

@@ -1,0 +1,29 @@
+"""What admission did to a pod, as text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from kschedctl.answers.explain import Explanation
+from kschedctl.presentation.document import GAP, Document, Paragraph, Tone, table
+
+
+def admission_section(explanation: Explanation) -> Document:
+    """Lay out what admission changed, field by field."""
+    changes = explanation.admission.changes
+    yield GAP
+    if not changes:
+        yield Paragraph("Admission changes nothing in this pod.", Tone.STRONG)
+        return
+    yield Paragraph("What admission changes", Tone.STRONG)
+    rows = [(change.plugin, f"{change.path}: {_shown(change.before)} -> {_shown(change.after)}") for change in changes]
+    yield table(("plugin", "field: before -> after"), rows)
+
+
+def _shown(value: Any) -> str:
+    """A value as in a manifest, on one line."""
+    if value is None:
+        return "not set"
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

@@ -1,0 +1,35 @@
+"""What a pod's claims for devices get on each node, and why nothing on others."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kschedctl.answers.explain import ClaimsData, NodeData
+from kschedctl.devices.explain import NotAllocated
+from kschedctl.presentation.allocation import allocation_lines
+from kschedctl.presentation.devices import places_section
+from kschedctl.presentation.document import GAP, INDENT, Document, Heading, Paragraph, Tone, Verbatim
+
+_HEADING: Final = "Claims for devices"
+
+
+def claims_section(claims: ClaimsData, *, every_node: bool) -> Document:
+    """Lay out where the claims can be used, by groups of nodes."""
+    if claims.places:
+        yield Heading(_HEADING)
+        yield from places_section(claims.places, every=every_node, names_claims=True)
+
+
+def node_claims_section(claims: ClaimsData, node: NodeData) -> Document:
+    """Lay out what the claims get on one node, or which selectors turn its devices away."""
+    allocations = claims.allocations.get(node.name, ())
+    lines = [line for allocation in allocations for line in allocation_lines(allocation, names_claim=True)]
+    found = (reason.operands for reason in node.reasons)
+    selectors = [text for one in found if isinstance(one, NotAllocated) for text in one.selectors()]
+    if lines or selectors:
+        yield GAP
+        yield Paragraph(_HEADING, Tone.STRONG, INDENT)
+    for line in lines:
+        yield Verbatim(line)
+    for text in selectors:
+        yield Paragraph(text, indent=INDENT)

@@ -1,0 +1,40 @@
+"""A DaemonSet as a document: on how many of its nodes it fits, and why not on the others."""
+
+from __future__ import annotations
+
+from kschedctl.answers.explain import DaemonSetExplanation
+from kschedctl.answers.node_groups import group_nodes
+from kschedctl.api.wording import counted
+from kschedctl.presentation.document import GAP, Document, Paragraph, Question, Tone, table
+from kschedctl.presentation.frame import View, cautions, header, next_questions
+
+
+def document(answer: DaemonSetExplanation, view: View) -> Document:
+    """Lay out the pods of a DaemonSet together."""
+    answers, nodes = answer.answers, answer.nodes
+    first = answers[0]
+    workload = first.workload
+    name = f"{workload.kind} {workload.namespace}/{workload.name}" if workload is not None else first.pod.name
+    fits = sum(node.fits for node in nodes)
+    groups = group_nodes(nodes)
+    why = "".join(f"; {len(group.nodes)}: {group.why.splitlines()[0]}" for group in groups)
+    text = f"{name} fits on {fits} of {counted(len(nodes), 'node')}{why}."
+    yield Paragraph(text, Tone.GOOD if fits == len(nodes) else Tone.BAD)
+    yield from header(first, view.now, first.pod)
+    if groups:
+        rows = [
+            (
+                str(len(group.nodes)),
+                [node.name for node in group.nodes],
+                group.plugin,
+                [*group.why.split("\n"), *((group.closest,) if group.closest else ())],
+            )
+            for group in groups
+        ]
+        yield GAP
+        yield table(("nodes", "which", "plugin", "why not"), rows, numeric=(0,), identifiers=(1,))
+    yield from cautions(first)
+    questions = [Question("Pod by pod", "explain", first.pod.key, {"output": "wide"})]
+    if any(each.preemption is not None and each.preemption.nominated for each in answers):
+        questions.insert(0, Question("Who would be evicted", "preempt", first.pod.key))
+    yield from next_questions(questions)

@@ -1,0 +1,93 @@
+"""The whole story of one node as blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kschedctl.answers.amounts import readable
+from kschedctl.answers.explain import ReasonData
+from kschedctl.answers.node_groups import wording
+from kschedctl.answers.node_story import (
+    FilterCheckData,
+    NodeStoryData,
+    PluginStoryData,
+    PodUsageData,
+    StepData,
+)
+from kschedctl.api.wording import counted
+from kschedctl.presentation.document import GAP, INDENT, Document, Paragraph, Tone, table
+
+
+def compared(said: Sequence[ReasonData], checks: Iterable[FilterCheckData]) -> list[str]:
+    """What a filter says of a node, a line each: why it turns it away, then what it compares besides.
+
+    Parameters
+    ----------
+    said : sequence of ReasonData
+        Its reasons; none where the pod passes.
+    checks : iterable of FilterCheckData
+        What it compares.
+    """
+    lines = wording(said).split("\n") if said else []
+    to_skip = len(said)
+    for check in checks:
+        # What a reason is about is told with it.
+        if not check.holds and to_skip:
+            to_skip -= 1
+            continue
+        lines.append(f"{'' if check.holds else 'nor: '}{check.wanted}: {check.found}")
+    return lines or [""]
+
+
+def room_section(story: NodeStoryData) -> Document:
+    """What the node offers, and who has it."""
+    rows = [
+        (one.resource, *(readable(one.resource, n) for n in (one.allocatable, one.requested, one.wanted, one.left)))
+        for one in story.room
+    ]
+    yield GAP
+    yield table(("resource", "allocatable", "requested", "this pod", "left"), rows, numeric=range(1, 5))
+    if not story.pods:
+        return
+    names = list(story.pods[0].requests)
+    yield GAP
+    headings = ("most is requested by", "priority", *names)
+    yield table(headings, [_usage(pod) for pod in story.pods], numeric=range(1, len(headings)), identifiers=(0,))
+    if story.more_pods:
+        yield Paragraph(f"and {counted(story.more_pods, 'pod')} more", Tone.FAINT, INDENT)
+
+
+def _usage(pod: PodUsageData) -> tuple[str, ...]:
+    return pod.pod, str(pod.priority), *(readable(name, amount) for name, amount in pod.requests.items())
+
+
+def arithmetic_section(stories: Sequence[PluginStoryData]) -> Document:
+    """How the score comes about: per plugin its rule and its steps, at last their sum."""
+    yield GAP
+    yield Paragraph("How the score comes about", Tone.STRONG, INDENT)
+    for story in stories:
+        rules = [story.score.formula] if story.score is not None else []
+        if story.normalizing is not None:
+            rules.append(f"normalised: {story.normalizing.formula}")
+        yield Paragraph(": ".join((story.plugin, *("; ".join(rules),) * bool(rules))), indent=INDENT)
+        if story.score is None:
+            yield _line("score", str(story.raw), str(story.raw), "as the plugin gave it")
+        for arithmetic in (story.score, story.normalizing):
+            for step in arithmetic.steps if arithmetic is not None else ():
+                yield _line(step.name, step.expression, _number(step), step.note)
+        yield _line("weighted", f"{story.normalized} * {story.weight}", str(story.weighted))
+    total = sum(story.weighted for story in stories)
+    sums = " + ".join(str(story.weighted) for story in stories)
+    yield Paragraph(f"total = {sums} = {total}", Tone.STRONG, INDENT)
+    text = "// divides whole numbers and rounds toward zero; round takes halves away from zero; log is natural"
+    yield Paragraph(text, Tone.FAINT, INDENT)
+
+
+def _line(name: str, expression: str, value: str, note: str = "") -> Paragraph:
+    """A step in one line."""
+    equals = f"{name} = {expression}" if expression == value else f"{name} = {expression} = {value}"
+    return Paragraph(f"{equals} ({note})" if note else equals, indent=2 * INDENT)
+
+
+def _number(step: StepData) -> str:
+    return str(step.value) if isinstance(step.value, int) else f"{step.value:.4f}".rstrip("0").rstrip(".")

@@ -1,0 +1,53 @@
+"""What would make a pod fit, as data and as text."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kschedctl.answers.explain import SuggestionData
+from kschedctl.api.wording import listed
+from kschedctl.presentation.document import INDENT, Document, Heading, Paragraph, Tone, Verbatim, table
+
+_HEADING: Final = "What would make it fit (each tried)"
+
+
+def suggestions_section(
+    suggestions: tuple[SuggestionData, ...], tried: int, *, exhausted: bool, every: bool
+) -> Document:
+    """Lay out what would make a pod fit.
+
+    Parameters
+    ----------
+    suggestions : tuple of SuggestionData
+        What was found.
+    tried : int
+        How many changes were tried.
+    exhausted : bool
+        Whether nothing of the kinds that are tried was left out.
+    every : bool
+        Whether the commands that make the changes are shown.
+    """
+    yield Heading(_HEADING)
+    if not suggestions:
+        if exhausted:
+            told = "no single change, and no pair of changes, of the kinds that are tried"
+        else:
+            told = f"none of the {tried} changes, and pairs of changes, that were tried; there are more"
+        yield Paragraph(told, indent=INDENT)
+        return
+    rows = [(str(number), one.summary, _then(one)) for number, one in enumerate(suggestions, 1)]
+    yield table(("", "change", "then"), rows, numeric=(0,))
+    if every:
+        yield Paragraph("How to make them", Tone.FAINT, INDENT)
+        for number, one in enumerate(suggestions, 1):
+            for line in one.commands:
+                yield Verbatim(f"{number}  {line}", indent=INDENT)
+
+
+def _then(one: SuggestionData) -> str:
+    told = f"goes to {'one of ' if len(one.then.nodes) > 1 else ''}{listed(one.then.nodes)}"
+    if one.evicts:
+        told = f"evicts {listed(one.evicts)}, then {told}"
+    if one.violates:
+        told += f"; breaks disruption budget {listed(one.violates)}"
+    return told

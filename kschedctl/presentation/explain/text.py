@@ -1,0 +1,296 @@
+"""An explanation as text: the answer first, then what it rests on, and the next question's command."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from kschedctl.answers.amounts import readable
+from kschedctl.answers.explain import Explanation, NodeData, ReasonData, UsageData
+from kschedctl.answers.node_groups import Group, deciding_reasons, group_nodes, wording
+from kschedctl.answers.node_story import NodeStoryData
+from kschedctl.api.wording import counted, listed
+from kschedctl.presentation.document import GAP, INDENT, Document, Heading, Paragraph, Question, Tone, Verbatim, table
+from kschedctl.presentation.explain.admission import admission_section
+from kschedctl.presentation.explain.claims import claims_section, node_claims_section
+from kschedctl.presentation.explain.domains import domains_section
+from kschedctl.presentation.explain.preference import preference_section
+from kschedctl.presentation.explain.scores import scores_in_full, scores_section
+from kschedctl.presentation.explain.story import arithmetic_section, compared, room_section
+from kschedctl.presentation.explain.suggestions import suggestions_section
+from kschedctl.presentation.explain.withstanding import withstanding_section
+from kschedctl.presentation.frame import View, cautions, header, next_questions
+from kschedctl.scheduler.outcome import Outcome
+
+#: What stands for the plugin where nodes are out before any filter runs.
+_BEFORE_FILTERS: Final = "PreFilter"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainView(View):
+    """The part of an explanation that is shown.
+
+    Attributes
+    ----------
+    nodes : tuple of str
+        Single nodes to show; empty for the whole cluster.
+    nodes_alone : bool
+        True to show nodes one by one instead of in groups.
+    reasons : bool
+        True to show raw and normalized scores and every reason.
+    admission : bool
+        True to show what admission changed in the pod.
+    withstand : bool
+        True to show which failures the pod's place can withstand.
+    """
+
+    nodes: tuple[str, ...] = ()
+    nodes_alone: bool = False
+    reasons: bool = False
+    admission: bool = False
+    withstand: bool = False
+
+    @property
+    def every_node(self) -> bool:
+        """True to show nodes one by one."""
+        return self.nodes_alone or self.wide
+
+    @property
+    def why(self) -> bool:
+        """True to show every reason."""
+        return self.reasons or self.wide
+
+
+#: The options of ``explain`` that only show more; a next question takes them away.
+_PLAIN: Final = {"node": None, "nodes": None, "why": None, "prefer": None, "withstand": None, "show_admission": None}
+
+
+def _explain(text: str, explanation: Explanation, **options: object) -> Question:
+    return Question(text, "explain", explanation.pod.key, {**_PLAIN, **options})
+
+
+def document(explanation: Explanation, view: View) -> Document:
+    """Lay out an answer."""
+    if not isinstance(view, ExplainView):
+        view = ExplainView(now=view.now, wide=view.wide)
+    style = {Outcome.SCHEDULED: Tone.GOOD, Outcome.GATED: Tone.MIXED}.get(explanation.verdict.result, Tone.BAD)
+    for refusal in explanation.quota_refusals:
+        yield Paragraph(refusal, Tone.BAD)
+    yield Paragraph(explanation.verdict.summary, style)
+    yield from header(explanation, view.now, explanation.pod)
+    yield from _decision_section(explanation, view)
+    if explanation.message:
+        yield Heading("What kube-scheduler writes")
+        yield Verbatim(explanation.message)
+    if explanation.suggestions is not None and not explanation.schedulable:
+        yield from suggestions_section(
+            explanation.suggestions,
+            explanation.suggestions_tried,
+            exhausted=explanation.suggestions_exhausted,
+            every=view.why or bool(view.nodes),
+        )
+    yield from cautions(explanation)
+    yield from _next_section(explanation, view)
+
+
+def _decision_section(explanation: Explanation, view: ExplainView) -> Document:
+    if view.admission:
+        yield from admission_section(explanation)
+    if view.nodes:
+        for node in explanation.nodes:
+            if node.name in view.nodes:
+                yield from _node_section(explanation, node, view)
+    else:
+        yield from _cluster_section(explanation, view)
+    if explanation.preference is not None:
+        preferred = next(node for node in explanation.nodes if node.name == explanation.preference.node)
+        yield from preference_section(explanation.preference, wording(preferred.reasons))
+    if view.withstand:
+        yield from withstanding_section(explanation.withstanding)
+
+
+def _cluster_section(explanation: Explanation, view: ExplainView) -> Document:
+    if explanation.scores is not None:
+        yield GAP
+        if view.why:
+            yield from scores_in_full(explanation.scores, every_node=view.every_node)
+        else:
+            yield from scores_section(explanation.scores, explanation.verdict.nodes, every_node=view.every_node)
+    rejection = explanation.pre_filter
+    if rejection is not None and rejection.code != "Success":
+        yield GAP
+        why = ", ".join(rejection.reasons)
+        by = f" ({rejection.plugin})" if rejection.plugin else ""
+        yield Paragraph(f"No node is looked at: {why}{by}")
+        return
+    if view.every_node:
+        yield from _every_node_section(explanation)
+    else:
+        yield from _groups_section(explanation)
+    if view.why:
+        yield from claims_section(explanation.claims, every_node=view.every_node)
+
+
+def _groups_section(explanation: Explanation) -> Document:
+    groups = group_nodes(explanation.nodes)
+    if not groups:
+        return
+    zones = _zones(explanation, groups)
+    rows = []
+    for group in groups:
+        lines = group.why.split("\n")
+        if group.closest:
+            lines.append(group.closest)
+        n_nodes = len(group.nodes)
+        lines += [f"{'also' if n == n_nodes else f'{n} also'}: {text}" for text, n in group.also]
+        rows.append((str(n_nodes), group.plugin or _BEFORE_FILTERS, lines))
+    yield GAP
+    if zones:
+        zoned = [(n, zone, plugin, why) for zone, (n, plugin, why) in zip(zones, rows, strict=True)]
+        yield table(("nodes", "zone", "plugin", "why not"), zoned, numeric=(0,))
+    else:
+        yield table(("nodes", "plugin", "why not"), rows, numeric=(0,))
+    yield from _usage_section(explanation.usage)
+
+
+def _usage_section(usage: UsageData | None) -> Document:
+    if usage is None or not usage.owners:
+        return
+    users = [f"{o.owner} {readable(usage.resource, o.amount)} ({counted(o.pods, 'pod')})" for o in usage.owners]
+    total, where = readable(usage.resource, usage.amount), counted(usage.nodes, "node")
+    text = f"of {total} {usage.resource} requested on {where} that could hold it empty, most is used by {listed(users)}"
+    yield Paragraph(text, Tone.FAINT, INDENT)
+
+
+def _zones(explanation: Explanation, groups: Sequence[Group]) -> tuple[str, ...]:
+    """The zones of each group; nothing where no group of several nodes is in one zone of several alone."""
+    every = {node.zone for node in explanation.nodes}
+    own = [sorted({node.zone for node in group.nodes}) for group in groups]
+    if len(every) < 2 or not any(len(zones) == 1 and len(g.nodes) > 1 for zones, g in zip(own, groups, strict=True)):
+        return ()
+    return tuple("all" if set(zones) == every else listed([zone or "none" for zone in zones]) for zones in own)
+
+
+def _every_node_section(explanation: Explanation) -> Document:
+    totals = {n.name: n.total for n in explanation.scores.nodes} if explanation.scores is not None else {}
+    best = set(explanation.verdict.nodes)
+    ordered = sorted(explanation.nodes, key=lambda node: (not node.fits, -totals.get(node.name, 0)))
+    zones = any(node.zone for node in ordered)
+    rows: list[tuple[str | Sequence[str], ...]] = []
+    tones = []
+    for node in ordered:
+        verdict = "best" if node.name in best else "fits" if node.fits else "no"
+        why = f"score {totals[node.name]}" if node.name in totals else wording(deciding_reasons(node))
+        others = [r for r in node.reasons if r.plugin != node.plugin]
+        lines = [
+            (node.plugin or ("" if node.fits else _BEFORE_FILTERS), why),
+            *((reason.plugin, f"also: {wording((reason,))}") for reason in others),
+        ]
+        for i, (plugin, text) in enumerate(lines):
+            head = (node.name, *((node.zone,) if zones else ()), verdict) if i == 0 else ("",) * (2 + zones)
+            rows.append((*head, plugin, text.split("\n")))
+            tones.append(Tone.STRONG if node.name in best else Tone.PLAIN)
+    yield GAP
+    headings = ("node", *(("zone",) if zones else ()), "verdict", "plugin", "why")
+    yield table(headings, rows, tones=tones, identifiers=(0,))
+
+
+def _node_section(explanation: Explanation, node: NodeData, view: ExplainView) -> Document:
+    zone = f" (zone {node.zone})" if node.zone else ""
+    yield GAP
+    if node.fits:
+        end = ", and no node is better" if node.name in explanation.verdict.nodes else ""
+        yield Paragraph(f"{node.name}{zone}: fits{end}.", Tone.STRONG)
+    elif node.plugin:
+        text = f"{node.name}{zone}: does not fit; kube-scheduler stops at {node.plugin}."
+        yield Paragraph(text, Tone.STRONG)
+    else:
+        yield Paragraph(f"{node.name}{zone}: does not come into question.", Tone.STRONG)
+        yield Paragraph(_left_by_pre_filter(explanation, node), indent=2)
+        return
+    story = next((story for story in explanation.stories if story.name == node.name), None)
+    yield from _filters_section(explanation, node, story, every=view.why)
+    if story is not None:
+        yield from room_section(story)
+    if explanation.scores is not None and any(scored.name == node.name for scored in explanation.scores.nodes):
+        yield GAP
+        yield from scores_in_full(explanation.scores, only=node.name)
+    if story is not None and story.scores:
+        yield from arithmetic_section(story.scores)
+
+
+def _left_by_pre_filter(explanation: Explanation, node: NodeData) -> str:
+    """Why the filters do not look at a node."""
+    why = wording(node.reasons).replace("\n", ", ")
+    left = explanation.pre_filter_nodes
+    return f"{why}: {_BEFORE_FILTERS} leaves {listed(left) or 'no node'}" if left is not None else why
+
+
+def _filters_section(explanation: Explanation, node: NodeData, story: NodeStoryData | None, *, every: bool) -> Document:
+    """Lay out what the filters say of a node: all of them, or those that turn it away."""
+    by_plugin: dict[str, list[ReasonData]] = {}
+    for reason in node.reasons:
+        by_plugin.setdefault(reason.plugin, []).append(reason)
+    names = [check.plugin for check in explanation.filters if every and not check.skipped]
+    names += [plugin for plugin in by_plugin if plugin not in names]
+    rows = []
+    for name in names:
+        said = by_plugin.get(name, ())
+        checks = (check for check in (story.checks if story is not None else ()) if check.plugin == name)
+        rows.append((name, "no" if said else "passes", compared(said, checks)))
+    if rows:
+        yield table(("filter", "verdict", "why"), rows)
+    if every:
+        yield from domains_section(node.reasons)
+    skipped = [check.plugin for check in explanation.filters if check.skipped]
+    if every and skipped:
+        yield Paragraph(f"nothing to check for this pod: {', '.join(skipped)}", Tone.FAINT, indent=2)
+    if every:
+        yield from node_claims_section(explanation.claims, node)
+
+
+def _next_section(explanation: Explanation, view: ExplainView) -> Document:
+    looked_at = explanation.pre_filter is not None and explanation.pre_filter.code == "Success"
+    if looked_at:
+        yield from next_questions([*_about_changes(explanation), *_about_nodes(explanation, view)])
+
+
+def _about_changes(explanation: Explanation) -> Iterator[Question]:
+    if explanation.preemption is not None and explanation.preemption.nominated:
+        yield Question("Who would be evicted", "preempt", explanation.pod.key)
+    if explanation.suggestions and not explanation.schedulable:
+        yield _explain("As if a change were made", explanation, apply_suggestion=1)
+    if explanation.preference is not None and not explanation.preference.fits:
+        preferred = explanation.preference.node
+        yield _explain(f"What stops it on {preferred}", explanation, node=(preferred,), why=True)
+
+
+def _about_nodes(explanation: Explanation, view: ExplainView) -> Iterator[Question]:
+    if view.nodes and view.why:
+        yield _explain("All nodes", explanation, nodes=True)
+        return
+    if view.nodes:
+        yield _explain("Step by step", explanation, node=view.nodes[:1], why=True)
+        return
+    others = [node.name for node in explanation.nodes if not node.fits]
+    if others and not explanation.schedulable:
+        yield _explain("One node, step by step", explanation, node=(_next_node(explanation, others),), why=True)
+    elif len(others) < len(explanation.nodes) and not view.why:
+        yield _explain("Why these scores", explanation, why=True)
+    if not view.every_node and len(explanation.nodes) > 1:
+        yield _explain("Every node", explanation, nodes=True)
+    lead = explanation.scores.lead if explanation.scores is not None else None
+    if view.why and explanation.schedulable and lead is not None:
+        if explanation.preference is None:
+            yield _explain("What would move it", explanation, prefer=lead.over[0])
+        if not view.withstand:
+            yield _explain("What it can stand", explanation, withstand=True)
+
+
+def _next_node(explanation: Explanation, others: list[str]) -> str:
+    """The node that is worth a closer look: the one preemption would take, else the closest, else the first."""
+    if explanation.preemption is not None and explanation.preemption.nominated:
+        return explanation.preemption.nominated[0]
+    closest = (group.closest_node for group in group_nodes(explanation.nodes) if group.closest_node)
+    return next(closest, others[0])

@@ -1,0 +1,58 @@
+"""How many failures a pod can stand, as data and as blocks."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kschedctl.answers.explain import WithstandingData
+from kschedctl.api.wording import counted, listed
+from kschedctl.presentation.document import GAP, INDENT, Document, Paragraph, Tone, table
+
+#: So many of the nodes whose loss leaves none are named.
+_MOST_NAMED: Final = 8
+
+
+def withstanding_section(found: WithstandingData | None) -> Document:
+    """Lay out how many failures the pod can stand; ``None`` where it goes nowhere as it is."""
+    yield GAP
+    if found is None:
+        yield Paragraph("It can stand no failure: it goes to no node as it is.", Tone.STRONG)
+        return
+    yield Paragraph(_nodes(found), Tone.STRONG)
+    fatal = [zone.zone for zone in found.zones if not zone.left]
+    if fatal:
+        yield Paragraph(f"Zones: the loss of {listed(fatal, 'or')} leaves it without a node.", Tone.STRONG)
+    elif found.zones:
+        yield Paragraph(f"Zones: it stands the loss of any one of {len(found.zones)}.", Tone.STRONG)
+    if found.zones:
+        rows = [
+            (zone.zone, str(zone.nodes), str(zone.feasible), str(zone.left) if zone.left else "none")
+            for zone in found.zones
+        ]
+        headings = ("zone that is lost", "nodes", "it fits on there", "fits on then")
+        tones = [Tone.PLAIN if zone.left else Tone.BAD for zone in found.zones]
+        yield table(headings, rows, numeric=(1, 2, 3), tones=tones)
+    if found.across:
+        can = f"{listed(found.across)} can turn a node away once others are lost"
+        tried = f"so that losses were tried: {counted(found.tried, 'cluster')} decided over"
+        yield Paragraph(f"{can}, {tried}", Tone.FAINT, INDENT)
+    text = "a node is lost with its pods; those that a controller makes anew wait, and take no room before this one"
+    yield Paragraph(text, Tone.FAINT, INDENT)
+
+
+def _nodes(found: WithstandingData) -> str:
+    """What is known of single nodes."""
+    fits = counted(len(found.feasible), "node")
+    named = listed(found.last, most=_MOST_NAMED) if found.last else ""
+    loss = f"the loss of {named} leaves it without one" if named else ""
+    if found.exact and not found.stands:
+        return f"Nodes: it fits on {fits}; {loss}."
+    if found.exact:
+        return f"Nodes: it stands the loss of any {found.stands}; {loss}."
+    parts = [f"it stands the loss of any {found.stands}"] if found.stands else []
+    parts.append(
+        f"{loss}, and whether fewer do was not tried to the end"
+        if loss
+        else "which losses leave it none was not found out"
+    )
+    return f"Nodes: it fits on {fits}; {'; '.join(parts)}."

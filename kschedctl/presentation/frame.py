@@ -1,0 +1,138 @@
+"""What stands around every answer: what it is about and rests on before it, cautions and next questions after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Final, TypeVar
+
+from kschedctl.answers.amounts import readable
+from kschedctl.answers.base import Envelope, MissingData, SnapshotData
+from kschedctl.answers.explain import PodData
+from kschedctl.api.wording import counted
+from kschedctl.presentation.document import GAP, Document, Paragraph, Phrases, Question, Questions, Tone
+
+A = TypeVar("A")
+#: Beyond this many warnings the others are counted.
+_MOST_WARNINGS: Final = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """The part of an answer that is shown; commands with options of their own derive from it.
+
+    Attributes
+    ----------
+    now : datetime
+        The time that the snapshot's age is counted to.
+    wide : bool
+        True to show everything one by one instead of in groups.
+    named : bool
+        True if the things asked about were named: a list of answers is then laid out answer by answer.
+    """
+
+    now: datetime = field(default_factory=lambda: datetime.now(UTC))
+    wide: bool = False
+    named: bool = False
+
+
+def header(answer: Envelope, now: datetime, pod: PodData | None = None) -> Document:
+    """What an answer is about and what it rests on.
+
+    Parameters
+    ----------
+    now : datetime
+        The time that the snapshot's age is counted to.
+    pod : PodData or None
+        The pod, where the answer is about one that is to be placed.
+    """
+    about = _about(pod) if pod is not None else ()
+    yield Phrases((*about, *basis(answer, now)))
+    yield from changes(answer.snapshot)
+
+
+def changes(snapshot: SnapshotData) -> Document:
+    """What was changed to see what then, a line each."""
+    for change in snapshot.changes:
+        yield Paragraph(f"what if: {change}", Tone.MIXED)
+
+
+def each_alone(whom: str = "", indent: int = 0) -> Document:
+    """What several pods are answered against; of a table that has them only the rest of the sentence."""
+    text = "each against the snapshot as it is, as if the others did not wait"
+    yield Paragraph(f"{whom}, {text}" if whom else text, Tone.FAINT, indent)
+
+
+def _about(pod: PodData) -> Iterator[str]:
+    amounts = [f"{readable(name, amount)} {name}" for name, amount in pod.requests.items()]
+    yield f"wants {', '.join(amounts)}" if amounts else "requests nothing"
+    yield f"priority {pod.priority}" + (f" ({pod.priority_class_name})" if pod.priority_class_name else "")
+    yield f"profile {pod.scheduler_name}"
+
+
+def basis(answer: Envelope, now: datetime) -> Iterator[str]:
+    """What an answer rests on, in short texts."""
+    rules, snapshot = answer.rules, answer.snapshot
+    yield f"rules of Kubernetes {rules.kubernetes_version} ({rules.why})"
+    size = f"snapshot of {counted(snapshot.nodes, 'node')}, {counted(snapshot.pods, 'pod')}"
+    yield f"{size}, {age(snapshot.written_at, now)}" if snapshot.written_at is not None else size
+
+
+def age(then: datetime, now: datetime) -> str:
+    """How long ago a snapshot was written.
+
+    Examples
+    --------
+    >>> from datetime import timedelta
+    >>> moment = datetime(2026, 5, 4)
+    >>> age(moment, moment + timedelta(minutes=3)), age(moment, moment + timedelta(hours=50))
+    ('written 3 min ago', 'written 2 days ago')
+    """
+    seconds = max(int((now - then).total_seconds()), 0)
+    if seconds < 60:
+        return "written just now"
+    if seconds < 3600:
+        return f"written {seconds // 60} min ago"
+    if seconds < 48 * 3600:
+        return f"written {seconds // 3600} h ago"
+    return f"written {seconds // 86400} days ago"
+
+
+def cautions(answer: Envelope) -> Document:
+    """What to be careful about: warnings, and what the answer depends on and is not known."""
+    lines = [f"warning: {text}" for text in answer.warnings[:_MOST_WARNINGS]]
+    if len(answer.warnings) > _MOST_WARNINGS:
+        lines.append(f"and {len(answer.warnings) - _MOST_WARNINGS} warnings more: -o json has them all")
+    lines += [f"not in the snapshot: {m.needed_for}: {m.effect}" for m in _in_short(answer.missing)]
+    lines += [f"not modelled yet: {n.feature} ({n.effect})" for n in answer.not_modelled]
+    if lines:
+        yield GAP
+    for line in lines:
+        yield Paragraph(line, Tone.CAUTION)
+
+
+def one_by_one(answers: Iterable[A], view: View, document: Callable[[A, View], Document]) -> Document:
+    """Lay out answers in full, one after the other."""
+    for i, answer in enumerate(answers):
+        if i:
+            yield from (GAP, GAP)
+        yield from document(answer, view)
+
+
+def next_questions(questions: Iterable[Question]) -> Document:
+    """Lay out the next questions, if there are any."""
+    if every := tuple(questions):
+        yield GAP
+        yield Questions(every)
+
+
+def _in_short(missing: Iterable[MissingData]) -> tuple[MissingData, ...]:
+    """What is missing, of things of one kind that have one effect the first; the others are counted."""
+    alike: dict[tuple[str, str], list[MissingData]] = {}
+    for each in missing:
+        alike.setdefault((each.kind, each.effect), []).append(each)
+    return tuple(
+        MissingData(kind, group[0].needed_for + (f" (and {len(group) - 1} alike)" if len(group) > 1 else ""), effect)
+        for (kind, effect), group in alike.items()
+    )

@@ -1,0 +1,117 @@
+"""Who leads, as text: the scheduler's election first, then all of them, and what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import ceil, floor
+from typing import Final
+
+from kschedctl.answers.leader import Election, LeaderOverview, ProblemData
+from kschedctl.answers.preempt_words import duration
+from kschedctl.presentation.document import GAP, Document, Paragraph, Question, Tone, table
+from kschedctl.presentation.frame import View, cautions, header, next_questions
+
+_NARROW: Final = ("election", "leader", "renewed", "next in")
+_WIDE: Final = ("election", "holder", "pod", "node", "since", "renewed", "lease", "changes", "next in")
+
+
+def overview_document(answer: LeaderOverview, view: View) -> Document:
+    """Lay out all elections."""
+    yield Paragraph(answer.summary, Tone.GOOD if answer.fine and answer.complete else Tone.BAD)
+    yield from header(answer, view.now)
+    if answer.elections:
+        yield GAP
+        headings = _WIDE if view.wide else _NARROW
+        rows = [_wide_row(one) if view.wide else _row(one) for one in answer.elections]
+        tones = [Tone.BAD if one.expired or not one.holder else Tone.PLAIN for one in answer.elections]
+        yield table(headings, rows, tones=tones, identifiers=(0,))
+        yield Paragraph(
+            f"Next in: if it died with the snapshot, with others that try every {answer.retry_period:g} s.",
+            Tone.FAINT,
+        )
+    for one in answer.elections:
+        if one.candidates:
+            yield GAP
+            yield Paragraph(f"Candidates for {one.name}{_coordinated(one)}")
+            yield table(
+                ("candidate", "binary", "emulates", "strategy", "seen", "elected"),
+                [
+                    (each.name, each.binary_version, each.emulation_version, each.strategy, _ago(each.renewed_ago), yes)
+                    for each in one.candidates
+                    for yes in ("yes" if each.preferred else "-",)
+                ],
+                identifiers=(0,),
+            )
+    yield from _problems(answer.problems)
+    yield from cautions(answer)
+    if answer.elections and not view.wide:
+        yield from next_questions(
+            [
+                Question("Who calls itself what, since when", "leader", options={"output": "wide"}),
+                Question("What if the leader is cut off", "leader simulate", options={"partition": ("40s-70s",)}),
+            ]
+        )
+
+
+def _row(one: Election) -> tuple[str, ...]:
+    return _name(one), _leader(one), _ago(one.renewed_ago), _take_over(one)
+
+
+def _wide_row(one: Election) -> tuple[str, ...]:
+    return (
+        _name(one),
+        one.holder or "nobody",
+        one.pod or "-",
+        one.node or "-",
+        _ago(one.acquired_ago),
+        _ago(one.renewed_ago),
+        f"{one.lease_duration_seconds} s",
+        str(one.transitions),
+        _take_over(one),
+    )
+
+
+def _name(one: Election) -> str:
+    return one.name if one.kind == "Lease" else f"{one.name} ({one.kind})"
+
+
+def _leader(one: Election) -> str:
+    """Who leads, as short as it can be told."""
+    if not one.holder:
+        return "nobody"
+    pod, host = one.pod.rpartition("/")[2], one.holder.partition("_")[0]
+    who = pod if pod == host else one.node or host
+    return f"nobody (was {who})" if one.expired else who
+
+
+def _take_over(one: Election) -> str:
+    if one.earliest is None or one.latest is None:
+        return "-"
+    return f"{floor(one.earliest)}-{ceil(one.latest)} s"
+
+
+def _ago(seconds: float | None) -> str:
+    if seconds is None:
+        return "-"
+    # The larger unit is enough.
+    return f"{' '.join(duration(max(round(seconds), 0)).split()[:2])} ago"
+
+
+def _coordinated(one: Election) -> str:
+    parts = [f"strategy {one.strategy}"] if one.strategy else []
+    parts += [f"the holder shall make room for {one.preferred_holder}"] if one.preferred_holder else []
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def _problems(problems: Iterable[ProblemData]) -> Document:
+    tones = {"error": Tone.BAD, "warning": Tone.CAUTION, "info": Tone.FAINT}
+    first = True
+    for one in problems:
+        if first:
+            yield GAP
+        first = False
+        about = f"{one.object}: " if one.object else ""
+        field = f"{one.field}: " if one.field else ""
+        yield Paragraph(f"{one.severity}: {about}{field}{one.problem}", tones[one.severity])
+        if one.hint:
+            yield Paragraph(one.hint, Tone.FAINT, 2)

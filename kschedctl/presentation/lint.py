@@ -1,0 +1,161 @@
+"""The document of ``lint``: findings with the lines that they are about, and what to do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from kschedctl.answers.lint import LintReport
+from kschedctl.api.wording import counted
+from kschedctl.findings.finding import Severity
+from kschedctl.linter.diagnosis import ORDER, Diagnosis
+from kschedctl.linter.run import Linted
+from kschedctl.presentation.document import GAP, Block, Document, Paragraph, Question, Tone, Verbatim
+from kschedctl.presentation.frame import View, next_questions
+
+_TONES: Final = {Severity.ERROR: Tone.BAD, Severity.WARNING: Tone.MIXED, Severity.INFO: Tone.STRONG}
+#: So many lines before the one that is meant are shown.
+_BEFORE: Final = 1
+_LONGEST: Final = 160
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LintView(View):
+    """The findings as people see them, with the lines that they are about.
+
+    Attributes
+    ----------
+    linted : Linted
+        The run.
+    failed : bool
+        True if the exit code is that of findings.
+    fixed : int
+        The number of findings that were repaired before.
+    """
+
+    linted: Linted
+    failed: bool = False
+    fixed: int = 0
+
+    @property
+    def told(self) -> Sequence[Diagnosis]:
+        """The findings that people see one by one."""
+        return [each for each in self.linted.found if not each.rule.counted]
+
+    @property
+    def by_severity(self) -> Sequence[Diagnosis]:
+        """The same, the most severe first."""
+        return sorted(self.told, key=lambda each: ORDER[each.severity])
+
+    @property
+    def headline(self) -> str:
+        """The number of findings, and of files and objects."""
+        linted = self.linted
+        counts = Counter(each.severity for each in self.told)
+        parts = [
+            counted(counts[severity], noun)
+            for severity, noun in ((Severity.ERROR, "error"), (Severity.WARNING, "warning"))
+            if counts[severity]
+        ]
+        if counts[Severity.INFO]:
+            parts.append(f"{counts[Severity.INFO]} info")
+        with_findings = len({each.file.name for each in self.told})
+        size = f"{counted(len(linted.files), 'file')} with {counted(linted.n_objects, 'object')}"
+        if not parts:
+            return f"No findings in {size}."
+        return f"{', '.join(parts)} in {with_findings} of {size}."
+
+
+def document(report: LintReport, view: View) -> Document:
+    """Lay out the findings."""
+    assert isinstance(view, LintView)
+    for diagnosis in view.told:
+        yield from _finding(diagnosis)
+        yield GAP
+    clean = not view.failed and not view.told
+    yield Paragraph(view.headline, Tone.GOOD if clean else Tone.STRONG)
+    for line in _beside(view):
+        yield Paragraph(line, Tone.FAINT)
+    yield from next_questions(_questions(view))
+
+
+def _beside(view: LintView) -> Iterator[str]:
+    """Yield the numbers of findings and objects that were left out."""
+    linted = view.linted
+    if view.fixed:
+        yield f"repaired: {counted(view.fixed, 'finding')}"
+    sources = Counter(each.by.source for each in linted.ignored)
+    if sources:
+        named = ", ".join(f"{n} by {source}" for source, n in sorted(sources.items()))
+        yield f"ignored: {counted(len(linted.ignored), 'finding')} ({named})"
+    if linted.gone:
+        yield f"of the baseline {counted(linted.gone, 'finding')} there no more: --update-baseline takes them out"
+    if linted.n_partial:
+        patches = "1 that is a patch" if linted.n_partial == 1 else f"{linted.n_partial} that are patches"
+        yield f"passed over by most rules: {patches}"
+    if linted.n_live:
+        yield f"read from a cluster: {counted(linted.n_live, 'object')}, of which what the cluster sets is passed over"
+    if linted.undecided:
+        rules = ", ".join(sorted({each.rule for each in linted.undecided}))
+        first = linted.undecided[0]
+        yield f"not decided: {rules} ({first.object}: {first.why})"
+
+
+def _finding(diagnosis: Diagnosis) -> Iterator[Block]:
+    region = diagnosis.region
+    where = f"{diagnosis.file.name}:{region.line}:{region.column}"
+    head = f"{where} {diagnosis.rule.code} {diagnosis.severity} {diagnosis.message}"
+    yield Paragraph(head, _TONES[diagnosis.severity])
+    about = [diagnosis.shown_object] if diagnosis.object is not None else []
+    if diagnosis.stop is not None:
+        about.append(f"{diagnosis.stop.value}: {diagnosis.stop.words}")
+    yield Paragraph(", ".join([*about, diagnosis.rule.name]), Tone.FAINT, indent=2)
+    yield from _frame(diagnosis)
+    for related in diagnosis.related:
+        place = f"{related.file}:{related.region.line}"
+        yield Paragraph(f"see {place}: {related.object}: {related.message}", indent=2)
+    if diagnosis.help:
+        fix = diagnosis.fix
+        how = "" if fix is None else " (--fix)" if fix.safe else " (--fix --unsafe-fixes)"
+        yield Paragraph(f"help: {diagnosis.help}{how}", indent=2)
+
+
+def _frame(diagnosis: Diagnosis) -> Iterator[Block]:
+    """The line that is meant with the one before it, and marks below what is meant."""
+    lines, region = diagnosis.file.lines, diagnosis.region
+    if region.line > len(lines) or not diagnosis.file.text:
+        return
+    first = region.line
+    for number in range(max(region.line - _BEFORE, 1), region.line):
+        text = lines[number - 1]
+        if text.strip() and not text.startswith("---"):
+            first = min(first, number)
+    width = len(str(region.line))
+    for number in range(first, region.line + 1):
+        yield Verbatim(f"{number:{width}} | {_cut(lines[number - 1])}".rstrip(), indent=3)
+    meant = lines[region.line - 1]
+    end = region.end_column if region.end_line == region.line else len(meant) + 1
+    n_marks = max(min(end, len(meant) + 1, _LONGEST) - region.column, 1)
+    if region.column <= _LONGEST:
+        yield Verbatim(f"{'':{width}} | {_blank(meant[: region.column - 1])}{'^' * n_marks}", indent=3)
+
+
+def _cut(text: str) -> str:
+    shown = text.replace("\t", " ")
+    return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}..."
+
+
+def _blank(text: str) -> str:
+    return " " * len(text)
+
+
+def _questions(view: LintView) -> Iterator[Question]:
+    worst = next(iter(view.by_severity), None)
+    if worst is not None:
+        rule = {"rules": (worst.rule.code,)}
+        yield Question("What a rule says, why, and how to repair it", "rule", options=rule)
+    safe = sum(each.fix is not None and each.fix.safe for each in view.told)
+    if safe:
+        yield Question(f"{safe} can be repaired safely", "lint", options={"diff": True})

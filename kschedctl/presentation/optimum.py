@@ -1,0 +1,160 @@
+"""The best placement beside the multi-step one, as text: both, what differs, and what would have got there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from kschedctl.answers.optimum import GoalData, Optimum, OptimumPlacementData, OptimumWorkloadData
+from kschedctl.api.wording import counted, listed
+from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Question, Tone, table
+from kschedctl.presentation.frame import View, cautions, header, next_questions
+
+#: How many nodes and names are told of a row, and rows of a table, where not all are asked for.
+_FEW: Final = 3
+_ROWS: Final = 12
+#: Beyond so many percent a gap says nothing.
+_FAR: Final = 100
+
+
+def document(answer: Optimum, view: View) -> Document:
+    """Lay out an answer.
+
+    Parameters
+    ----------
+    view : View
+        What of it is shown.
+    """
+    yield Paragraph(answer.summary, Tone.GOOD if not answer.waiting else Tone.MIXED if answer.placed else Tone.BAD)
+    yield from header(answer, view.now)
+    if not answer.finished:
+        yield Paragraph("The scheduler comes to no end: pods evict each other for as long as one looks.", Tone.CAUTION)
+    if answer.refused:
+        yield Paragraph(f"{counted(answer.refused, 'solution')} the filters refused before", Tone.FAINT)
+    yield from _goals(answer.goals, every=view.wide)
+    yield from _workloads(answer.workloads, every=view.wide)
+    yield from _evicted(answer)
+    yield from _differing(answer.placements, every=view.wide)
+    yield from _waiting(answer, every=view.wide)
+    yield from _ways(answer, every=view.wide)
+    yield from cautions(answer)
+    if not view.wide:
+        yield from next_questions(_questions(answer))
+
+
+def _questions(answer: Optimum) -> Iterator[Question]:
+    if answer.pods:
+        yield Question("What the scheduler does", "simulate")
+    if answer.placements:
+        yield Question("Every pod, in order", "optimum", options={"output": "wide"})
+
+
+def _goals(goals: Sequence[GoalData], *, every: bool) -> Document:
+    shown = [goal for goal in goals if every or goal.multi_step or goal.optimum or not goal.proven]
+    if not shown:
+        return
+    yield Heading("The goals, one after another")
+    rows = [(goal.goal, str(goal.multi_step), str(goal.optimum), _how_good(goal)) for goal in shown]
+    tones = [Tone.PLAIN if goal.proven else Tone.MIXED for goal in shown]
+    yield table(("goal", "scheduler", "best", "which is"), rows, numeric=(1, 2), tones=tones)
+
+
+def _how_good(goal: GoalData) -> str:
+    if goal.proven:
+        return "proven optimal"
+    if goal.bound is None or goal.gap_percent is None:
+        return "the best that was found"
+    side = "at most" if goal.maximize else "at least"
+    if goal.gap_percent > _FAR:
+        return f"{side} {goal.bound}"
+    return f"within {goal.gap_percent:.1f} %: {side} {goal.bound}"
+
+
+def _workloads(workloads: Sequence[OptimumWorkloadData], *, every: bool) -> Document:
+    if not workloads:
+        return
+    yield Heading("Side by side")
+    rows = [
+        (
+            f"{each.kind} {each.namespace}/{each.name}",
+            str(each.pods),
+            str(each.multi_step),
+            str(each.optimum),
+            _counts(each.nodes, every=every) or "-",
+        )
+        for each in workloads
+    ]
+    tones = [_tone(each) for each in workloads]
+    yield table(("workload", "pods", "scheduler", "best", "nodes"), rows, numeric=(1, 2, 3), tones=tones)
+
+
+def _tone(each: OptimumWorkloadData) -> Tone:
+    if each.optimum > each.multi_step:
+        return Tone.GOOD
+    return Tone.PLAIN if each.optimum == each.pods else Tone.MIXED
+
+
+def _counts(counts: dict[str, int], *, every: bool) -> str:
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    texts = [name if count == 1 else f"{name} x{count}" for name, count in ordered]
+    return listed(texts, most=len(texts) if every else _FEW) if texts else ""
+
+
+def _evicted(answer: Optimum) -> Document:
+    if not answer.evicted and not answer.multi_step_evicted:
+        return
+    yield Heading("Evicted")
+    ours = {(each.pod, each.node) for each in answer.evicted}
+    theirs = {(each.pod, each.node) for each in answer.multi_step_evicted}
+    again = {placement.pod: placement.node for placement in answer.placements if placement.again}
+    rows = [
+        (
+            pod,
+            node,
+            "yes" if (pod, node) in theirs else "no",
+            "yes" if (pod, node) in ours else "no",
+            again.get(pod, ""),
+        )
+        for pod, node in sorted(ours | theirs)
+    ]
+    yield table(("pod", "from", "scheduler", "best", "comes again on"), rows, identifiers=(1, 4))
+
+
+def _differing(placements: Sequence[OptimumPlacementData], *, every: bool) -> Document:
+    moved = [each for each in placements if every or (not each.again and each.node != each.multi_step_node)]
+    if not moved:
+        return
+    yield GAP
+    yield Paragraph("In this order the filters let every pod pass" if every else "Pods that differ", Tone.STRONG)
+    shown = moved if every else moved[:_ROWS]
+    rows = [(each.pod, each.multi_step_node or "waits", each.node) for each in shown]
+    yield table(("pod", "scheduler", "best"), rows, identifiers=(1, 2))
+    if len(shown) < len(moved):
+        yield Paragraph(f"and {len(moved) - len(shown)} more: -o wide", Tone.FAINT, 2)
+
+
+def _waiting(answer: Optimum, *, every: bool) -> Document:
+    for what, pods in (("No placement has room for", answer.waiting), ("Gated, and so left out", answer.gated)):
+        if pods:
+            yield GAP
+            yield Paragraph(f"{what}: {listed(pods, most=len(pods) if every else _FEW)}")
+
+
+def _ways(answer: Optimum, *, every: bool) -> Document:
+    if answer.ways:
+        yield Heading("What would have got the scheduler there, as simulations show")
+        rows = [
+            (
+                str(way.lever),
+                way.what,
+                listed(way.workloads, most=len(way.workloads) if every else _FEW),
+                str(way.evicted),
+            )
+            for way in answer.ways
+        ]
+        yield table(("what", "which", "of", "evicted"), rows, numeric=(3,))
+    elif answer.stranded:
+        yield GAP
+        yield Paragraph(
+            "No order, priority or smaller request that was tried gets the scheduler there by itself.", Tone.CAUTION
+        )

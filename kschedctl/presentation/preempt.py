@@ -1,0 +1,215 @@
+"""Who would be evicted, as text: the answer, the victims, why them, and what happens next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from kschedctl.answers.explain import NodeData
+from kschedctl.answers.node_groups import deciding_reasons, group_nodes, wording
+from kschedctl.answers.preempt import (
+    Cause,
+    NotHelpfulData,
+    Preemption,
+    PreemptionList,
+    Result,
+)
+from kschedctl.answers.preempt_words import (
+    below_words,
+    duration,
+    fates,
+    lost_words,
+    owner_words,
+    running,
+    violated,
+)
+from kschedctl.api.wording import counted, listed
+from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Question, Tone, Verbatim, table
+from kschedctl.presentation.frame import View, cautions, each_alone, header, next_questions, one_by_one
+
+#: How many candidates are shown where not all are asked for: those taken, and those that lost.
+_TAKEN: Final = 3
+#: Beyond this many pods those that would evict the same ones share a row.
+_FEW: Final = 8
+_LOST: Final = 5
+
+_STYLES: Final = {
+    Result.FITS: Tone.GOOD,
+    Result.PREEMPTS: Tone.MIXED,
+    Result.GATED: Tone.MIXED,
+}
+_RESULTS: Final = {
+    Result.FITS: "fits as it is",
+    Result.PREEMPTS: "",
+    Result.NOT_HELPFUL: "evicting does not help",
+    Result.NOT_ELIGIBLE: "may not evict",
+    Result.DISABLED: "nobody is evicted",
+    Result.GATED: "is not tried (gated)",
+    Result.ERROR: "error",
+}
+_CAUSES: Final = {
+    Cause.STILL_DOES_NOT_FIT: "not even without its pods of lower priority: ",
+    Cause.DECLINED: "it would, but ",
+    Cause.NO_LOWER_PRIORITY: "",
+    Cause.UNRESOLVABLE: "no pod's removal changes that: ",
+    Cause.ERROR: "",
+}
+
+
+def document(answer: Preemption, view: View) -> Document:
+    """Lay out an answer."""
+    yield Paragraph(answer.verdict.summary, _STYLES.get(answer.verdict.result, Tone.BAD))
+    yield from header(answer, view.now, answer.pod)
+    if answer.verdict.result is not Result.FITS:
+        yield from _victims_section(answer, every=view.wide)
+        yield from _lost_section(answer, every=view.wide)
+        yield from _not_helpful_section(answer, every=view.wide)
+        yield from _message_section(answer)
+        yield from _next_section(answer)
+    if answer.candidates_enough is not None:
+        yield GAP
+        yield Paragraph(
+            f"All {len(answer.candidates)} candidates are compared here. kube-scheduler begins at a random node and "
+            f"stops at {answer.candidates_enough} of them, so it may take another: --min-candidate-nodes and --offset.",
+            Tone.CAUTION,
+        )
+    yield from cautions(answer)
+    question = {Result.FITS: "Why it fits", Result.PREEMPTS: "Why not without"}.get(answer.verdict.result, "Why not")
+    questions = [Question(question, "explain", answer.pod.key)]
+    if not view.wide and (len(answer.candidates) > len(answer.chosen[:_TAKEN]) or answer.not_helpful):
+        questions.append(Question("Every candidate and node", "preempt", answer.pod.key, {"output": "wide"}))
+    yield from next_questions(questions)
+
+
+def list_document(found: PreemptionList, view: View) -> Document:
+    """Lay out several answers, one row each; in full where they are named."""
+    answers = found.items
+    if len(answers) == 1 or view.named or view.wide:
+        yield from one_by_one(answers, view, document)
+        return
+    helped = [a for a in answers if a.verdict.result is Result.PREEMPTS]
+    fitting = [a for a in answers if a.verdict.result is Result.FITS]
+    rest = len(answers) - len(helped) - len(fitting)
+    verdicts = (
+        f"{len(fitting)} {'fits' if len(fitting) == 1 else 'fit'}",
+        f"{len(helped)} would evict others",
+        f"{rest} {'stays' if rest == 1 else 'stay'} pending",
+    )
+    yield Paragraph(f"{counted(len(answers), 'pending pod')}: {', '.join(verdicts)}.", Tone.STRONG)
+    yield from header(answers[0], view.now)
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for answer in answers:
+        victims = answer.chosen[0].victims if answer.chosen else ()
+        budget = "violated" if answer.verdict.violates_budget else "-"
+        where = listed([c.name for c in answer.chosen], "or") or _RESULTS[answer.verdict.result]
+        whom = listed([victim.name for victim in victims]) or "-"
+        row = (str(answer.pod.priority), where, whom, budget)
+        # Of many pods those that would evict the same ones share a row.
+        key = row if len(answers) > _FEW else (*row, answer.pod.namespace, answer.pod.name)
+        alike.setdefault(key, []).append(f"{answer.pod.namespace}/{answer.pod.name}")
+    rows = [(listed(names, most=3), *key[:4]) for key, names in alike.items()]
+    yield GAP
+    yield table(
+        ("pending pod", "priority", "makes room on", "evicting", "budget"), rows, numeric=(1,), identifiers=(0, 2, 3)
+    )
+    yield from each_alone(indent=2)
+    yield from next_questions(
+        [
+            Question("One of them", "preempt", answers[0].pod.key),
+            Question("All in full", "preempt", options={"output": "wide"}),
+        ]
+    )
+
+
+def _victims_section(answer: Preemption, *, every: bool) -> Document:
+    if not answer.chosen:
+        return
+    shown = answer.chosen if every else answer.chosen[:_TAKEN]
+    rows = []
+    budgets: dict[tuple[str, str], tuple[str, ...]] = {}
+    for candidate in shown:
+        for i, victim in enumerate(candidate.victims):
+            name = candidate.name if i == 0 else ""
+            grace = "stopping" if victim.terminating else duration(victim.grace_seconds)
+            owner = owner_words(victim.owner)
+            rows.append((name, victim.name, str(victim.priority), running(victim), owner, violated((victim,)), grace))
+            for budget in sorted(victim.budgets, key=lambda budget: budget.violated):
+                if not every and not budget.violated:
+                    continue
+                row = (str(budget.allowed), str(budget.evicted), below_words(budget))
+                budgets[candidate.name, budget.name] = (candidate.name, budget.name, *row)
+    yield GAP
+    headings = ("node", "victim", "priority", "running", "owner", "violates", "grace")
+    yield table(headings, rows, numeric=(2, 6), identifiers=(0, 1))
+    if budgets:
+        yield GAP
+        columns = ("node", "disruption budget", "allows", "evicted", "below that")
+        yield table(columns, budgets.values(), numeric=(2, 3), identifiers=(0, 1))
+    if len(shown) < len(answer.chosen):
+        rest = len(answer.chosen) - len(shown)
+        yield Paragraph(f"and {counted(rest, 'node')} more that would do as well", Tone.FAINT, indent=2)
+
+
+def _lost_section(answer: Preemption, *, every: bool) -> Document:
+    lost = [(c, c.lost_at) for c in answer.candidates if c.lost_at is not None]
+    if not lost:
+        return
+    shown = lost if every else lost[:_LOST]
+    rows = [(c.name, str(len(c.victims)), violated(c.victims), lost_words(c, at, answer)) for c, at in shown]
+    yield GAP
+    yield table(("candidates that lost", "victims", "violates", "lost at"), rows, numeric=(1,), identifiers=(0,))
+    if len(shown) < len(lost):
+        yield Paragraph(f"and {len(lost) - len(shown)} more that lost", Tone.FAINT, indent=2)
+
+
+def _not_helpful_section(answer: Preemption, *, every: bool) -> Document:
+    if answer.not_helpful:
+        yield GAP
+        if every:
+            rows = [(n.name, n.plugin or "-", _why(n).split("\n")) for n in answer.not_helpful]
+            yield table(("cannot help", "plugin", "why"), rows, identifiers=(0,))
+        else:
+            yield table(("nodes", "plugin", "why evicting does not help"), _groups(answer), numeric=(0,))
+    if answer.not_looked_at:
+        text = f"{counted(answer.not_looked_at, 'node')} not looked at: enough candidates were found before"
+        yield Paragraph(text, Tone.FAINT, indent=2)
+
+
+def _groups(answer: Preemption) -> Iterator[Sequence[str | Sequence[str]]]:
+    for cause, prefix in _CAUSES.items():
+        nodes: list[NodeData] = [node for node in answer.not_helpful if node.cause is cause]
+        for group in group_nodes(nodes):
+            closest = (group.closest,) if group.closest else ()
+            yield str(len(group.nodes)), group.plugin or "-", (*(prefix + group.why).split("\n"), *closest)
+
+
+def _why(node: NotHelpfulData) -> str:
+    return _CAUSES[node.cause] + wording(deciding_reasons(node))
+
+
+def _message_section(answer: Preemption) -> Document:
+    if answer.preemption_message:
+        yield Heading("What kube-scheduler writes of it")
+        yield Verbatim(answer.preemption_message)
+
+
+def _next_section(answer: Preemption) -> Document:
+    after = answer.next
+    if after is None:
+        return
+    pod = f"{answer.pod.namespace}/{answer.pod.name}"
+    stop = f"within {duration(after.wait_seconds)}" if after.wait_seconds else "at once"
+    victims = next(c.victims for c in answer.candidates if c.name == after.node)
+    going = [victim.name for victim in victims if not victim.terminating]
+    start = "Next" if len(answer.chosen) == 1 else f"Next, on {after.node}"
+    deleted = f"; kube-scheduler deletes {listed(going)}" if going else ""
+    gone = "that is gone" if len(victims) == 1 else f"all {len(victims)} are gone"
+    yield GAP
+    yield Paragraph(f"{start}: {pod} waits with nominatedNodeName {after.node}{deleted}.")
+    yield Paragraph(f"It can start as soon as {gone}, which is {stop}.", indent=2)
+    for text in fates(after.victims):
+        yield Paragraph(text, indent=2)
+    if after.loses_nomination:
+        verb = "is" if len(after.loses_nomination) == 1 else "are"
+        text = f"{listed(after.loses_nomination)} {verb} no longer nominated to {after.node}."
+        yield Paragraph(text, indent=2)

@@ -1,0 +1,63 @@
+"""What to buy, as text."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kschedctl.answers.optimum import Purchased
+from kschedctl.api.wording import listed
+from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Question, Tone, table
+from kschedctl.presentation.frame import View, cautions, header, next_questions
+
+_FEW: Final = 3
+_ROWS: Final = 12
+
+
+def purchase_document(answer: Purchased, view: View) -> Document:
+    """Lay out an answer.
+
+    Parameters
+    ----------
+    view : View
+        What of it is shown.
+    """
+    yield Paragraph(answer.summary, Tone.GOOD if not answer.waiting else Tone.MIXED)
+    yield from header(answer, view.now)
+    if answer.kinds:
+        yield Heading("To buy")
+        rows = [(each.kind, str(each.nodes), each.price, each.cost) for each in answer.kinds]
+        yield table(("kind", "nodes", "price", "cost"), rows, numeric=(1, 2, 3))
+        if answer.proven:
+            yield Paragraph("proven: nothing cheaper places as many", Tone.FAINT, 2)
+        elif answer.least_cost is not None:
+            yield Paragraph(f"not proven: at the least it costs {answer.least_cost}", Tone.FAINT, 2)
+        else:
+            yield Paragraph("not proven: something cheaper may do", Tone.FAINT, 2)
+        yield Heading("Who goes there")
+        shown = answer.nodes if view.wide else answer.nodes[:_ROWS]
+        most = None if view.wide else _FEW
+        places = [
+            (node.node, str(len(node.pods)), listed(node.pods, most=len(node.pods) if most is None else most))
+            for node in shown
+        ]
+        yield table(("node", "pods", "which"), places, numeric=(1,), identifiers=(0,))
+        if len(shown) < len(answer.nodes):
+            yield Paragraph(f"and {len(answer.nodes) - len(shown)} more: -o wide", Tone.FAINT, 2)
+    elsewhere = [p for p in answer.placements if p.node not in {node.node for node in answer.nodes}]
+    if elsewhere and (answer.kinds or view.wide):
+        yield Heading("On nodes that are there")
+        few = elsewhere if view.wide else elsewhere[:_ROWS]
+        yield table(("pod", "node"), [(each.pod, each.node) for each in few], identifiers=(1,))
+        if len(few) < len(elsewhere):
+            yield Paragraph(f"and {len(elsewhere) - len(few)} more: -o wide", Tone.FAINT, 2)
+    if answer.waiting:
+        yield GAP
+        which = listed(answer.waiting, most=len(answer.waiting) if view.wide else _FEW)
+        yield Paragraph(f"No node of the catalog helps: {which}", Tone.BAD)
+    yield from cautions(answer)
+    if view.wide:
+        return
+    if answer.placements or answer.nodes:
+        every = [Question("Every pod, in order", "optimum", options={"output": "wide"})]
+        nodes = [Question("The nodes as manifests", "optimum", options={"output": "jsonpath={.objects}"})]
+        yield from next_questions((every if answer.placements else []) + (nodes if answer.nodes else []))

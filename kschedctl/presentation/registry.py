@@ -1,0 +1,68 @@
+"""The registry of documents: for each kind of answer the function that lays it out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any, Final, cast
+
+from kschedctl.answers.base import Answer, AnswerList
+from kschedctl.answers.stream import AnswerStream
+from kschedctl.api.wording import counted
+from kschedctl.presentation.document import GAP, Document
+from kschedctl.presentation.frame import View, each_alone, one_by_one
+
+#: By the name of the answer's type: the module below this package, and the function in it. Lists without an entry are
+#: laid out item by item.
+_DOCUMENTS: Final[Mapping[str, tuple[str, str]]] = {
+    "CapacityList": ("capacity", "list_document"),
+    "ClaimVolumes": ("volumes", "document"),
+    "DaemonSetExplanation": ("explain.daemon_set", "document"),
+    "DevicesOverview": ("devices", "overview_document"),
+    "DeviceSupply": ("devices", "supply_document"),
+    "Diff": ("diff", "document"),
+    "Drained": ("drain", "document"),
+    "Emptied": ("emptying", "emptied_document"),
+    "Explanation": ("explain.text", "document"),
+    "ExplanationSummary": ("explain.many", "document"),
+    "LeaderOverview": ("leader", "overview_document"),
+    "LeaderSimulation": ("leader_simulation", "simulation_document"),
+    "LintReport": ("lint", "document"),
+    "Optimum": ("optimum", "document"),
+    "Pending": ("pending", "document"),
+    "PodCapacity": ("capacity", "document"),
+    "PodVolumes": ("volumes", "document"),
+    "Preemption": ("preempt", "document"),
+    "PreemptionList": ("preempt", "list_document"),
+    "Purchased": ("purchase", "purchase_document"),
+    "RolledOut": ("rollout", "document"),
+    "RulePages": ("rule", "document"),
+    "Simulated": ("simulate", "document"),
+    "SnapshotInfo": ("snapshot", "document"),
+    "Sweep": ("sweep", "document"),
+    "Threat": ("threat", "threat_document"),
+    "Verification": ("verify", "document"),
+    "VolumesList": ("volumes", "list_document"),
+}
+
+
+def document(answer: Answer | AnswerStream[Any], view: View) -> Document:
+    """Lay out an answer, or the answers of a stream, each as soon as it comes."""
+    if isinstance(answer, AnswerStream):
+        yield from _several(answer, view)
+        return
+    found = _DOCUMENTS.get(type(answer).__name__)
+    if found is None and isinstance(answer, AnswerList):
+        yield from one_by_one(answer.answers, view, document)
+        return
+    assert found is not None, f"no document of {type(answer).__name__}"
+    module, function = found
+    lay_out = getattr(import_module(f"kschedctl.presentation.{module}"), function)
+    yield from cast("Callable[[Answer, View], Document]", lay_out)(answer, view)
+
+
+def _several(stream: AnswerStream[Any], view: View) -> Document:
+    if stream.total > 1:
+        yield from each_alone(counted(stream.total, "pod"))
+        yield GAP
+    yield from one_by_one(stream, view, document)

@@ -1,0 +1,92 @@
+"""The document of ``rollout``: the answer, what holds it up, the steps, and the nodes of the new pods."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+from kschedctl.answers.preempt_words import duration
+from kschedctl.answers.rollout import RolledOut
+from kschedctl.api.wording import listed
+from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Question, Tone, Verbatim, table
+from kschedctl.presentation.frame import View, cautions, header, next_questions
+
+#: How many steps, nodes and names are shown where not all are asked for.
+_FEW_STEPS: Final = 8
+_FEW_NODES: Final = 8
+_FEW: Final = 3
+
+
+def document(answer: RolledOut, view: View) -> Document:
+    """Lay out an answer."""
+    yield Paragraph(answer.summary, Tone.GOOD if answer.finished else Tone.BAD)
+    yield from header(answer, view.now)
+    took = duration(round(answer.seconds)) if answer.seconds >= 1 else "less than a second"
+    ended = f"; {took} of the cluster's time" if answer.finished and answer.steps else ""
+    yield Paragraph(f"{answer.strategy}; {_available(answer)}{ended}", Tone.FAINT)
+    yield from _why(answer, every=view.wide)
+    yield from _steps(answer, every=view.wide)
+    yield from _placements(answer, every=view.wide)
+    yield from cautions(answer)
+    if answer.steps and not view.wide:
+        yield from next_questions([Question("Every step", "rollout", options={"output": "wide"})])
+
+
+def _available(answer: RolledOut) -> str:
+    return f"{answer.available_before} available at first, {answer.available_least} at the least"
+
+
+def _why(answer: RolledOut, *, every: bool) -> Document:
+    if answer.held and answer.steps:
+        yield GAP
+        yield Paragraph(answer.held, Tone.BAD)
+    if not answer.waiting or answer.finished:
+        return
+    yield Heading("What kube-scheduler writes for those that wait")
+    for group in answer.waiting:
+        for side, pods in (("new", group.new), ("old", group.old)):
+            if pods:
+                yield Paragraph(f"{side}: {listed(pods, most=len(pods) if every else _FEW)}", indent=2)
+        yield Verbatim(group.message or "was not tried")
+
+
+def _steps(answer: RolledOut, *, every: bool) -> Document:
+    if not answer.steps:
+        return
+    # Where it stands still the last ones tell why.
+    few = answer.steps[:_FEW_STEPS] if answer.finished else answer.steps[-_FEW_STEPS:]
+    shown = answer.steps if every else few
+    yield Heading("Steps")
+    rows = [
+        (
+            str(step.number),
+            f"{step.seconds:.0f} s",
+            str(step),
+            str(step.available),
+            listed([pod.partition("/")[2] for pod in step.pods], most=len(step.pods) if every else _FEW),
+        )
+        for step in shown
+    ]
+    yield table(("step", "time", "pods", "available", "which"), rows, numeric=(0, 1, 3))
+    if len(shown) < len(answer.steps):
+        yield Paragraph(f"and {len(answer.steps) - len(shown)} steps more: -o wide", Tone.FAINT, 2)
+
+
+def _placements(answer: RolledOut, *, every: bool) -> Document:
+    if not answer.placements or not answer.steps:
+        return
+    yield Heading("New pods")
+    if every:
+        rows = [(placement.pod, placement.node) for placement in answer.placements]
+        yield table(("pod", "node"), rows, identifiers=(0, 1))
+        return
+    counts = Counter(placement.node for placement in answer.placements)
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    yield table(
+        ("node", "pods"),
+        [(node, str(count)) for node, count in ordered[:_FEW_NODES]],
+        numeric=(1,),
+        identifiers=(0,),
+    )
+    if len(ordered) > _FEW_NODES:
+        yield Paragraph(f"and {len(ordered) - _FEW_NODES} nodes more: -o wide", Tone.FAINT, 2)

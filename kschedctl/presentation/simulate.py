@@ -1,0 +1,158 @@
+"""The document of ``simulate``: the answer, pending pods and why, evictions, placements, and the use of resources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from kschedctl.answers.preempt_words import duration
+from kschedctl.answers.simulate import (
+    EvictionData,
+    Simulated,
+    UtilisationData,
+    WaitingData,
+    WorkloadPlacementData,
+)
+from kschedctl.api.amounts import format_amount
+from kschedctl.api.wording import counted, listed
+from kschedctl.presentation.document import Document, Heading, Paragraph, Question, Tone, table
+from kschedctl.presentation.frame import View, cautions, header, next_questions
+from kschedctl.simulate.timeline import TimelineEntry
+
+#: How many nodes and names are told of a row where not all are asked for.
+_FEW: Final = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulateView(View):
+    """The part of an answer that is shown.
+
+    Attributes
+    ----------
+    saved : str
+        The snapshot that the last state was written to; empty if it was not.
+    """
+
+    saved: str = ""
+
+
+def document(answer: Simulated, view: View) -> Document:
+    """Lay out an answer."""
+    waits = bool(answer.waiting)
+    tone = Tone.CAUTION if not answer.finished else Tone.BAD if waits and not answer.placed else Tone.MIXED
+    yield Paragraph(answer.summary, tone if waits or not answer.finished else Tone.GOOD)
+    yield from header(answer, view.now)
+    if answer.attempts:
+        took = duration(round(answer.seconds)) if answer.seconds >= 1 else "less than a second"
+        tried = counted(len(answer.attempts), "scheduling cycle")
+        yield Paragraph(f"{tried}, {took} of the cluster's time; among equal nodes {answer.chance}", Tone.FAINT)
+    yield from waiting_pods(answer.waiting, every=view.wide)
+    again = {placement.pod: placement.node for placement in answer.placements}
+    yield from evictions(answer.evicted, again, every=view.wide)
+    yield from _workloads(answer, every=view.wide)
+    yield from _utilisation(answer, every=view.wide)
+    if view.wide:
+        yield from timeline(answer.timeline, answer.began)
+    yield from cautions(answer)
+    saved = view.saved if isinstance(view, SimulateView) else ""
+    yield from next_questions(() if view.wide else _questions(answer, saved))
+
+
+def _questions(answer: Simulated, saved: str) -> Iterator[Question]:
+    if answer.attempts:
+        yield Question("What happened when", "simulate", options={"output": "wide", "save": None, "force": None})
+    if saved and answer.waiting:
+        yield Question("Why it waits", "explain", answer.waiting[0].pods[0], snapshot=saved)
+    elif answer.attempts and not saved:
+        yield Question("Go on from there", "simulate", options={"save": "after"})
+
+
+def waiting_pods(groups: Sequence[WaitingData], *, every: bool) -> Document:
+    """Lay out the pending pods, by why they wait."""
+    if not groups:
+        return
+    yield Heading("Waiting")
+    rows = [
+        (
+            str(len(group.pods)),
+            listed(group.pods, most=len(group.pods) if every else _FEW),
+            f"gated: {group.message}" if group.gated else group.message or "was not tried",
+        )
+        for group in groups
+    ]
+    yield table(("pods", "which", "why"), rows, numeric=(0,))
+
+
+def evictions(evicted: Sequence[EvictionData], places: Mapping[str, str], *, every: bool) -> Document:
+    """Lay out the evicted pods, and the pods that they are evicted for.
+
+    Parameters
+    ----------
+    places : mapping of str to str
+        The nodes of pods that have one now, by ``namespace/name``.
+    """
+    if not evicted:
+        return
+    yield Heading("Evicted")
+    shown = evicted if every else evicted[: 4 * _FEW]
+    rows = [(each.pod, each.node, each.by, places.get(each.by, "")) for each in shown]
+    yield table(("pod", "from", "for", "which is now on"), rows, identifiers=(1, 3))
+    if len(shown) < len(evicted):
+        yield Paragraph(f"and {len(evicted) - len(shown)} more: -o wide", Tone.FAINT, 2)
+
+
+def _workloads(answer: Simulated, *, every: bool) -> Document:
+    if not answer.workloads:
+        return
+    yield Heading("Placements")
+    rows = [
+        (
+            f"{each.kind} {each.namespace}/{each.name}",
+            f"{each.placed} of {each.pods}",
+            _counts(each.zones, every=True) or "-",
+            _counts(each.nodes, every=every) or "-",
+        )
+        for each in answer.workloads
+    ]
+    tones = [_tone(each) for each in answer.workloads]
+    yield table(("workload", "placed", "zones", "nodes"), rows, tones=tones)
+
+
+def _tone(each: WorkloadPlacementData) -> Tone:
+    return Tone.PLAIN if each.placed == each.pods else Tone.MIXED if each.placed else Tone.BAD
+
+
+def _counts(counts: dict[str, int], *, every: bool) -> str:
+    """``node-1 x3, node-2``: the most first."""
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    texts = [name if count == 1 else f"{name} x{count}" for name, count in ordered]
+    return listed(texts, most=len(texts) if every else _FEW) if texts else ""
+
+
+def _utilisation(answer: Simulated, *, every: bool) -> Document:
+    changed = [each for each in answer.utilisation if every or (not each.zone or each.before != each.after)]
+    if not answer.placed or not changed:
+        return
+    yield Heading("Requested of what nodes offer")
+    rows = [
+        (each.zone or "all nodes", each.resource, *_shares(each), format_amount(each.resource, each.allocatable))
+        for each in changed
+    ]
+    yield table(("zone", "resource", "before", "after", "offered"), rows, numeric=(2, 3, 4))
+
+
+def _shares(each: UtilisationData) -> tuple[str, str]:
+    return f"{100 * each.before / each.allocatable:.1f} %", f"{100 * each.after / each.allocatable:.1f} %"
+
+
+def timeline(entries: Sequence[TimelineEntry], began: datetime) -> Document:
+    """Lay out what happened, with the time since a moment."""
+    yield Heading("What happened")
+    rows = [(_since(each.time - began), each.pod, str(each.event), each.node, each.why) for each in entries]
+    yield table(("time", "pod", "event", "node", "why"), rows, numeric=(0,))
+
+
+def _since(passed: timedelta) -> str:
+    return f"{passed.total_seconds():.3f} s"

@@ -1,0 +1,48 @@
+"""What is in a snapshot, as a document."""
+
+from __future__ import annotations
+
+from kschedctl.answers.snapshot import SnapshotInfo
+from kschedctl.api.wording import counted
+from kschedctl.findings.shortened import shortened
+from kschedctl.presentation.document import GAP, Document, Verbatim
+from kschedctl.presentation.frame import View, age
+
+
+def document(info: SnapshotInfo, view: View) -> Document:
+    """Lay out the content of a snapshot."""
+    yield Verbatim(f"{', '.join(info.paths)}: a snapshot of {counted(info.objects, 'object')}", indent=0)
+    yield from _origin(info, view)
+    yield GAP
+    yield from _counts(info)
+    for warning in info.warnings:
+        yield Verbatim(f"warning: {warning}")
+    yield GAP
+    for name, number in info.files.items():
+        yield Verbatim(f"{shortened(name)}: {counted(number, 'object')}")
+    for name, reason in info.not_read.items():
+        yield Verbatim(f"{shortened(name)}: not read, {reason}")
+
+
+def _origin(info: SnapshotInfo, view: View) -> Document:
+    if info.taken_at is not None:
+        since = age(info.taken_at, view.now).removeprefix("written ")
+        verb = "captured" if info.captured else "written"
+        yield Verbatim(f"{verb:11} {info.taken_at:%Y-%m-%d %H:%M:%S} UTC, {since}")
+    yield Verbatim(f"{'Kubernetes':11} {info.git_version or 'not told'}")
+    if info.kschedctl_version:
+        yield Verbatim(f"{'by':11} kschedctl {info.kschedctl_version}")
+        yield Verbatim(f"{'anonymised':11} {'yes' if info.anonymized else 'no'}")
+        if info.context:
+            yield Verbatim(f"{'context':11} {info.context}")
+
+
+def _counts(info: SnapshotInfo) -> Document:
+    for kind, number in info.kinds.items():
+        yield Verbatim(f"{number:7} {kind}")
+    for kind, number in info.left_out.items():
+        yield Verbatim(f"{number:7} {kind}, which scheduling does not read")
+    if info.none_of:
+        yield Verbatim(f"{'none':>7} of {', '.join(info.none_of)}")
+    if info.not_in_it:
+        yield Verbatim(f"not in it: {', '.join(info.not_in_it)}")

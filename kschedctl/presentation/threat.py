@@ -1,0 +1,41 @@
+"""The reverse view: who would evict a given pod."""
+
+from __future__ import annotations
+
+from kschedctl.answers.preempt import Threat
+from kschedctl.api.wording import counted
+from kschedctl.presentation.document import GAP, Document, Paragraph, Phrases, Question, Tone, table
+from kschedctl.presentation.frame import View, cautions, header, next_questions
+
+
+def threat_document(answer: Threat, view: View) -> Document:
+    """Lay out the pending pods that would evict a pod."""
+    yield Paragraph(answer.summary, Tone.BAD if answer.takers else Tone.GOOD)
+    of_class = f" ({answer.priority_class_name})" if answer.priority_class_name else ""
+    yield Phrases((f"priority {answer.priority}{of_class}", f"{counted(answer.pending, 'pod')} pending"))
+    yield from header(answer, view.now)
+    if answer.takers:
+        rows = [
+            (
+                taker.name,
+                str(taker.priority),
+                taker.priority_class_name or "-",
+                "yes" if taker.certain else "if chance has it",
+                "violated" if taker.violates_budget else "-",
+            )
+            for taker in answer.takers
+        ]
+        yield GAP
+        headings = ("would evict it", "priority", "class", "for sure", "disruption budget")
+        yield table(headings, rows, numeric=(1,), identifiers=(0,))
+        yield GAP
+        yield Paragraph(_safe(answer))
+    yield from cautions(answer)
+    if answer.takers:
+        yield from next_questions([Question("Why this one", "preempt", answer.takers[0].name, {"victim": None})])
+
+
+def _safe(answer: Threat) -> str:
+    name = answer.safe_class
+    which = f"PriorityClass {name} is the lowest that has it" if name else "no PriorityClass has it"
+    return f"From priority {answer.safe_priority} on it would be safe: {which}."

@@ -1,0 +1,102 @@
+"""A comparison with kube-scheduler as text: the number of differences, then each with its likely cause."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from kschedctl.answers.verify import BoundPodData, ComparedPodData, Match, Standing, Verification
+from kschedctl.api.wording import counted, listed
+from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Question, Tone, Verbatim
+from kschedctl.presentation.frame import View, cautions, header, next_questions
+
+_HEADINGS: Final = {
+    Match.EQUAL: "The same message",
+    Match.NOT_TRIED: "Not tried yet by kube-scheduler; our answer",
+}
+_STANDINGS: Final = {
+    Standing.DIFFERENT: "Would not fit on their nodes, and no later change explains it",
+    Standing.CHANGED: "Would not fit on their nodes any more, which a later change may explain",
+    Standing.CORDONED: "On cordoned nodes, where pods may stay: no difference",
+    Standing.WHAT_IF: "Would not fit on their nodes with the what-ifs: no difference",
+}
+
+
+def document(found: Verification, view: View) -> Document:
+    """Lay out a comparison."""
+    yield Paragraph(found.summary, Tone.GOOD if found.equal else Tone.BAD)
+    yield from header(found, view.now)
+    yield from _different_section(found, wide=view.wide)
+    for outcome, heading in _HEADINGS.items():
+        yield from _messages_section(found, outcome, heading, wide=view.wide)
+    for standing, heading in _STANDINGS.items():
+        yield from _infeasible_section(found, standing, heading, wide=view.wide)
+    if found.recorded is not None:
+        yield GAP
+        recorded = found.recorded
+        told = f"{recorded.path}: the case of {recorded.pod.key}, anonymised, {counted(recorded.objects, 'object')}"
+        yield Paragraph(told, Tone.STRONG)
+    left_out = list(_left_out(found))
+    if left_out:
+        yield GAP
+        yield Paragraph(f"not compared: {', '.join(left_out)}", Tone.FAINT)
+    yield from cautions(found)
+    if not found.equal and found.recorded is None:
+        yield from next_questions([Question("A case to hand in", "verify", options={"record": "case.json"})])
+
+
+def _different_section(found: Verification, *, wide: bool) -> Document:
+    for group in found.pending_groups:
+        if group.outcome is Match.DIFFERENT:
+            yield Heading(f"{_named(group.pods, wide=wide)}: another message")
+            yield Verbatim(f"kube-scheduler: {group.theirs}")
+            yield Verbatim(f"kschedctl:      {group.ours}")
+            yield from _causes_section(group.causes)
+
+
+def _causes_section(causes: tuple[str, ...], indent: int = 2) -> Document:
+    for i, cause in enumerate(causes):
+        yield Paragraph(f"{'likely because' if i == 0 else '            or'} {cause}", Tone.CAUTION, indent=indent)
+
+
+def _messages_section(found: Verification, outcome: Match, heading: str, *, wide: bool) -> Document:
+    """Lay out the messages of pods with one outcome, each once with the pods that have it."""
+    by_message: dict[str, list[ComparedPodData]] = {}
+    for group in found.pending_groups:
+        if group.outcome is outcome:
+            by_message.setdefault(group.ours, []).extend(group.pods)
+    if not by_message:
+        return
+    yield Heading(heading)
+    for message, pods in by_message.items():
+        yield Paragraph(_named(pods, wide=wide), indent=2)
+        yield Verbatim(message, indent=4)
+
+
+def _infeasible_section(found: Verification, standing: Standing, heading: str, *, wide: bool) -> Document:
+    groups = [group for group in found.infeasible_groups if group.standing is standing]
+    if not groups:
+        return
+    yield Heading(heading)
+    for group in groups:
+        plugin = f"{group.status.plugin}: " if group.status.plugin else ""
+        yield Paragraph(f"{plugin}{', '.join(group.status.reasons)}", indent=2)
+        yield Paragraph(_named(group.pods, wide=wide), indent=4)
+        if standing in (Standing.DIFFERENT, Standing.CHANGED):
+            yield from _causes_section(group.causes, indent=4)
+
+
+def _named(pods: Sequence[ComparedPodData], *, wide: bool) -> str:
+    names = [f"{pod.key} on {pod.node}" if isinstance(pod, BoundPodData) else pod.key for pod in pods]
+    return listed(names, most=len(names)) if wide else listed(names)
+
+
+def _left_out(found: Verification) -> Iterator[str]:
+    bound = found.bound
+    others = found.pending.other_scheduler + bound.other_scheduler
+    if others:
+        yield f"{counted(others, 'pod')} of other schedulers"
+    if bound.static:
+        yield f"{counted(bound.static, 'static pod')} of kubelets"
+    if bound.lost:
+        yield f"{counted(bound.lost, 'pod')} on nodes that the snapshot does not have"

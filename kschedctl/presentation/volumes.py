@@ -1,0 +1,250 @@
+"""Claims and their volumes, as text: the answer, what the controller does, and what becomes of them on the nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from kschedctl.answers.base import together
+from kschedctl.answers.volumes import (
+    Action,
+    ClaimData,
+    ClaimVolumes,
+    MismatchData,
+    NodeVolumesData,
+    NotTakenData,
+    OnNodeData,
+    PodVolumes,
+    Verdict,
+    VolumesList,
+)
+from kschedctl.api.wording import counted, listed
+from kschedctl.presentation.document import (
+    GAP,
+    Document,
+    Heading,
+    Lines,
+    Paragraph,
+    Phrases,
+    Question,
+    Tone,
+    Verbatim,
+    table,
+)
+from kschedctl.presentation.frame import View, cautions, header, next_questions, one_by_one
+
+#: How many volumes are named in a row.
+_NAMED: Final = 3
+
+_ANOTHER: Final = "would do, but another goes first"
+_LATER: Final = "would do: the scheduler may take it when a pod comes"
+_WAITING: Final = (Action.WAIT_FOR_FIRST_CONSUMER, Action.WAIT_FOR_POD)
+_WORDS: Final = {
+    Verdict.BOUND: "reaches {volume}",
+    Verdict.UNREACHABLE: "cannot reach {volume}",
+    Verdict.OTHER_ZONE: "cannot use {volume}, whose labels name another zone",
+    Verdict.MISSING: "has no volume {volume}",
+    Verdict.TAKES: "takes {volume}",
+    Verdict.PROVISIONED: "has a volume made here",
+    Verdict.ELSEWHERE: "has its volume made elsewhere",
+    Verdict.NONE: "finds no volume",
+    Verdict.NO_SPACE: "finds too little space",
+    Verdict.IMMEDIATE: "is not the scheduler's to bind",
+}
+
+_STATES: Final = {
+    Action.KEEP: "{volume}",
+    Action.BIND: "{volume} to come",
+    Action.PROVISION: "{provisioner} makes it",
+    Action.WAIT_FOR_FIRST_CONSUMER: "waits for a pod",
+    Action.WAIT_FOR_POD: "waits for its pods",
+    Action.WAIT_FOR_VOLUME: "{volume} (missing)",
+    Action.FAILED_BINDING: "none",
+    Action.VOLUME_MISMATCH: "not {volume}",
+    Action.PROVISIONING_FAILED: "none",
+    Action.LOST: "lost",
+}
+
+
+def claim_document(answer: ClaimVolumes, view: View) -> Document:
+    """Lay out the answer for one claim."""
+    claim = answer.claim
+    yield Paragraph(claim.summary, Tone.GOOD if claim.usable else Tone.BAD)
+    yield Phrases(tuple(_about(claim)))
+    yield from header(answer, view.now)
+    yield from _trap_section((claim,))
+    yield from _controller_section(claim, every=view.wide)
+    yield from _nodes_section(answer.nodes or (), every=view.wide)
+    yield from cautions(answer)
+    if not view.wide:
+        yield from next_questions([Question("Every node and volume", "volumes", claim.name, {"output": "wide"})])
+
+
+def pod_document(answer: PodVolumes, view: View) -> Document:
+    """Lay out the answer for one pod."""
+    yield Paragraph(answer.summary, Tone.GOOD if answer.usable else Tone.BAD)
+    yield from header(answer, view.now)
+    if answer.claims:
+        yield GAP
+        yield from _table_section(answer.claims, with_pods=False)
+    yield from _trap_section(answer.claims)
+    if answer.claims and not answer.problem:
+        yield from _nodes_section(answer.nodes, every=view.wide)
+    if view.wide:
+        for claim in answer.claims:
+            yield Heading(claim.name)
+            yield from _controller_section(claim, every=True)
+    yield from cautions(answer)
+    questions = [Question("Where it goes", "explain", answer.pod)]
+    if answer.claims and not view.wide:
+        questions.insert(0, Question("Every node and volume", "volumes", answer.pod, {"output": "wide"}))
+    yield from next_questions(questions)
+
+
+def document(answer: ClaimVolumes | PodVolumes, view: View) -> Document:
+    """Lay out the answer for one claim or pod."""
+    if isinstance(answer, PodVolumes):
+        yield from pod_document(answer, view)
+    else:
+        yield from claim_document(answer, view)
+
+
+def list_document(found: VolumesList, view: View) -> Document:
+    """Lay out several claims, one row each; claims and pods that are named in full."""
+    if view.named:
+        yield from one_by_one(found.items, view, document)
+        return
+    answers = [answer for answer in found.items if isinstance(answer, ClaimVolumes)]
+    claims = [answer.claim for answer in answers]
+    bound = sum(claim.usable and claim.controller.action is Action.KEEP for claim in claims)
+    stuck = sum(not claim.usable for claim in claims)
+    trapped = sum(claim.trap is not None for claim in claims)
+    verdicts = [f"{bound} bound"]
+    if len(claims) - bound - stuck > 0:
+        verdicts.append(f"{len(claims) - bound - stuck} to come")
+    if stuck:
+        verdicts.append(f"{stuck} without a volume that can be used")
+    if trapped:
+        verdicts.append(f"{trapped} tied to a zone before any pod is placed")
+    text = f"{counted(len(claims), 'claim')}: {', '.join(verdicts)}."
+    yield Paragraph(text, Tone.BAD if stuck else Tone.MIXED if trapped else Tone.GOOD)
+    yield from header(answers[0], view.now)
+    yield GAP
+    yield from _table_section(claims, with_pods=True)
+    yield from _trap_section(claims)
+    yield from cautions(together(answers))
+    yield from next_questions([Question("One of them", "volumes", claims[0].name)])
+
+
+def _table_section(claims: Sequence[ClaimData], *, with_pods: bool) -> Document:
+    rows = []
+    for claim in claims:
+        without_node = not claim.usable and claim.controller.action in (Action.KEEP, Action.BIND)
+        zones = listed(claim.zones, "or") or ("no node left" if without_node else "-")
+        pods = (listed(claim.pods, most=_NAMED) or "-",) if with_pods else ()
+        controller = claim.controller
+        state = _STATES[controller.action].format(volume=controller.volume, provisioner=controller.provisioner)
+        rows.append((claim.name, claim.size or "-", claim.storage_class or "-", state, zones, *pods))
+    headings = ("claim", "size", "class", "volume", "only in zone", *(("pods",) if with_pods else ()))
+    yield table(headings, rows, numeric=(1,), identifiers=(0, 3, 5))
+
+
+def _about(claim: ClaimData) -> Iterator[str]:
+    yield f"wants {claim.size or 'any size'}" + (f", {', '.join(claim.access_modes)}" if claim.access_modes else "")
+    if claim.storage_class:
+        mode = f" ({claim.binding_mode})" if claim.binding_mode else " (which does not exist)"
+        given = ", the default" if claim.controller.default_class else ""
+        yield f"class {claim.storage_class}{mode}{given}"
+    else:
+        yield "no class"
+    yield f"used by {listed(claim.pods, most=_NAMED)}" if claim.pods else "used by no pod"
+
+
+def _trap_section(claims: Sequence[ClaimData]) -> Document:
+    # One claim of several alike is enough to tell.
+    traps = {(c.trap.storage_class, c.trap.zones): c.trap for c in reversed(claims) if c.trap is not None}
+    shown = list(traps.values())[::-1]
+    for trap in shown:
+        yield GAP
+        yield Paragraph(f"{trap.explanation} {trap.advice if trap is shown[-1] else ''}", Tone.CAUTION)
+
+
+def _controller_section(claim: ClaimData, *, every: bool) -> Document:
+    controller = claim.controller
+    yield GAP
+    yield Paragraph(f"The PersistentVolume controller {controller.summary}.")
+    if controller.message:
+        yield Paragraph("and writes", indent=2)
+        yield Verbatim(controller.message, indent=4)
+    if controller.not_taken:
+        would_do = _LATER if controller.action in _WAITING else _ANOTHER
+        show = _volumes_one_by_one if every else _volumes_in_groups
+        rows = show(controller.not_taken, would_do)
+        yield GAP
+        yield table(("volumes", "why not"), rows)
+
+
+def _volumes_one_by_one(volumes: Iterable[NotTakenData], would_do: str) -> Iterator[tuple[str, Lines]]:
+    for volume in volumes:
+        yield volume.volume, tuple(map(_mismatch, volume.mismatches)) or (would_do,)
+
+
+def _volumes_in_groups(volumes: Iterable[NotTakenData], would_do: str) -> Iterator[tuple[str, Lines]]:
+    """Volumes that differ from the claim in the same fields in a row, the fewest differences first."""
+    groups: dict[tuple[str, ...], list[NotTakenData]] = {}
+    for volume in volumes:
+        groups.setdefault(tuple(m.field for m in volume.mismatches), []).append(volume)
+    for fields, members in sorted(groups.items(), key=lambda item: len(item[0])):
+        names = listed([member.volume for member in members], most=_NAMED)
+        columns = zip(*(member.mismatches for member in members), strict=True)
+        why = tuple(_merged(column) for column in columns) if fields else (would_do,)
+        yield names, why
+
+
+def _mismatch(mismatch: MismatchData) -> str:
+    if mismatch.field == "claimRef":
+        return f"is for claim {mismatch.found}"
+    return f"{mismatch.field}: wants {mismatch.wanted}, has {mismatch.found}"
+
+
+def _merged(mismatches: Sequence[MismatchData]) -> str:
+    found = list(dict.fromkeys(mismatch.found for mismatch in mismatches))
+    if len(found) == 1:
+        return _mismatch(mismatches[0])
+    has = listed(found, "or", most=_NAMED)
+    first = mismatches[0]
+    return _mismatch(MismatchData(first.field, first.wanted, has))
+
+
+def _nodes_section(nodes: Sequence[NodeVolumesData], *, every: bool) -> Document:
+    if not nodes:
+        return
+    yield GAP
+    if every:
+        rows = [(n.name, n.zone or "-", "yes" if n.usable else "no", _on_node(n)) for n in nodes]
+        yield table(("node", "zone", "usable", "a pod there"), rows, identifiers=(0,))
+        return
+    groups: dict[tuple[bool, Lines], list[NodeVolumesData]] = {}
+    for node in nodes:
+        groups.setdefault((node.usable, _on_node(node)), []).append(node)
+    ordered = sorted(groups.items(), key=lambda item: (not item[0][0], -len(item[1])))
+    rows = [
+        (str(len(members)), _zones(members), "yes" if usable else "no", text) for (usable, text), members in ordered
+    ]
+    yield table(("nodes", "zones", "usable", "a pod there"), rows, numeric=(0,))
+
+
+def _zones(nodes: Sequence[NodeVolumesData]) -> str:
+    return listed(sorted({node.zone for node in nodes if node.zone}), most=_NAMED) or "-"
+
+
+def _on_node(node: NodeVolumesData) -> Lines:
+    several = len(node.claims) > 1
+    return tuple(_worded(claim, several=several) for claim in node.claims)
+
+
+def _worded(claim: OnNodeData, *, several: bool) -> str:
+    text = claim.detail or _WORDS[claim.verdict].format(volume=claim.volume)
+    name = claim.claim.rpartition("/")[2]
+    # A detail names its claim.
+    return f"{name}: {text}" if several and f"claim {name}" not in text else text

@@ -1,0 +1,68 @@
+"""What is said of pods as lines for people: pods that fare alike at one moment together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Final
+
+from kschedctl.answers.watch import PodGone, PodPlaced, PodWaits, WatchBegun
+from kschedctl.api.wording import counted, listed
+from kschedctl.scheduler.outcome import Outcome
+
+_MOST_NAMED: Final = 5
+_WORDS: Final = {
+    Outcome.ERROR: ("fails", "fail"),
+    Outcome.UNSCHEDULABLE: ("fits nowhere", "fit nowhere"),
+    Outcome.GATED: ("is not tried", "are not tried"),
+    Outcome.SCHEDULED: ("fits by now", "fit by now"),
+}
+_INDENT: Final = "  "
+
+
+def begun_lines(begun: WatchBegun) -> Iterator[str]:
+    """The first lines: what is watched, and what to be careful about."""
+    rules, size = begun.rules, f"{counted(begun.snapshot.nodes, 'node')}, {counted(begun.snapshot.pods, 'pod')}"
+    yield f"{_clock(begun.at)} watching pods in {begun.pods} of {begun.context}: {size}"
+    yield f"{_INDENT}rules of Kubernetes {rules.kubernetes_version} ({rules.why})"
+    yield from (f"{_INDENT}warning: {warning}" for warning in begun.warnings)
+
+
+def said_lines(said: Sequence[PodWaits | PodPlaced | PodGone]) -> Iterator[str]:
+    """What is said at one moment."""
+    together: dict[object, list[PodWaits | PodPlaced | PodGone]] = {}
+    for one in said:
+        together.setdefault(_alike(one), []).append(one)
+    for group in together.values():
+        first = group[0]
+        pods = listed([f"{one.namespace}/{one.name}" for one in group], most=_MOST_NAMED)
+        start = f"{_clock(first.at)} {pods}"
+        several = len(group) > 1
+        match first:
+            case PodPlaced():
+                yield f"{start} {'are on' if several else 'is on'} {first.node}"
+            case PodGone():
+                yield f"{start} {'are gone' if several else 'is gone'}"
+            case PodWaits():
+                yield f"{start} {_WORDS[first.result][several]}"
+                yield from (f"{_INDENT}{line}" for line in _behind(first))
+
+
+def _alike(one: PodWaits | PodPlaced | PodGone) -> object:
+    if isinstance(one, PodPlaced):
+        return one.node
+    if isinstance(one, PodGone):
+        return PodGone
+    return one.result, one.message, one.closest, one.preemption, one.missing, one.not_modelled
+
+
+def _behind(waits: PodWaits) -> Iterator[str]:
+    if waits.message:
+        yield waits.message
+    yield from waits.hints
+    yield from (f"not known: {missing.needed_for}: {missing.effect}" for missing in waits.missing)
+    yield from (f"not modelled yet: {each.feature} ({each.effect})" for each in waits.not_modelled)
+
+
+def _clock(at: datetime) -> str:
+    return f"{at.astimezone():%H:%M:%S}"

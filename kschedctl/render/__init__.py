@@ -1,0 +1,1 @@
+"""Rendering: the forms of output, one module each."""

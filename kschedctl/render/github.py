@@ -1,0 +1,53 @@
+"""``-o github``: workflow commands, which GitHub Actions shows beside the lines of a pull request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from kschedctl.findings.finding import Severity
+from kschedctl.render.findings import FindingsForm
+from kschedctl.text.printable import printable
+
+if TYPE_CHECKING:
+    from kschedctl.presentation.lint import LintView
+
+_COMMANDS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+
+
+class GitHub(FindingsForm):
+    """Annotations, the worst first, as of each kind no more than ten are shown."""
+
+    name = "github"
+
+    def render_findings(self, run: LintView) -> Iterator[str]:
+        """Print them, and then how many there are."""
+        for each in run.by_severity:
+            region = each.region
+            properties = {
+                "file": each.file.name.removeprefix("./"),
+                "line": str(region.line),
+                "endLine": str(max(region.end_line, region.line)),
+                "col": str(region.column),
+                "title": f"{each.rule.code} {each.rule.name}",
+            }
+            # Of several lines GitHub takes no columns.
+            if region.end_line == region.line:
+                properties["endColumn"] = str(region.end_column)
+            else:
+                del properties["col"]
+            about = f"{each.shown_object}: " if each.shown_object else ""
+            help_ = f"\nhelp: {each.help}" if each.help else ""
+            text = _data(f"{about}{each.message}{help_}")
+            given = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+            yield f"::{_COMMANDS[each.severity]} {given}::{text}\n"
+        yield f"{run.headline}\n"
+
+
+def _data(text: str) -> str:
+    shown = "\n".join(map(printable, text.split("\n")))
+    return shown.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,52 @@
+"""``-o gitlab``: a code quality report, one list of JSON."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
+
+from kschedctl.findings.finding import Severity
+from kschedctl.render.findings import FindingsForm
+from kschedctl.render.sarif import relative_uri, repository_root
+from kschedctl.text.printable import json_text
+
+if TYPE_CHECKING:
+    from kschedctl.linter.diagnosis import Diagnosis
+    from kschedctl.presentation.lint import LintView
+
+_SEVERITIES: Final = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.INFO: "info"}
+
+
+class GitLab(FindingsForm):
+    """GitLab's code quality report; an empty list where nothing was found."""
+
+    name = "gitlab"
+
+    def render_findings(self, run: LintView) -> Iterator[str]:
+        """Print the list."""
+        import msgspec
+
+        root = repository_root(Path.cwd())
+        seen: Counter[str] = Counter()
+        entries = [_entry(each, root, seen) for each in run.linted.found]
+        yield f"{json_text(msgspec.json.format(msgspec.json.encode(entries), indent=2))}\n"
+
+
+def _entry(each: Diagnosis, root: Path, seen: Counter[str]) -> dict[str, Any]:
+    # Of equal fingerprints all but one are dropped.
+    seen[each.fingerprint] += 1
+    n = seen[each.fingerprint]
+    about = f"{each.shown_object}: " if each.shown_object else ""
+    return {
+        "description": f"{about}{each.message}",
+        "check_name": f"{each.rule.code} {each.rule.name}",
+        "fingerprint": each.fingerprint if n == 1 else f"{each.fingerprint}-{n}",
+        "severity": _SEVERITIES[each.severity],
+        "location": {
+            "path": unquote(relative_uri(each.file.name, root)),
+            "lines": {"begin": each.region.line, "end": max(each.region.end_line, each.region.line)},
+        },
+    }

@@ -1,0 +1,33 @@
+"""``-o json``: as described by the command's file in ``schema``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kschedctl.render.form import Form, FormKind, Medium, collected
+from kschedctl.render.plain import plain
+from kschedctl.text.printable import json_text
+
+if TYPE_CHECKING:
+    from kschedctl.answers.base import Answer
+    from kschedctl.presentation.frame import View
+    from kschedctl.render.form import Answers
+
+
+class Json(Form):
+    """JSON, indented."""
+
+    name = "json"
+    kinds = frozenset(FormKind)
+
+    def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
+        """Print the data."""
+        yield as_json(collected(answer))
+
+
+def as_json(value: Answer) -> str:
+    """An answer as JSON."""
+    import msgspec
+
+    return json_text(msgspec.json.format(msgspec.json.encode(plain(value)), indent=2)) + "\n"

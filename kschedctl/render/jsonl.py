@@ -1,0 +1,45 @@
+"""``-o jsonl``: one object of JSON per line, for the rows of a table or for findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from kschedctl.render.form import Form, FormKind, Medium, as_table, collected
+from kschedctl.render.plain import plain
+from kschedctl.text.printable import json_text
+
+if TYPE_CHECKING:
+    from kschedctl.answers.base import Answer
+    from kschedctl.presentation.frame import View
+    from kschedctl.render.form import Answers
+
+
+class JsonLines(Form):
+    """A line per row."""
+
+    name = "jsonl"
+    kinds = frozenset({FormKind.TABLE, FormKind.FINDINGS})
+
+    def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
+        """Print the rows."""
+        import msgspec
+
+        from kschedctl.answers.lint import LintReport
+
+        found = collected(answer)
+        if isinstance(found, LintReport):
+            rows: Iterable[object] = found.findings
+        else:
+            table = as_table(found)
+            headings = table.headings()
+            rows = (dict(zip(headings, row, strict=True)) for row in table.table())
+        for row in rows:
+            yield json_text(msgspec.json.encode(row)) + "\n"
+
+
+def json_line(answer: Answer) -> str:
+    """Return a whole answer as one line of JSON."""
+    import msgspec
+
+    return json_text(msgspec.json.encode(plain(answer))) + "\n"

@@ -1,0 +1,111 @@
+"""JSONPath templates as kubectl has them (client-go ``util/jsonpath``).
+
+Text stands for itself; ``{...}`` holds a path (see ``jsonpath_steps``), a quoted text, ``range`` or ``end``. A missing
+key gives nothing; an index that is out of bounds is an error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from kschedctl.render.jsonpath_steps import JsonPathError, Step, parse_steps, printed, walk
+
+_ACTION: Final = re.compile(r"""\{((?:[^{}"']|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')*)\}""")
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Text that stands for itself."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A path, and what is done for each value that it finds."""
+
+    steps: tuple[Step, ...]
+    body: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A path whose values are printed."""
+
+    steps: tuple[Step, ...]
+
+
+Part = Text | Range | Path
+
+
+def parse_template(template: str) -> tuple[Part, ...]:
+    """Parse a template.
+
+    Raises
+    ------
+    JsonPathError
+        Where it is wrong.
+    """
+    return _block(_tokens(template), depth=0)
+
+
+def evaluate(parts: tuple[Part, ...], data: Any) -> str:
+    """What a template makes of data.
+
+    Raises
+    ------
+    JsonPathError
+        Where a path does not go with the data.
+
+    Examples
+    --------
+    >>> evaluate(parse_template("{range .items[*]}{.name}{'; '}{end}"), {"items": [{"name": "a"}, {"name": "b"}]})
+    'a; b; '
+    """
+    out = []
+    for part in parts:
+        match part:
+            case Text(text):
+                out.append(text)
+            case Range(steps, body):
+                out += [evaluate(body, value) for value in walk(steps, [data])]
+            case Path(steps):
+                out.append(" ".join(map(printed, walk(steps, [data]))))
+    return "".join(out)
+
+
+def _tokens(template: str) -> Iterator[tuple[str, str]]:
+    """Plain text and the insides of braces, in order."""
+    at = 0
+    while at < len(template):
+        brace = template.find("{", at)
+        if brace < 0:
+            yield "text", template[at:]
+            return
+        if brace > at:
+            yield "text", template[at:brace]
+        action = _ACTION.match(template, brace)
+        if action is None:
+            raise JsonPathError(f'"{template[brace:]}" has no closing brace')
+        yield "action", action[1]
+        at = action.end()
+
+
+def _block(tokens: Iterator[tuple[str, str]], depth: int) -> tuple[Part, ...]:
+    parts: list[Part] = []
+    for kind, text in tokens:
+        inside = text.strip()
+        if kind == "text":
+            parts.append(Text(text))
+        elif inside == "end":
+            if not depth:
+                raise JsonPathError("{end} has no {range}")
+            return tuple(parts)
+        elif inside == "range" or re.match(r"range[\s.@$\[]", inside):
+            parts.append(Range(parse_steps(inside.removeprefix("range")), _block(tokens, depth + 1)))
+        else:
+            parts.append(Path(parse_steps(inside)))
+    return tuple(parts)

@@ -1,0 +1,32 @@
+"""An answer as plain dicts and lists, the form of JSON, YAML and JSONPath."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from kschedctl.answers.base import Answer
+
+_FIRST: Final = ("apiVersion", "kind")
+#: What an answer rests on comes after the answer itself.
+_LAST: Final = ("rules", "snapshot", "warnings", "doubts", "missing", "notModelled")
+
+
+def plain(value: Answer) -> Any:
+    """The data of an answer, in the order in which people read it."""
+    import msgspec
+
+    from kschedctl.answers.operands import encode_operands
+
+    return _ordered(msgspec.json.decode(msgspec.json.encode(value, enc_hook=encode_operands)))
+
+
+def _ordered(data: dict[str, Any]) -> dict[str, Any]:
+    if "items" in data:
+        data["items"] = [_ordered(item) for item in data["items"]]
+    own = {name: value for name, value in data.items() if name not in _FIRST and name not in _LAST}
+    return (
+        {name: data[name] for name in _FIRST if name in data}
+        | own
+        | {name: data[name] for name in _LAST if name in data}
+    )

@@ -1,0 +1,154 @@
+"""``-o sarif``: SARIF 2.1.0 as GitHub code scanning takes it.
+
+Places are relative to the root of the repository (the folder upward with ``.git``, else the one that one is in),
+results are an empty list where there are none, and what is ignored is there with its reason.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+from kschedctl.findings.finding import Severity
+from kschedctl.render.findings import FindingsForm
+from kschedctl.text.printable import json_text
+
+if TYPE_CHECKING:
+    from kschedctl.linter.diagnosis import Diagnosis
+    from kschedctl.linter.ignore import Ignored
+    from kschedctl.linter.regions import Region
+    from kschedctl.linter.rule import Rule
+    from kschedctl.presentation.lint import LintView
+
+_SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_LEVELS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+_HOME: Final = "https://pypi.org/project/kschedctl/"
+_ROOT: Final = "%SRCROOT%"
+#: GitHub takes no more of a run.
+_MOST: Final = 25_000
+
+
+class Sarif(FindingsForm):
+    """SARIF 2.1.0."""
+
+    name = "sarif"
+
+    def render_findings(self, run: LintView) -> Iterator[str]:
+        """Print the log."""
+        import msgspec
+
+        log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [_run(run)]}
+        yield f"{json_text(msgspec.json.format(msgspec.json.encode(log), indent=2))}\n"
+
+
+def repository_root(start: Path) -> Path:
+    """The folder upward that is a repository, else the one itself."""
+    return next((folder for folder in (start, *start.parents) if (folder / ".git").exists()), start)
+
+
+def relative_uri(name: str, root: Path) -> str:
+    """The place of a file, as part of an address."""
+    path = os.path.normpath(os.path.abspath(name))
+    inside = os.path.relpath(path, root)
+    shown = Path(inside).as_posix() if not inside.startswith("..") else Path(path).as_posix().lstrip("/")
+    return quote(shown)
+
+
+def _run(run: LintView) -> dict[str, Any]:
+    from kschedctl import __version__
+
+    root = repository_root(Path.cwd())
+    rules = list(run.linted.rules)
+    index = {rule.code: i for i, rule in enumerate(rules)}
+    found: Sequence[Diagnosis] = run.linted.found[:_MOST]
+    results = [_result(each, index, root) for each in found]
+    results += [_ignored(each, index, root) for each in run.linted.ignored[: _MOST - len(results)]]
+    return {
+        "tool": {
+            "driver": {
+                "name": "kschedctl",
+                "version": __version__,
+                "semanticVersion": __version__,
+                "informationUri": _HOME,
+                "rules": [_rule(rule) for rule in rules],
+            }
+        },
+        "originalUriBaseIds": {_ROOT: {"uri": f"{root.as_uri()}/"}},
+        "columnKind": "unicodeCodePoints",
+        "invocations": [{"executionSuccessful": True, "exitCode": 1 if run.failed else 0}],
+        "results": results,
+    }
+
+
+def _rule(rule: Rule) -> dict[str, Any]:
+    page = rule.page
+    place = f" ({rule.stop.value}: {rule.stop.words})" if rule.stop is not None else ""
+    return {
+        "id": rule.code,
+        "name": "".join(part.title() for part in rule.name.split("-")),
+        "shortDescription": {"text": rule.summary},
+        "fullDescription": {"text": f"{rule.summary}{place}"},
+        "help": {"text": page, "markdown": f"**{rule.code} {rule.name}**{place}\n\n{page.replace('``', '`')}"},
+        "helpUri": f"{_HOME}#{rule.code.lower()}",
+        "defaultConfiguration": {"level": _LEVELS[rule.severity], "enabled": rule.on},
+        "properties": {"tags": ["kubernetes", "scheduling"]},
+    }
+
+
+def _result(each: Diagnosis, index: dict[str, int], root: Path) -> dict[str, Any]:
+    about = f"{each.shown_object}: " if each.shown_object else ""
+    place = f" [{each.stop.value}: {each.stop.words}]" if each.stop is not None else ""
+    help_ = f" Help: {each.help}." if each.help else ""
+    result: dict[str, Any] = {
+        "ruleId": each.rule.code,
+        "level": _LEVELS[each.severity],
+        "message": {"text": f"{about}{each.message}.{help_}{place}"},
+        "locations": [{**_location(each.file.name, each.region, root), **_logical(each)}],
+        "partialFingerprints": {"kschedctl/v1": each.fingerprint},
+    }
+    if each.rule.code in index:
+        result["ruleIndex"] = index[each.rule.code]
+    if each.related:
+        result["relatedLocations"] = [
+            {
+                "id": i,
+                **_location(other.file, other.region, root),
+                "message": {"text": f"{other.object}: {other.message}"},
+            }
+            for i, other in enumerate(each.related, 1)
+        ]
+    return result
+
+
+def _ignored(each: Ignored, index: dict[str, int], root: Path) -> dict[str, Any]:
+    kind = "external" if each.by.source in ("settings", "baseline") else "inSource"
+    suppression = {"kind": kind, "status": "accepted", "justification": each.by.reason or "no reason given"}
+    return {**_result(each.diagnosis, index, root), "suppressions": [suppression]}
+
+
+def _location(name: str, region: Region, root: Path) -> dict[str, Any]:
+    return {
+        "physicalLocation": {
+            "artifactLocation": {"uri": relative_uri(name, root), "uriBaseId": _ROOT},
+            "region": {
+                "startLine": max(region.line, 1),
+                "startColumn": max(region.column, 1),
+                "endLine": max(region.end_line, region.line, 1),
+                "endColumn": max(region.end_column, 1),
+            },
+        }
+    }
+
+
+def _logical(each: Diagnosis) -> dict[str, Any]:
+    if each.object is None:
+        return {}
+    field = f".{each.finding.field}" if each.finding.field else ""
+    return {
+        "logicalLocations": [
+            {"name": each.object.name, "fullyQualifiedName": f"{each.shown_object}{field}", "kind": "object"}
+        ]
+    }

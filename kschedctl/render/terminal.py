@@ -1,0 +1,113 @@
+"""Blocks as text for a terminal of some width, or for a pipe, where nothing is broken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
+
+from kschedctl.presentation.document import (
+    Block,
+    Gap,
+    Heading,
+    Paragraph,
+    Phrases,
+    Question,
+    Questions,
+    Table,
+    Tone,
+    Verbatim,
+)
+from kschedctl.render.grid import Printed, grid
+from kschedctl.render.wrapping import wrapped
+from kschedctl.text.printable import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_STYLES: Final = {
+    Tone.STRONG: "bold",
+    Tone.FAINT: "dim",
+    Tone.GOOD: "bold green",
+    Tone.BAD: "bold red",
+    Tone.MIXED: "bold yellow",
+    Tone.CAUTION: "yellow",
+}
+_DOT: Final = "\N{MIDDLE DOT}"
+
+
+def render(blocks: Iterable[Block], console: Console, command_line: Callable[[Question], str]) -> Iterator[str]:
+    """Turn blocks into text, one after the other.
+
+    Parameters
+    ----------
+    blocks : iterable of Block
+        The blocks; what in them cannot be seen is escaped.
+    console : Console
+        Where they will be shown: it tells width, colours and characters, and nothing is written to it.
+    command_line : callable
+        Writes a question as the command that answers it.
+
+    Yields
+    ------
+    str
+        Whole lines without spaces at their ends.
+    """
+    for block in blocks:
+        for tone, parts in groupby(_lines(block, console, command_line), key=lambda printed: printed[1]):
+            text = "".join(f"{line.rstrip()}\n" for lines, _ in parts for line in lines)
+            yield _styled(text, tone, console)
+
+
+def _styled(text: str, tone: Tone, console: Console) -> str:
+    if tone is Tone.PLAIN or console.color_system is None:
+        return text
+    from rich.text import Text
+
+    with console.capture() as capture:
+        console.print(Text(text), style=_STYLES[tone], soft_wrap=True, end="")
+    return capture.get()
+
+
+def _lines(block: Block, console: Console, command_line: Callable[[Question], str]) -> Iterator[Printed]:
+    match block:
+        case Gap():
+            yield [""], Tone.PLAIN
+        case Heading():
+            yield [""], Tone.PLAIN
+            yield wrapped(printable(block.text), max(console.width, 1)), Tone.STRONG
+        case Paragraph():
+            indent = " " * block.indent
+            lines = wrapped(printable(block.text), max(console.width - block.indent, 1))
+            yield [indent + line for line in lines], block.tone
+        case Verbatim():
+            yield [" " * block.indent + printable(block.text)], Tone.PLAIN
+        case Phrases():
+            yield list(_phrases(block, console)), Tone.PLAIN
+        case Table():
+            yield from grid(block, console.width)
+        case Questions():
+            width = max((len(question.text) for question in block.questions), default=0)
+            lines = [f"{question.text + ':':{width + 1}} {command_line(question)}" for question in block.questions]
+            yield list(map(printable, lines)), Tone.PLAIN
+
+
+def _phrases(block: Phrases, console: Console) -> Iterator[str]:
+    between = f" {_DOT} " if _can_show(_DOT, console) else " | "
+    line = ""
+    for text in map(printable, block.texts):
+        longer = f"{line}{between}{text}" if line else text
+        if line and len(longer) > console.width:
+            yield from wrapped(line, console.width)
+            longer = text
+        line = longer
+    if line:
+        yield from wrapped(line, console.width)
+
+
+def _can_show(character: str, console: Console) -> bool:
+    try:
+        character.encode(console.encoding)
+    except UnicodeEncodeError:
+        return False
+    return True

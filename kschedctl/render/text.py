@@ -1,0 +1,42 @@
+"""The form for people, on a terminal or in a pipe: short, and in full with ``-o wide``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
+
+from kschedctl.render.form import Form, FormKind, Medium
+
+if TYPE_CHECKING:
+    from kschedctl.presentation.frame import View
+    from kschedctl.render.form import Answers
+
+
+class Text(Form):
+    """The answer on a screen."""
+
+    name = ""
+    wide: ClassVar[bool] = False
+
+    def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
+        """Yield the blocks of the answer's document as text."""
+        from kschedctl.presentation.registry import document
+        from kschedctl.render.terminal import render
+
+        blocks = document(answer, replace(view, wide=self.wide or view.wide))
+        yield from render(blocks, medium.console(), medium.command_line)
+
+
+class Wide(Text):
+    """Everything, one by one."""
+
+    name = "wide"
+    wide = True
+
+
+class Human(Text):
+    """The name of the first form for findings."""
+
+    name = "human"
+    kinds = frozenset({FormKind.FINDINGS})

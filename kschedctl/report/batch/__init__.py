@@ -1,1 +1,0 @@
-"""The answer of ``batch``: as data, and as a document."""

@@ -1,1 +1,0 @@
-"""The answer of ``capacity``: as data, and as a document."""

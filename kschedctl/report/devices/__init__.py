@@ -1,1 +1,0 @@
-"""The answer of ``devices``: as data, and as a document."""

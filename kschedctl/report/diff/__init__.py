@@ -1,1 +1,0 @@
-"""The answer of ``diff``: as data, and as a document."""

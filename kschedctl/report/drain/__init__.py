@@ -1,1 +1,0 @@
-"""The answer of ``drain``: as data, and as a document."""

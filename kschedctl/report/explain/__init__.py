@@ -1,1 +1,0 @@
-"""The answer of ``explain``: as data, and as a document."""

@@ -1,1 +1,0 @@
-"""The answers of ``leader``: as data, and as documents."""

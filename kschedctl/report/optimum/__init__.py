@@ -1,1 +1,0 @@
-"""The answer of ``optimum``: as data, and as a document."""

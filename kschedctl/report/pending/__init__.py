@@ -1,1 +1,0 @@
-"""The answer of ``pending``: as data, and as a document."""

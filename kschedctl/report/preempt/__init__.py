@@ -1,1 +1,0 @@
-"""The answer of ``preempt``: as data, and as a document."""

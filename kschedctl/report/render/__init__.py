@@ -1,1 +1,0 @@
-"""The forms that an answer is printed in."""

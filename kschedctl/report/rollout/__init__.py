@@ -1,1 +1,0 @@
-"""The answer of ``rollout``: as data, and as a document."""

@@ -1,1 +1,0 @@
-"""What ``kschedctl rule`` prints."""

@@ -1,1 +1,0 @@
-"""The answer of ``simulate``: as data, and as a document."""

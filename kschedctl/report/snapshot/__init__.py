@@ -1,1 +1,0 @@
-"""The answer of ``snapshot info``: as data, and as a document."""

@@ -1,1 +1,0 @@
-"""What came of a sweep: the table of its cases."""

@@ -1,1 +1,0 @@
-"""The answer of ``verify``: as data, and as a document."""

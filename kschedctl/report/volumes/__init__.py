@@ -1,1 +1,0 @@
-"""The answer of ``volumes``: as data, and as a document."""

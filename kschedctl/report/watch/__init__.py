@@ -1,1 +1,0 @@
-"""``kschedctl watch``: the answers for pods that wait, as they change."""

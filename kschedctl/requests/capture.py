@@ -1,0 +1,40 @@
+"""The capture of a cluster: the objects that a snapshot of it holds."""
+
+from __future__ import annotations
+
+from kschedctl.analyses.handle import Handle
+from kschedctl.loading import over
+from kschedctl.requests.cluster import ClusterSource
+from kschedctl.snapshot.capture import Capture, capture
+from kschedctl.snapshot.cluster_reader import ClusterReader
+from kschedctl.snapshot.load import ObjectReader, build_snapshot
+from kschedctl.snapshot.reading import SnapshotReader
+from kschedctl.snapshot.standard_input import STDIN, open_stdin
+from kschedctl.whatif.option_values import WhatIfs
+
+
+def captured_cluster(source: ClusterSource, what_ifs: WhatIfs, handle: Handle) -> Capture:
+    """Read a cluster, change it, and return what a snapshot of it holds.
+
+    Raises
+    ------
+    KschedctlError
+        If the cluster cannot be read, or a change cannot be made.
+    """
+    if source.paths:
+        paths = source.paths
+        stdin = open_stdin() if STDIN in paths else None
+        files = SnapshotReader(paths, stdin=stdin, max_unpacked=source.max_bytes)
+        return capture(_changed(files, paths, what_ifs, handle))
+    # Commands on files never import the client.
+    from kschedctl.live.reader import LiveReader
+
+    reader = LiveReader(source.live(handle))
+    return capture(_changed(reader, (), what_ifs, handle), context=reader.name)
+
+
+def _changed(reader: ObjectReader, paths: tuple[str, ...], what_ifs: WhatIfs, handle: Handle) -> ObjectReader:
+    if not what_ifs.given:
+        return reader
+    changed = over(build_snapshot(reader, paths), edits=what_ifs.edits(handle.warn_of))
+    return ClusterReader(changed.cluster, reader.summary)

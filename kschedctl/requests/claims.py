@@ -1,0 +1,173 @@
+"""The claims and pods that ``volumes`` is about, and the claims and classes that ``devices`` is about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final, cast
+
+from kschedctl.analyses.asked_pod import AskedPod
+from kschedctl.analyses.handle import Handle
+from kschedctl.analyses.volumes import AskedClaim
+from kschedctl.api.device import DeviceClass, ResourceClaim
+from kschedctl.api.volume import PersistentVolumeClaim
+from kschedctl.api.wording import similar
+from kschedctl.completeness.missing import require_listed
+from kschedctl.errors import InputError
+from kschedctl.face import SchedulingCluster
+from kschedctl.requests.cluster import ClusterRequest
+from kschedctl.requests.manifests import AskedObject, ManifestRequest, read_manifests
+from kschedctl.requests.pods import POD_PREFIXES, named_pod
+from kschedctl.requests.scope import Scope
+from kschedctl.snapshot.pod_choice import is_manifest
+from kschedctl.snapshot.validation import Validation
+
+_CLAIM_PREFIXES: Final = ("pvc/", "persistentvolumeclaim/", "persistentvolumeclaims/")
+_CLAIM_FORMS: Final = "NAMESPACE/NAME, pvc/NAME, pod/NAME, NAME or the path of a manifest"
+_DEVICE_CLAIM_PREFIXES: Final = ("claim/", "resourceclaim/", "resourceclaims/")
+_CLASS_PREFIXES: Final = ("class/", "deviceclass/", "deviceclasses/")
+_DEVICE_FORMS: Final = "NAMESPACE/NAME, claim/NAME, class/NAME or NAME"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimRequest:
+    """The claims and pods that ``volumes`` is about.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of claims and pods, and paths of manifests; without any and without ``filenames`` all claims in scope.
+    """
+
+    cluster: ClusterRequest = field(default_factory=ClusterRequest)
+    names: tuple[str, ...] = ()
+    filenames: tuple[str, ...] = ()
+    namespace: str = ""
+    all_namespaces: bool = False
+    selector: str = ""
+    validation: Validation = Validation.STRICT
+
+    @property
+    def named(self) -> bool:
+        """True if claims or pods are named, not selected."""
+        return bool(self.names or self.filenames)
+
+    @property
+    def scope(self) -> Scope:
+        """The namespaces in scope."""
+        return Scope.of(self.namespace, self.cluster.source, everywhere=self.all_namespaces)
+
+    def load(self, handle: Handle) -> tuple[SchedulingCluster, list[AskedClaim | AskedPod]]:
+        """Load the cluster and find the claims and pods.
+
+        Raises
+        ------
+        KschedctlError
+            If the cluster or a manifest cannot be read, or there is no such claim or pod.
+        """
+        if self.named and self.selector:
+            raise InputError("claims are named and a selector is given", hint="give one or the other")
+        paths = tuple(text for text in self.names if is_manifest(text))
+        request = ManifestRequest(
+            paths=paths,
+            filenames=self.filenames,
+            namespace=self.scope.given,
+            validation=self.validation,
+            argument="names",
+        )
+        manifests = read_manifests(request, self.cluster, handle, otherwise=PersistentVolumeClaim)
+        cluster, pods = manifests.pods(self.cluster.load(handle, manifests.others), handle)
+        if not self.named:
+            return cluster, list(self._selected(cluster))
+        subjects: list[AskedClaim | AskedPod] = [*pods]
+        subjects += [_stored(cluster, asked) for asked in manifests.otherwise]
+        subjects += [_named(cluster, name, self.scope) for name in self.names if name not in paths]
+        return cluster, subjects
+
+    def _selected(self, cluster: SchedulingCluster) -> Iterable[AskedClaim]:
+        require_listed(cluster.cluster, "PersistentVolumeClaim")
+        claims = self.scope.select(cluster.cluster.list(PersistentVolumeClaim), self.selector)
+        if not claims:
+            with_labels = f" with the labels {self.selector}" if self.selector else ""
+            where = "the snapshot" if self.scope.everywhere else str(self.scope)
+            hint = "" if self.scope.everywhere else "-A looks in all namespaces"
+            raise InputError(f"{where} has no claims{with_labels}", hint=hint)
+        return map(AskedClaim, claims)
+
+
+def _stored(cluster: SchedulingCluster, asked: AskedObject) -> AskedClaim:
+    """Return a claim of a manifest as the cluster has it, with its defaults."""
+    own = cast("PersistentVolumeClaim", asked.obj)
+    return AskedClaim(cluster.cluster.get(PersistentVolumeClaim, own.name, own.namespace) or own, asked.arguments)
+
+
+def _named(cluster: SchedulingCluster, text: str, scope: Scope) -> AskedClaim | AskedPod:
+    """Return the claim or pod that an argument names; the claim if there are both."""
+    of_claims = text.startswith(_CLAIM_PREFIXES)
+    if not text.startswith(POD_PREFIXES):
+        require_listed(cluster.cluster, "PersistentVolumeClaim")
+        name, namespace = scope.split(text, "claim", _CLAIM_FORMS, _CLAIM_PREFIXES)
+        claims = [c for c in cluster.cluster.list(PersistentVolumeClaim) if c.name == name]
+        claims = [claim for claim in claims if namespace in (None, claim.namespace)]
+        if len(claims) == 1:
+            return AskedClaim(claims[0])
+        if claims:
+            names = ", ".join(f"{claim.namespace}/{claim.name}" for claim in claims)
+            raise InputError(f"the snapshot has {len(claims)} claims of the name {name}", hint=f"name one: {names}")
+        pods = [key for key in cluster.pods.index if key[1] == name and namespace in (None, key[0])]
+        if not of_claims and not pods:
+            require_listed(cluster.cluster, "Pod")
+        if of_claims or not pods:
+            raise _no_such_claim(cluster, name, namespace or "")
+    require_listed(cluster.cluster, "Pod")
+    return named_pod(cluster.pods, text, scope)
+
+
+def _no_such_claim(cluster: SchedulingCluster, name: str, namespace: str) -> InputError:
+    claims = list(cluster.cluster.list(PersistentVolumeClaim))
+    close = [name] if any(c.name == name for c in claims) else similar(name, (c.name for c in claims))
+    keys = [f"{claim.namespace}/{claim.name}" for claim in claims if claim.name in close]
+    where = f"{namespace}/{name}" if namespace else name
+    hint = f"there is {', '.join(keys[:5])}" if keys else "kschedctl volumes -A lists all claims"
+    return InputError(f"the snapshot has no claim and no pod {where}", hint=hint)
+
+
+def device_subject(cluster: SchedulingCluster, text: str, scope: Scope) -> ResourceClaim | DeviceClass:
+    """Return the ResourceClaim or DeviceClass that an argument names; the claim if there are both.
+
+    Raises
+    ------
+    InputError
+        If there is none of the name, or several claims.
+    """
+    loaded = cluster.cluster
+    if not text.startswith(_CLASS_PREFIXES):
+        name, namespace = scope.split(text, "claim", _DEVICE_FORMS, _DEVICE_CLAIM_PREFIXES)
+        claims = [c for c in loaded.list(ResourceClaim) if c.name == name and namespace in (None, c.namespace)]
+        if len(claims) > 1:
+            problem = f"the snapshot has {len(claims)} claims for devices of the name {name}"
+            raise InputError(problem, hint=f"name one: {', '.join(claim.key for claim in claims)}")
+        if claims:
+            return claims[0]
+    of_class = "" if text.startswith(_DEVICE_CLAIM_PREFIXES) else text.rpartition("/")[2]
+    if text.startswith(_CLASS_PREFIXES) or "/" not in text:
+        found = loaded.get(DeviceClass, of_class)
+        if found is not None:
+            return found
+    # A kind that could not be listed may have it.
+    if not text.startswith(_CLASS_PREFIXES):
+        require_listed(loaded, "ResourceClaim")
+    if not text.startswith(_DEVICE_CLAIM_PREFIXES):
+        require_listed(loaded, "DeviceClass")
+    raise _no_such_subject(cluster, text)
+
+
+def _no_such_subject(cluster: SchedulingCluster, text: str) -> InputError:
+    claims = [claim.key for claim in cluster.cluster.list(ResourceClaim)]
+    classes = [f"class/{one.name}" for one in cluster.cluster.list(DeviceClass)]
+    name = text.rpartition("/")[2]
+    by_name = {key.rpartition("/")[2]: key for key in [*classes, *claims]}
+    close = [by_name[known] for known in ([name] if name in by_name else similar(name, by_name))]
+    there = close or [*claims, *classes]
+    hint = f"there is {', '.join(there[:5])}" if there else "the snapshot has no claims for devices and no classes"
+    return InputError(f"the snapshot has no claim for devices and no class {text}", hint=hint)

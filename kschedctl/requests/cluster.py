@@ -1,0 +1,201 @@
+"""The cluster that a request names: where it is read from, whose rules apply to it, and what is changed in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from kschedctl.analyses.handle import Handle
+from kschedctl.api.defaults import DEFAULT_NAMESPACE
+from kschedctl.api.meta import ApiObject
+from kschedctl.completeness.missing import require_listed
+from kschedctl.errors import SnapshotError
+from kschedctl.face import SchedulingCluster
+from kschedctl.findings.location import Location
+from kschedctl.loading import over, read_snapshot
+from kschedctl.snapshot.load import Snapshot
+from kschedctl.snapshot.standard_input import STDIN, open_stdin
+from kschedctl.snapshot.written import WrittenObjects
+from kschedctl.whatif.edits import Apply
+from kschedctl.whatif.option_values import WhatIfs
+
+if TYPE_CHECKING:
+    from kschedctl.live.context import LiveContext
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterSource:
+    """The files of a snapshot, or a running cluster.
+
+    Attributes
+    ----------
+    paths : tuple of str
+        The snapshot; empty for a running cluster.
+    context, kubeconfig : str
+        The running cluster; empty for kubectl's own choice.
+    request_seconds : float or None
+        The longest that a request may take, in seconds; ``None`` for the default.
+    max_bytes : int or None
+        The most bytes that are unpacked of the snapshot and of manifests; ``None`` for the default.
+    """
+
+    paths: tuple[str, ...] = ()
+    context: str = ""
+    kubeconfig: str = ""
+    request_seconds: float | None = None
+    max_bytes: int | None = None
+
+    def read(self, handle: Handle, *, call_extenders: bool = False) -> Snapshot:
+        """Read the cluster.
+
+        Parameters
+        ----------
+        call_extenders : bool
+            True if extenders are going to be called, which are sent whole objects.
+
+        Raises
+        ------
+        KschedctlError
+            As ``kschedctl.load``.
+        """
+        # The reading of a running cluster shows its own progress.
+        with handle.busy("reading the snapshot") if self.paths else nullcontext():
+            return read_snapshot(
+                *self.paths,
+                stdin=open_stdin() if STDIN in self.paths else None,
+                live=None if self.paths else self.live(handle),
+                max_unpacked=self.max_bytes,
+                call_extenders=call_extenders,
+            )
+
+    def live(self, handle: Handle) -> LiveContext:
+        """Return the running cluster, which shows the progress of its reading through the handle."""
+        # Commands on files never import the client.
+        from kschedctl.live.context import LiveContext
+        from kschedctl.live.limits import REQUEST_SECONDS
+
+        seconds = REQUEST_SECONDS if self.request_seconds is None else self.request_seconds
+        live = LiveContext(context=self.context, kubeconfig=self.kubeconfig, request_seconds=seconds)
+        return live if handle.show_line is None else replace(live, show_progress=handle.show_line)
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of names without one, as for kubectl: that of the context, else ``default``."""
+        if self.paths:
+            return DEFAULT_NAMESPACE
+        from kschedctl.live.context import LiveContext, context_namespace
+
+        return context_namespace(LiveContext(context=self.context, kubeconfig=self.kubeconfig)) or DEFAULT_NAMESPACE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterRequest:
+    """A cluster, whose rules apply to it, and what is changed in it.
+
+    Attributes
+    ----------
+    source : ClusterSource
+        Where the cluster is read from.
+    config : str
+        The path of a KubeSchedulerConfiguration; empty for the default.
+    kubernetes_version : str
+        The release whose rules apply; empty for the cluster's own version.
+    feature_gates : mapping of str to bool
+        The gates that are not at their default.
+    what_ifs : WhatIfs
+        The changes to try.
+    admission : bool
+        True if new pods go through admission.
+    call_extenders : bool
+        True if the configuration's extenders are called.
+    """
+
+    source: ClusterSource = field(default_factory=ClusterSource)
+    config: str = ""
+    kubernetes_version: str = ""
+    feature_gates: Mapping[str, bool] = field(default_factory=dict)
+    what_ifs: WhatIfs = field(default_factory=WhatIfs)
+    admission: bool = True
+    call_extenders: bool = False
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """All paths that are read for the cluster."""
+        return (*self.source.paths, *self.what_ifs.sources)
+
+    def read(self, handle: Handle) -> Snapshot:
+        """Read the snapshot that ``over`` puts a scheduler over; errors are those of ``kschedctl.load``."""
+        return self.source.read(handle, call_extenders=self.call_extenders)
+
+    def over(
+        self,
+        snapshot: Snapshot,
+        handle: Handle,
+        manifests: Sequence[tuple[ApiObject, Location]] = (),
+        written: WrittenObjects | None = None,
+    ) -> SchedulingCluster:
+        """Put a scheduler over a snapshot, with the changes, those of manifests first."""
+        applied = (Apply(tuple(manifests), source="manifests"),) if manifests else ()
+        return over(
+            snapshot,
+            kubernetes_version=self.kubernetes_version,
+            feature_gates=self.feature_gates,
+            config=self.config or None,
+            edits=(*applied, *self.what_ifs.edits(handle.warn_of)),
+            admission=self.admission,
+            call_extenders=self.call_extenders,
+            written=written,
+        )
+
+    def load(
+        self,
+        handle: Handle,
+        manifests: Sequence[tuple[ApiObject, Location]] = (),
+        written: WrittenObjects | None = None,
+    ) -> SchedulingCluster:
+        """Load the cluster, with the objects of manifests that are about to be applied overlaid on it.
+
+        Parameters
+        ----------
+        manifests : sequence of (object, place)
+            The objects.
+        written : WrittenObjects, optional
+            The text that the manifests were read from.
+
+        Raises
+        ------
+        KschedctlError
+            As ``kschedctl.load``.
+        """
+        return self.over(self.read(handle), handle, manifests, written)
+
+    def load_with_pods(self, handle: Handle) -> SchedulingCluster:
+        """Load the cluster for a question about nodes and pods.
+
+        Raises
+        ------
+        KschedctlError
+            As ``kschedctl.load``, and if the cluster has no nodes or its pods could not be listed.
+        """
+        cluster = self.require_nodes(self.load(handle))
+        require_listed(cluster.cluster, "Pod")
+        return cluster
+
+    def require_nodes(self, cluster: SchedulingCluster) -> SchedulingCluster:
+        """Return the cluster, for a question whose answer is about nodes.
+
+        Raises
+        ------
+        SnapshotError
+            If the files hold no nodes and do not say that there are none: then they are no cluster.
+        """
+        told = cluster.snapshot.nodes_told or len(cluster.nodes)
+        if self.source.paths and not told:
+            raise SnapshotError(
+                "holds no nodes",
+                where=", ".join(self.source.paths),
+                hint="give one that does: kschedctl snapshot writes it, kubectl get nodes -o yaml prints them",
+            )
+        return cluster

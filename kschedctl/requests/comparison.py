@@ -1,0 +1,123 @@
+"""Two clusters that a request names, and the pods that are compared between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+
+from kschedctl.analyses.asked_pod import AskedPod
+from kschedctl.analyses.diff.analysis import DiffRequest, Key, found_on
+from kschedctl.analyses.handle import Handle
+from kschedctl.completeness.missing import require_listed
+from kschedctl.errors import InputError
+from kschedctl.face import SchedulingCluster
+from kschedctl.loaded_cluster import LoadedCluster
+from kschedctl.requests.cluster import ClusterRequest
+from kschedctl.requests.manifests import AskedObject, Manifests
+from kschedctl.requests.pods import PodRequest
+from kschedctl.requests.workload_names import named_workload
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparisonRequest:
+    """Pods that are compared between two clusters.
+
+    Attributes
+    ----------
+    pods : PodRequest
+        The pods, and the first cluster.
+    other : ClusterRequest
+        The second cluster.
+    all_pods : bool
+        True to select running pods as well as pending ones.
+    """
+
+    pods: PodRequest
+    other: ClusterRequest
+    all_pods: bool = False
+
+    def load(self, handle: Handle) -> tuple[SchedulingCluster, DiffRequest]:
+        """Load both clusters and find the pods; at least one of the clusters has each.
+
+        Raises
+        ------
+        KschedctlError
+            As ``PodRequest.load``.
+        """
+        if self.pods.named and self.all_pods:
+            raise InputError("pods are named and --all-pods is given", hint="give one or the other")
+        first, second = self.pods.cluster, self.other
+        same = second.source == first.source
+        paths = (*first.source.paths, *(() if same else second.source.paths))
+        everything = replace(second, source=replace(first.source, paths=paths))
+        manifests = self.pods.read_manifests(everything, handle)
+        snapshot = first.read(handle)
+        other = snapshot if same else second.read(handle)
+        old, new = (
+            request.require_nodes(request.over(read, handle, manifests.others, manifests.written))
+            for request, read in ((first, snapshot), (second, other))
+        )
+        accepted = manifests.accepted(old, handle)
+        if new.release_choice.release != old.release_choice.release:
+            manifests.accepted(new, handle)
+        workloads: tuple[list[AskedObject], list[AskedObject]] = [], []
+        for name in self.pods.workload_names:
+            find = partial(_workload, self.pods, name)
+            for own, found in zip(workloads, found_on((old, new), find), strict=True):
+                own += [found] if found is not None else []
+        (old, new_of_old), (new, new_of_new) = (
+            _with_pods(side, accepted.beside(own), handle) for side, own in zip((old, new), workloads, strict=True)
+        )
+        new_pods = new_of_old, new_of_new
+        keys = self._keys((old, new), new_pods, handle)
+        return old, DiffRequest(other=new, pods=keys, new_pods=new_pods, configs=(first.config, second.config))
+
+    def _keys(
+        self,
+        sides: tuple[SchedulingCluster, SchedulingCluster],
+        new_pods: tuple[Mapping[Key, AskedPod], Mapping[Key, AskedPod]],
+        handle: Handle,
+    ) -> tuple[Key, ...]:
+        pods = self.pods
+        if pods.pod_names or not pods.named:
+            for side in sides:
+                require_listed(side.cluster, "Pod")
+        asked = {**new_pods[1], **new_pods[0]}
+        for name in pods.pod_names:
+            one = next(filter(None, found_on(sides, partial(_pod, pods, name))))
+            asked[_key(one)] = one
+        if not pods.named:
+            for side in sides:
+                for one in pods.selected(side.pods, running=self.all_pods):
+                    asked.setdefault(_key(one), one)
+            if not asked:
+                raise pods.nothing_found("name one, or give --all-pods for the running ones too")
+        profiles = (side.configuration.profiles for side in sides)
+        kept = set(map(id, pods.answerable(list(asked.values()), handle, *profiles)))
+        return tuple(key for key, one in asked.items() if id(one) in kept)
+
+
+def _key(one: AskedPod) -> Key:
+    return one.pod.metadata.namespace, one.pod.metadata.name
+
+
+def _pod(pods: PodRequest, name: str, side: LoadedCluster) -> AskedPod:
+    return pods.named_pod(side.pods, name)
+
+
+def _workload(pods: PodRequest, name: str, side: LoadedCluster) -> AskedObject:
+    return named_workload(side.cluster, name, pods.scope)
+
+
+def _with_pods(
+    side: SchedulingCluster, manifests: Manifests, handle: Handle
+) -> tuple[SchedulingCluster, dict[Key, AskedPod]]:
+    """Return a side with what comes with the pods of manifests and workloads, and these pods; a DaemonSet's by node."""
+    side, asked = manifests.pods(side, handle)
+    return side, {
+        (one.pod.metadata.namespace, f"{one.workload.name} on {one.node}")
+        if one.workload is not None and one.node
+        else _key(one): one
+        for one in asked
+    }

@@ -1,0 +1,263 @@
+"""Manifests that a request names: the pods and workloads that it is about, and the other objects that they create."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from kschedctl.analyses.asked_pod import Arguments, AskedPod
+from kschedctl.analyses.handle import Handle
+from kschedctl.answers.explain import WorkloadData
+from kschedctl.api.kind_names import placed
+from kschedctl.api.meta import ApiObject
+from kschedctl.api.pod import Pod
+from kschedctl.api.wording import listed
+from kschedctl.completeness.missing import require_listed
+from kschedctl.errors import ManifestError
+from kschedctl.face import SchedulingCluster
+from kschedctl.findings.finding import Subject, Where
+from kschedctl.findings.location import Location
+from kschedctl.requests.cluster import ClusterRequest
+from kschedctl.snapshot.manifest import ManifestObject, ManifestSet, refuse
+from kschedctl.snapshot.reading import read_manifest
+from kschedctl.snapshot.standard_input import STDIN, open_stdin
+from kschedctl.snapshot.validation import Validation
+from kschedctl.snapshot.written import WrittenObjects
+from kschedctl.workloads.made_pods import MadePod
+from kschedctl.workloads.pods import WORKLOADS
+
+T = TypeVar("T", bound=ApiObject)
+
+
+@dataclass(frozen=True, slots=True)
+class AskedObject:
+    """A pod or workload that a question is about, of a manifest or of the cluster.
+
+    Attributes
+    ----------
+    arguments : mapping of str to object
+        The options that name it alone.
+    place : Location or None
+        The place in a manifest that it was read from.
+    """
+
+    obj: ApiObject
+    arguments: Arguments
+    place: Location | None = None
+
+    @property
+    def where(self) -> Where:
+        """Its place and, for a workload, its name, for errors."""
+        if self.place is None:
+            return self.obj.ref
+        return self.place if isinstance(self.obj, Pod) else Subject(self.place, self.obj.ref)
+
+    @property
+    def shown(self) -> str:
+        """Its kind and name."""
+        return str(self.obj.ref)
+
+    def pods(self, made: Sequence[MadePod]) -> Iterable[AskedPod]:
+        """Yield the pods that are made of it."""
+        workload = None
+        if not isinstance(self.obj, Pod):
+            n_wanted = sum(one.replicas for one in made)
+            workload = WorkloadData(type(self.obj).__name__, self.obj.namespace, self.obj.name, n_wanted)
+        where = self.where if self.place is not None else ""
+        for one in made:
+            yield AskedPod(one.pod, self.arguments, where, workload, one.node, one.replicas)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestRequest:
+    """The manifests that a request names.
+
+    Attributes
+    ----------
+    paths : tuple of str
+        The files and folders given as arguments; ``-`` is standard input.
+    filenames : tuple of str
+        Those given with ``-f``.
+    namespace : str
+        The namespace of objects that name none; empty for ``default``.
+    validation : Validation
+        The treatment of fields that an API server would refuse.
+    argument : str
+        The name of the option that ``paths`` are values of.
+    """
+
+    paths: tuple[str, ...] = ()
+    filenames: tuple[str, ...] = ()
+    namespace: str = ""
+    validation: Validation = Validation.STRICT
+    argument: str = "pods"
+
+
+@dataclass(frozen=True, slots=True)
+class Manifests:
+    """The content of manifests.
+
+    Attributes
+    ----------
+    asked : tuple of AskedObject
+        Their pods and workloads.
+    others : tuple of (object, place)
+        The other objects that scheduling reads; they are in the cluster once the manifests are applied.
+    otherwise : tuple of AskedObject
+        The objects of another kind that are asked about where a manifest has no pod and no workload.
+    written : WrittenObjects
+        The text that they were read from.
+    new : tuple of ManifestObject
+        All objects that an API server has to accept first.
+    """
+
+    asked: tuple[AskedObject, ...]
+    others: tuple[tuple[ApiObject, Location], ...]
+    otherwise: tuple[AskedObject, ...]
+    written: WrittenObjects
+    new: tuple[ManifestObject, ...] = ()
+
+    def beside(self, asked: Iterable[AskedObject]) -> Manifests:
+        """Return the same with workloads of the cluster that are asked about as well."""
+        return replace(self, asked=(*self.asked, *asked))
+
+    def accepted(self, cluster: SchedulingCluster, handle: Handle) -> Manifests:
+        """Return the same, once the API server of a cluster accepts all objects; its warnings go to the handle.
+
+        Raises
+        ------
+        ManifestError
+            If it refuses one.
+        """
+        for warning in refuse(self.new, cluster.release_choice.release):
+            handle.warn_of(warning)
+        return replace(self, new=())
+
+    def pods(self, cluster: SchedulingCluster, handle: Handle) -> tuple[SchedulingCluster, list[AskedPod]]:
+        """Return the cluster with what comes with the pods of the manifests, and these pods.
+
+        Raises
+        ------
+        ManifestError
+            If an API server would refuse one of the objects, or none of them makes a pod.
+        """
+        self.accepted(cluster, handle)
+        every: list[MadePod] = []
+        asked: list[AskedPod] = []
+        without: list[str] = []
+        for one in self.asked:
+            made = cluster.pods_of(one.obj, where=one.where)
+            if not made:
+                without.append(one.shown)
+            every += made
+            asked += one.pods(made)
+        if without:
+            problem = f"{listed(without)}: no node is eligible, so there is no pod"
+            hint = "node selector, node affinity and tolerations decide which nodes are"
+            if not asked:
+                raise ManifestError(problem, hint=hint)
+            handle.note(problem)
+        return cluster.with_made(every), asked
+
+
+def read_manifests(
+    request: ManifestRequest, cluster: ClusterRequest, handle: Handle, otherwise: type[ApiObject] | None = None
+) -> Manifests:
+    """Read manifests; objects that scheduling does not read are counted in a note.
+
+    Parameters
+    ----------
+    cluster : ClusterRequest
+        The cluster, whose own paths are read besides: standard input can be read once only.
+    otherwise : type, optional
+        The kind that is asked about where a manifest has no pod and no workload.
+
+    Raises
+    ------
+    ManifestError
+        If something is wrong with them, or nothing in them can be asked about.
+    """
+    sources: list[tuple[str, Arguments]] = [
+        *((path, {request.argument: (path,)}) for path in request.paths),
+        *((path, {"filename": (path,)}) for path in request.filenames),
+    ]
+    if [*(path for path, _ in sources), *cluster.inputs].count(STDIN) > 1:
+        raise ManifestError("standard input (-) is given twice", hint="name a file for one of them")
+    asked: list[AskedObject] = []
+    others_asked: list[AskedObject] = []
+    others: dict[tuple[type, str, str], tuple[ApiObject, Location]] = {}
+    read = ManifestSet()
+    for path, arguments in sources:
+        manifest = read_manifest(
+            path,
+            stdin=open_stdin() if path == STDIN else None,
+            allow_others=True,
+            max_unpacked=cluster.source.max_bytes,
+            validation=request.validation,
+        )
+        read += manifest
+        found = manifest.objects
+        namespace = request.namespace
+        own = [
+            AskedObject(in_namespace(obj, namespace), arguments, at) for obj, at in found if isinstance(obj, WORKLOADS)
+        ]
+        rest = [(placed(obj, namespace), at) for obj, at in found if not isinstance(obj, WORKLOADS)]
+        asked += own
+        others |= {(type(obj), obj.namespace, obj.name): (obj, at) for obj, at in rest}
+        if otherwise is not None and not own:
+            others_asked += [AskedObject(obj, arguments, at) for obj, at in rest if isinstance(obj, otherwise)]
+    for warning in read.warnings:
+        handle.warn_of(warning)
+    skipped = ", ".join(f"{n} {kind}" for kind, n in sorted(read.left_out.items()))
+    if sources and not asked and not others_asked:
+        wanted = WORKLOADS if otherwise is None else (*WORKLOADS, otherwise)
+        raise _nothing_to_ask([path for path, _ in sources], [kind.__name__ for kind, _, _ in others], skipped, wanted)
+    for what in read.unread:
+        handle.warn(what)
+    if skipped:
+        handle.note(f"skipped, as scheduling does not read them: {skipped}")
+    return Manifests(tuple(asked), tuple(others.values()), tuple(others_asked), read.written, read.read)
+
+
+def load_with_manifests(request: ManifestRequest, cluster: ClusterRequest, handle: Handle) -> SchedulingCluster:
+    """Load the cluster with the pods and workloads of manifests created in it, if an API server accepts them.
+
+    Raises
+    ------
+    InputError
+        If something is wrong with either, or the cluster has no nodes, or its pods could not be listed.
+    """
+    manifests = read_manifests(request, cluster, handle)
+    created = [(each.obj, each.place) for each in manifests.asked if each.place is not None]
+    loaded = cluster.require_nodes(cluster.load(handle, (*manifests.others, *created), manifests.written))
+    require_listed(loaded.cluster, "Pod")
+    manifests.accepted(loaded, handle)
+    return loaded
+
+
+def _nothing_to_ask(
+    paths: Sequence[str], kinds: Sequence[str], skipped: str, wanted: tuple[type[ApiObject], ...]
+) -> ManifestError:
+    counts = ", ".join(f"{n} {kind}" for kind, n in sorted(Counter(kinds).items()))
+    held = "; ".join(part for part in (counts, skipped and f"{skipped} (not read)") if part)
+    names = listed([kind.__name__ for kind in wanted], "or", most=len(wanted))
+    return ManifestError("nothing to ask about", where=", ".join(paths), hint=f"it holds {held}: give a {names}")
+
+
+def in_namespace(obj: T, namespace: str) -> T:
+    """An object that is asked about, in the namespace that the command names.
+
+    Raises
+    ------
+    ManifestError
+        Where the object is of another namespace.
+    """
+    own = obj.metadata.namespace
+    if namespace and own and own != namespace:
+        raise ManifestError(
+            f"the {type(obj).__name__} {own}/{obj.name} is not of the namespace {namespace} that is given with -n",
+            hint="leave -n out, or change the manifest",
+        )
+    return placed(obj, namespace)

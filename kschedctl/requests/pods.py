@@ -1,0 +1,193 @@
+"""The pods that a request is about: named, in manifests, or selected by namespace and labels, as with kubectl."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Container
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from kschedctl.analyses.asked_pod import AskedPod
+from kschedctl.analyses.handle import Handle
+from kschedctl.api.label_query import parse_label_query
+from kschedctl.api.selectors import matches
+from kschedctl.api.wording import listed
+from kschedctl.cluster.pods import Pods
+from kschedctl.cluster.records import PENDING
+from kschedctl.completeness.missing import require_listed
+from kschedctl.errors import InputError, ManifestError
+from kschedctl.face import SchedulingCluster
+from kschedctl.requests.cluster import ClusterRequest
+from kschedctl.requests.manifests import ManifestRequest, Manifests, read_manifests
+from kschedctl.requests.scope import Scope
+from kschedctl.requests.workload_names import named_workload, workload_kind
+from kschedctl.snapshot.pod_choice import find_pod, is_manifest
+from kschedctl.snapshot.validation import Validation
+
+POD_PREFIXES: Final = ("pod/", "pods/", "po/")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodRequest:
+    """The pods that a request is about.
+
+    Attributes
+    ----------
+    cluster : ClusterRequest
+        The cluster that they are of, or are to be created in.
+    names : tuple of str
+        Names of pods and workloads, and paths of manifests.
+    filenames : tuple of str
+        Paths of manifests.
+    namespace : str
+        The namespace of names without one, and of those that are selected; empty for the default.
+    all_namespaces : bool
+        True for the pods of all namespaces.
+    selector : str
+        A label selector; empty to select the pending pods if nothing is named.
+    validation : Validation
+        The treatment of fields of manifests that an API server would refuse.
+    """
+
+    cluster: ClusterRequest = field(default_factory=ClusterRequest)
+    names: tuple[str, ...] = ()
+    filenames: tuple[str, ...] = ()
+    namespace: str = ""
+    all_namespaces: bool = False
+    selector: str = ""
+    validation: Validation = Validation.STRICT
+
+    @property
+    def named(self) -> bool:
+        """True if pods are named, not selected."""
+        return bool(self.names or self.filenames)
+
+    @property
+    def scope(self) -> Scope:
+        """The namespaces in scope."""
+        return Scope.of(self.namespace, self.cluster.source, everywhere=self.all_namespaces)
+
+    @property
+    def pod_names(self) -> list[str]:
+        """The names of single pods among the arguments."""
+        return [name for name in self.names if not is_manifest(name) and not workload_kind(name)]
+
+    @property
+    def workload_names(self) -> list[str]:
+        """The names of workloads among the arguments."""
+        return [name for name in self.names if not is_manifest(name) and workload_kind(name)]
+
+    def read_manifests(self, cluster: ClusterRequest, handle: Handle) -> Manifests:
+        """Read the manifests among the arguments.
+
+        Raises
+        ------
+        InputError
+            If they cannot be read, or pods are named and a selector is given as well.
+        """
+        if self.named and self.selector:
+            raise InputError("pods are named and a selector is given", hint="give one or the other")
+        request = ManifestRequest(
+            paths=tuple(text for text in self.names if is_manifest(text)),
+            filenames=self.filenames,
+            namespace=self.scope.given,
+            validation=self.validation,
+        )
+        return read_manifests(request, cluster, handle)
+
+    def load(self, handle: Handle) -> tuple[SchedulingCluster, list[AskedPod]]:
+        """Load the cluster and find the pods.
+
+        Raises
+        ------
+        KschedctlError
+            If the cluster or a manifest cannot be read, or there is no such pod, or the pods could not be listed.
+        """
+        manifests = self.read_manifests(self.cluster, handle)
+        cluster = self.cluster.load(handle, manifests.others, manifests.written)
+        if self.pod_names or not self.named:
+            require_listed(cluster.cluster, "Pod")
+        cluster = self.cluster.require_nodes(cluster)
+        workloads = [named_workload(cluster.cluster, name, self.scope) for name in self.workload_names]
+        cluster, given = manifests.beside(workloads).pods(cluster, handle)
+        asked = [*given, *(self.named_pod(cluster.pods, name) for name in self.pod_names)]
+        if not self.named:
+            asked = self.selected(cluster.pods)
+            if not asked:
+                raise self.nothing_found()
+        return cluster, self.answerable(asked, handle, cluster.configuration.profiles)
+
+    def named_pod(self, pods: Pods, text: str) -> AskedPod:
+        """Return the pod of the cluster that an argument names; errors are those of ``named_pod``."""
+        return named_pod(pods, text, self.scope)
+
+    def selected(self, pods: Pods, *, running: bool = False) -> list[AskedPod]:
+        """Return the pods that match the selector, or the pending ones without it, in the order of the snapshot.
+
+        Parameters
+        ----------
+        running : bool
+            True to select running pods as well, if no selector is given.
+        """
+        query = parse_label_query(self.selector) if self.selector else None
+        scope = self.scope
+        asked = []
+        for index, record in enumerate(pods.records):
+            if not scope.contains(record.metadata):
+                continue
+            if running or pods.node_row[index] == PENDING if query is None else matches(query, record.metadata.labels):
+                asked.append(AskedPod(pods.pod(index)))
+        return asked
+
+    def nothing_found(self, hint: str = "name one: NAMESPACE/NAME, or a manifest") -> InputError:
+        """Return the error for a selection without a pod."""
+        what = f"has the labels {self.selector}" if self.selector else "is pending"
+        elsewhere = "" if self.all_namespaces else "; -A looks in all namespaces"
+        return InputError(f"no pod in {self.scope} {what}", hint=f"{hint}{elsewhere}")
+
+    def answerable(self, asked: list[AskedPod], handle: Handle, *profiles: Container[str]) -> list[AskedPod]:
+        """Return the pods that one of the profiles is responsible for; the others are named in a note.
+
+        If none is left of pods that are named, all are returned: the decision for them explains what is wrong.
+
+        Raises
+        ------
+        InputError
+            If none is left of those that are selected.
+        """
+        kept: list[AskedPod] = []
+        others: dict[str, list[str]] = defaultdict(list)
+        for one in asked:
+            if any(one.pod.spec.scheduler_name in known for known in profiles):
+                kept.append(one)
+            else:
+                others[one.pod.spec.scheduler_name].append(one.pod.key)
+        if not kept and self.named:
+            return asked
+        text = "; ".join(f"{listed(keys)} ({name})" for name, keys in others.items())
+        if not kept:
+            hint = "give a configuration that has its profile: --config"
+            raise InputError(f"another scheduler is responsible for all of them: {text}", hint=hint)
+        if others:
+            handle.note(f"passed over, as another scheduler is responsible: {text}")
+        return kept
+
+
+def named_pod(pods: Pods, text: str, scope: Scope) -> AskedPod:
+    """Return the pod of the cluster that an argument names.
+
+    Raises
+    ------
+    InputError
+        If there is none, or the argument is not a pod's name.
+    """
+    forms = "NAMESPACE/NAME, pod/NAME, NAME or the path of a manifest"
+    name, namespace = scope.split(text, "pod", forms, POD_PREFIXES)
+    try:
+        pod = find_pod(pods, name, namespace)
+    except ManifestError as error:
+        if Path(text).is_dir():
+            raise ManifestError(error.findings[0].problem, hint=f"the folder of that name is {text}/") from None
+        raise
+    return AskedPod(pod)

@@ -1,0 +1,93 @@
+"""The namespaces that a request is about, with kubectl's meaning of names, ``-n`` and ``-A``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from kschedctl.api.label_query import parse_label_query
+from kschedctl.api.meta import ApiObject, ObjectMeta
+from kschedctl.api.selectors import matches
+from kschedctl.errors import InputError
+from kschedctl.requests.cluster import ClusterSource
+
+T = TypeVar("T", bound=ApiObject)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The namespaces that a request is about.
+
+    Attributes
+    ----------
+    given : str
+        The value of ``-n``; empty if it is not given, or ``-A`` overrides it.
+    everywhere : bool
+        True for all namespaces.
+    source : ClusterSource
+        The cluster, whose context may name a namespace.
+    """
+
+    given: str
+    everywhere: bool
+    source: ClusterSource
+
+    @classmethod
+    def of(cls, namespace: str, source: ClusterSource, *, everywhere: bool = False) -> Scope:
+        """Return the scope of ``-n`` and ``-A``; ``-A`` overrides ``-n``."""
+        return cls("" if everywhere else namespace, everywhere, source)
+
+    @property
+    def namespace(self) -> str | None:
+        """The only namespace in scope; ``None`` for all."""
+        return None if self.everywhere else self.given or self.source.namespace
+
+    def contains(self, metadata: ObjectMeta) -> bool:
+        """Report whether an object is in scope."""
+        namespace = self.namespace
+        return namespace is None or metadata.namespace == namespace
+
+    def select(self, objects: Iterable[T], selector: str) -> list[T]:
+        """Return the objects in scope that match a label selector; an empty one matches all."""
+        query = parse_label_query(selector) if selector else None
+        return [
+            obj
+            for obj in objects
+            if self.contains(obj.metadata) and (query is None or matches(query, obj.metadata.labels))
+        ]
+
+    def split(self, text: str, what: str, forms: str, prefixes: Sequence[str] = ()) -> tuple[str, str | None]:
+        """Split an argument into name and namespace.
+
+        Parameters
+        ----------
+        text : str
+            ``NAME``, ``NAMESPACE/NAME``, or a kind's prefix and ``NAME``.
+        what, forms : str
+            The kind of object that it should name, and the forms that are accepted, for errors.
+        prefixes : sequence of str
+            The spellings of the kind before the name.
+
+        Returns
+        -------
+        name : str
+        namespace : str or None
+            ``None`` for any namespace.
+
+        Raises
+        ------
+        InputError
+            If it is no name, or one of another namespace.
+        """
+        prefix = next((prefix for prefix in prefixes if text.startswith(prefix)), "")
+        own, slash, name = text.removeprefix(prefix).rpartition("/")
+        if not name or "/" in own or (prefix and slash):
+            raise InputError(f'"{text}" names no {what}', hint=f"give {forms}")
+        if self.given and own and own != self.given:
+            raise InputError(f'"{text}" is of another namespace than -n {self.given}')
+        return name, own or self.namespace
+
+    def __str__(self) -> str:
+        namespace = self.namespace
+        return "any namespace" if namespace is None else f"namespace {namespace}"

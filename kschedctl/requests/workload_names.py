@@ -1,0 +1,79 @@
+"""Workloads of the snapshot that arguments name as kubectl does: ``deploy/web``, ``statefulsets/db``, ``jobs.batch/x``.
+
+An argument of that form means the workload, unless a file of that path is there (``is_manifest``). A pod of a namespace
+that is called like a kind is named with ``-n``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kschedctl.api.kind_names import kind_by_name
+from kschedctl.api.meta import ApiObject
+from kschedctl.api.pod import Pod
+from kschedctl.api.wording import listed, similar
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.errors import ManifestError
+from kschedctl.requests.manifests import AskedObject
+from kschedctl.workloads.pods import WORKLOADS
+
+if TYPE_CHECKING:
+    from kschedctl.requests.scope import Scope
+
+
+def workload_kind(text: str) -> type[ApiObject] | None:
+    """The kind of workload that an argument names one of; ``None`` where it names none.
+
+    Examples
+    --------
+    >>> workload_kind("deploy/web").__name__, workload_kind("shop/web-7"), workload_kind("po/web-7")
+    ('Deployment', None, None)
+    """
+    word, slash, _ = text.partition("/")
+    kind = kind_by_name(word) if slash else None
+    return kind if kind in WORKLOADS and kind is not Pod else None
+
+
+def named_workload(cluster: Cluster, text: str, scope: Scope) -> AskedObject:
+    """The workload of the snapshot that an argument names.
+
+    Parameters
+    ----------
+    text : str
+        The argument, of which ``workload_kind`` knows the kind.
+    scope : Scope
+        The namespaces that are meant.
+
+    Raises
+    ------
+    InputError
+        Where there is none of that name, or several.
+    """
+    kind = workload_kind(text)
+    assert kind is not None
+    word = text.partition("/")[0]
+    name, namespace = scope.split(text, kind.__name__, f"{word}/NAME and its namespace with -n", (f"{word}/",))
+    every = list(cluster.list(kind))
+    found = [obj for obj in every if obj.name == name and namespace in (None, obj.namespace)]
+    if len(found) == 1:
+        obj = found[0]
+        arguments = {"pods": (f"{kind.__name__.lower()}/{name}",), "namespace": obj.namespace}
+        return AskedObject(obj, arguments)
+    if found:
+        places = listed([obj.namespace for obj in found], "or")
+        problem = f"the snapshot has {len(found)} {kind.__name__}s of the name {name}"
+        raise ManifestError(problem, hint=f"give the namespace with -n: {places}")
+    where = f"{kind.__name__} {namespace}/{name}" if namespace is not None else f"{kind.__name__} {name}"
+    raise ManifestError(f"the snapshot has no {where}", hint=_hint(cluster, every, kind, word, name))
+
+
+def _hint(cluster: Cluster, every: list[ApiObject], kind: type[ApiObject], word: str, name: str) -> str:
+    if (word, name) in cluster.pods.index:
+        return f"the pod of that name is meant by {name} -n {word}"
+    elsewhere = [obj for obj in every if obj.name == name]
+    if elsewhere:
+        return f"there is {listed([f'{word}/{name} -n {obj.namespace}' for obj in elsewhere], 'or')}"
+    close = similar(name, (obj.name for obj in every))
+    if close:
+        return f"did you mean {listed([f'{word}/{other}' for other in close], 'or')}?"
+    return "" if every else f"the snapshot has no {kind.__name__}s: name a pod, or give the manifest"

@@ -1,0 +1,90 @@
+"""The workload that a request is about: of the cluster, or as a manifest has it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kschedctl.analyses.handle import Handle
+from kschedctl.api.wording import listed
+from kschedctl.completeness.missing import require_listed
+from kschedctl.errors import InputError, ManifestError
+from kschedctl.face import SchedulingCluster
+from kschedctl.requests.cluster import ClusterRequest
+from kschedctl.requests.manifests import AskedObject, ManifestRequest, Manifests, read_manifests
+from kschedctl.requests.scope import Scope
+from kschedctl.requests.workload_names import named_workload, workload_kind
+from kschedctl.simulate.rollout import ROLLED, restarted
+from kschedctl.snapshot.pod_choice import is_manifest
+from kschedctl.snapshot.validation import Validation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadRequest:
+    """A workload that is rolled out.
+
+    Attributes
+    ----------
+    cluster : ClusterRequest
+        The cluster that it is of.
+    name : str
+        ``KIND/NAME``, or the path of a manifest; empty for the only workload of the manifests.
+    filenames : tuple of str
+        Paths of manifests with the new template; without any, the template is rolled out once more.
+    namespace : str
+        The namespace; empty for the default.
+    all_namespaces : bool
+        True to look in all namespaces.
+    validation : Validation
+        The treatment of fields of manifests that an API server would refuse.
+    """
+
+    cluster: ClusterRequest = field(default_factory=ClusterRequest)
+    name: str = ""
+    filenames: tuple[str, ...] = ()
+    namespace: str = ""
+    all_namespaces: bool = False
+    validation: Validation = Validation.STRICT
+
+    def load(self, handle: Handle) -> tuple[SchedulingCluster, AskedObject]:
+        """Load the cluster and find the workload with its new template.
+
+        Raises
+        ------
+        KschedctlError
+            If the cluster or a manifest cannot be read, or no workload or several are meant.
+        """
+        is_path = is_manifest(self.name)
+        scope = Scope.of(self.namespace, self.cluster.source, everywhere=self.all_namespaces)
+        request = ManifestRequest(
+            paths=(self.name,) if is_path else (),
+            filenames=self.filenames,
+            namespace=scope.given,
+            validation=self.validation,
+        )
+        manifests = read_manifests(request, self.cluster, handle)
+        cluster = self.cluster.load(handle, manifests.others, manifests.written)
+        require_listed(cluster.cluster, "Pod")
+        cluster = self.cluster.require_nodes(cluster)
+        name = "" if is_path else self.name
+        if name and not workload_kind(name):
+            raise InputError(f'"{name}" names no workload', hint="give deploy/NAME or sts/NAME")
+        if manifests.asked:
+            return cluster, _chosen(manifests, name)
+        found = named_workload(cluster.cluster, name, scope)
+        return cluster, AskedObject(restarted(found.obj), found.arguments)
+
+
+def _chosen(manifests: Manifests, name: str) -> AskedObject:
+    rolled = [asked for asked in manifests.asked if isinstance(asked.obj, ROLLED)]
+    if name:
+        kind, own = workload_kind(name), name.partition("/")[2]
+        rolled = [asked for asked in rolled if type(asked.obj) is kind and asked.obj.name == own]
+    if len(rolled) == 1:
+        return rolled[0]
+    if not rolled and len(manifests.asked) == 1 and not name:
+        # The analysis reports what is wrong with its kind.
+        return manifests.asked[0]
+    what = listed([asked.shown for asked in rolled or manifests.asked])
+    if rolled:
+        raise ManifestError(f"the manifests hold {what}", hint="name the one that is meant, such as deploy/web")
+    raise ManifestError(f"the manifests hold no {name or 'Deployment or StatefulSet'}", hint=f"they hold {what}")

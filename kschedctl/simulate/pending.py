@@ -1,0 +1,21 @@
+"""The pending pods of a cluster, in the order in which they are tried."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kschedctl.api.pod import Pod
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.cluster.records import PENDING
+
+
+def pending_pods(cluster: Cluster) -> list[int]:
+    """The pods without a node, highest priority first, then the oldest: indices into ``Cluster.pods``."""
+    pods = cluster.pods
+    return sorted(np.flatnonzero(pods.node_row == PENDING).tolist(), key=lambda index: queue_order(pods.pod(index)))
+
+
+def queue_order(pod: Pod) -> tuple[int, float]:
+    """What pending pods are sorted by: the highest priority first, then the oldest; new ones come last."""
+    created = pod.metadata.creation_timestamp
+    return -(pod.spec.priority or 0), created.timestamp() if created is not None else float("inf")

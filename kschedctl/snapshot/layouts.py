@@ -1,0 +1,134 @@
+"""The registry of layouts: the forms in which documents hold objects, or something about the cluster.
+
+What commonly writes them: kubectl, API servers and must-gather write objects and lists, kwok and clusterctl streams of
+objects, ``kschedctl snapshot`` a header beside lists, kube-scheduler-simulator one object of lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+
+import msgspec
+
+from kschedctl.api.meta import ApiObject
+from kschedctl.errors import InputError
+from kschedctl.findings.location import Location
+from kschedctl.snapshot.conform import JsonValue, decode, elements, plain, shown
+from kschedctl.snapshot.documents import Document
+from kschedctl.snapshot.header import HEADER_FIELD, SnapshotHeader
+from kschedctl.snapshot.summary import ReadSummary
+from kschedctl.text.tree import Step
+
+Fields: TypeAlias = Mapping[str, JsonValue]
+Objects: TypeAlias = Iterable[tuple[ApiObject, Location]]
+
+#: The lists in an export of kube-scheduler-simulator.
+SIMULATOR_LISTS: Final = {
+    "namespaces": ("v1", "Namespace"),
+    "priorityClasses": ("scheduling.k8s.io/v1", "PriorityClass"),
+    "storageClasses": ("storage.k8s.io/v1", "StorageClass"),
+    "pvs": ("v1", "PersistentVolume"),
+    "pvcs": ("v1", "PersistentVolumeClaim"),
+    "nodes": ("v1", "Node"),
+    "pods": ("v1", "Pod"),
+}
+_SIMULATOR_CONFIG: Final = "schedulerConfig"
+
+
+_ITEMS: Final = "items"
+
+
+class LayoutReading(Protocol):
+    """The pass over the input that a document is read in."""
+
+    summary: ReadSummary
+
+    def note(self, error: InputError) -> None:
+        """Collect what is wrong."""
+
+    def typed_items(
+        self, items: Sequence[JsonValue], api_version: str, kind: str, location: Location
+    ) -> Iterator[tuple[ApiObject, Location]]:
+        """Read the items of a list of one kind."""
+
+
+class Layout(NamedTuple):
+    """A layout of documents that have neither kind nor version.
+
+    Attributes
+    ----------
+    name : str
+        The layout, for people.
+    keys : frozenset of str
+        The top-level keys by one of which a document of the layout is recognised.
+    read : callable
+        Yields the objects of a document, given its top-level fields.
+    """
+
+    name: str
+    keys: frozenset[str]
+    read: Callable[[LayoutReading, Document, Fields], Objects]
+
+
+def steps_to(location: Location, file: str) -> tuple[Step, ...]:
+    """Return the way from a document of a file to an object of it.
+
+    Examples
+    --------
+    >>> steps_to(Location("a.json"), "a.json"), steps_to(Location("a.json:pods", 1, 3), "a.json")
+    ((), ('pods', 2))
+    """
+    if location.item is None:
+        return ()
+    return location.file.removeprefix(file).removeprefix(":") or _ITEMS, location.item - 1
+
+
+def layout_of(fields: Fields) -> Layout | None:
+    """Return the first layout that a document's top-level fields show."""
+    return next((layout for layout in LAYOUTS if not layout.keys.isdisjoint(fields)), None)
+
+
+def _captured_header(reading: LayoutReading, document: Document, _: Fields) -> Objects:
+    header = decode(document.value, SnapshotHeader)
+    summary = reading.summary
+    summary.header = header
+    summary.git_version = header.server_version.git_version
+    summary.not_listed |= header.not_listed
+    summary.announced.update(header.kinds)
+    summary.looked_for.update(header.kinds)
+    return ()
+
+
+def _version(reading: LayoutReading, document: Document, _: Fields) -> Objects:
+    reading.summary.note_version(plain(document.value))
+    return ()
+
+
+def _simulator_export(
+    reading: LayoutReading, document: Document, fields: Fields
+) -> Iterator[tuple[ApiObject, Location]]:
+    location = document.location
+    config: Any = plain(fields.get(_SIMULATOR_CONFIG))
+    if isinstance(config, dict):
+        reading.summary.scheduler_config = config
+    elif config is not None:
+        reading.note(InputError(f"{shown(config)} is not an object", where=location, path=_SIMULATOR_CONFIG))
+    for key, (api_version, kind) in SIMULATOR_LISTS.items():
+        try:
+            items = elements(fields.get(key))
+        except msgspec.ValidationError:
+            reading.note(InputError(f"{shown(plain(fields[key]))} is not a list", where=location, path=key))
+            continue
+        # Items are numbered in each list.
+        place = location._replace(file=f"{location.file}:{key}")
+        yield from reading.typed_items(items, api_version, kind, place)
+
+
+#: Documents with kind and version come before these: an object, ``kind: List``, or a list of one kind (``PodList``),
+#: whose items carry no kind.
+LAYOUTS: Final = (
+    Layout("header of a captured snapshot", frozenset({HEADER_FIELD}), _captured_header),
+    Layout("kubectl version -o json", frozenset({"serverVersion", "gitVersion"}), _version),
+    Layout("export of kube-scheduler-simulator", frozenset({"nodes", "pods"}), _simulator_export),
+)

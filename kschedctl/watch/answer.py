@@ -1,0 +1,97 @@
+"""From what is new of a pod to a line."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from kschedctl.analyses.provenance import Provenance, envelope
+from kschedctl.answers.base import MissingData, NotModelledData
+from kschedctl.answers.watch import NodeGroupData, PodGone, PodPlaced, PodWaits, PreemptionHelpData, WatchBegun
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.outcome import Outcome
+from kschedctl.watch.answers import Gone, Placed, Told, Waits, said_of_nodes
+from kschedctl.watch.closest import closest
+
+
+def begun(cluster: Cluster, provenance: Provenance, context: str, pods: str, at: datetime) -> WatchBegun:
+    """The first line.
+
+    Parameters
+    ----------
+    context : str
+        The name of the context.
+    pods : str
+        Which pods are meant.
+    """
+    return WatchBegun(at=at, context=context, pods=pods, **envelope(cluster, provenance))
+
+
+class Lines:
+    """Makes lines of what is told at one moment.
+
+    What is told of several pods that differ in their name alone is worked out once.
+
+    Parameters
+    ----------
+    at : datetime
+        When.
+    """
+
+    def __init__(self, at: datetime) -> None:
+        self._at = at
+        self._behind: dict[int, tuple[Decision, tuple[tuple[NodeGroupData, ...], str, PreemptionHelpData | None]]] = {}
+
+    def line(self, told: Told) -> PodWaits | PodPlaced | PodGone:
+        """The line of something that is told."""
+        match told:
+            case Placed(namespace, name, uid, node):
+                return PodPlaced(at=self._at, namespace=namespace, name=name, uid=uid, node=node)
+            case Gone(namespace, name, uid):
+                return PodGone(at=self._at, namespace=namespace, name=name, uid=uid)
+        return self._waits(told)
+
+    def _waits(self, told: Waits) -> PodWaits:
+        decision, pod = told.decision, told.pod
+        groups, closest, preemption = self._known(decision) if decision is not None else ((), "", None)
+        missing = told.cluster.missing(pod, decision) if decision is not None else ()
+        not_modelled = decision.not_modelled if decision is not None else ()
+        return PodWaits(
+            at=self._at,
+            namespace=pod.namespace,
+            name=pod.name,
+            uid=pod.metadata.uid,
+            result=told.answer.outcome,
+            message=told.answer.message,
+            groups=groups,
+            closest=closest,
+            preemption=preemption,
+            missing=tuple(MissingData(m.kind, m.needed_for, m.effect) for m in missing),
+            not_modelled=tuple(NotModelledData(n.feature, n.effect) for n in not_modelled),
+            again=told.again,
+        )
+
+    def _known(self, decision: Decision) -> tuple[tuple[NodeGroupData, ...], str, PreemptionHelpData | None]:
+        known = self._behind.get(id(decision))
+        if known is None:
+            # It is held on to, so that no other one can be in its place.
+            known = self._behind[id(decision)] = decision, _behind(decision)
+        return known[1]
+
+
+def _behind(decision: Decision) -> tuple[tuple[NodeGroupData, ...], str, PreemptionHelpData | None]:
+    """What lies behind an answer."""
+    if decision.outcome is Outcome.SCHEDULED:
+        return (), "", None
+    groups = tuple(NodeGroupData(number, plugin, reasons) for plugin, reasons, number in said_of_nodes(decision))
+    return groups, closest(decision), _room(decision)
+
+
+def _room(decision: Decision) -> PreemptionHelpData | None:
+    preemption = decision.preemption
+    if preemption is None or not preemption.nominated:
+        return None
+    first = min(preemption.nominated)
+    taken = next(candidate for candidate in preemption.candidates if candidate.node == first)
+    victims = sorted(decision.cluster.pods.key(victim.pod) for victim in taken.victims)
+    return PreemptionHelpData(len(preemption.nominated), first, tuple(victims))

@@ -1,0 +1,57 @@
+"""Which node comes closest to holding a pod: of many nodes, only those that can be it are asked what they lack."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from kschedctl.analyses.explain.answer import node_data
+from kschedctl.answers.node_groups import group_nodes
+from kschedctl.api.resources import PODS, pod_requests, scheduler_units
+from kschedctl.arrays import Rows
+from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.outcome import Outcome
+
+#: So many nodes are all asked.
+_FEW: Final = 32
+#: Of more, as many that lack least, and as many that are largest.
+_SOME: Final = 8
+
+
+def closest(decision: Decision) -> str:
+    """Which node comes closest and what it lacks, or that none could hold the pod; empty where that has no measure."""
+    statuses = decision.statuses
+    if statuses is None or decision.outcome is not Outcome.UNSCHEDULABLE:
+        return ""
+    numbers, said = statuses.distinct()
+    # Codes differ where a node could never hold the pod, although the words are the same.
+    families: dict[tuple[str, tuple[str, ...]], list[int]] = {}
+    for number, status in enumerate(said):
+        families.setdefault((status.plugin, status.reasons), []).append(number)
+    # From what most nodes are out for down; a measure there is for one that is about resources.
+    for rows in sorted((np.flatnonzero(np.isin(numbers, own)) for own in families.values()), key=len, reverse=True):
+        asked = _likely(decision, rows) if len(rows) > _FEW else rows
+        groups = group_nodes(node_data(decision, row) for row in asked.tolist())
+        found = next((group.closest for group in groups if group.closest), "")
+        if found:
+            return found
+    return ""
+
+
+def _likely(decision: Decision, rows: Rows) -> Rows:
+    """The nodes of some that lack the smallest share of what is requested, and those that offer the largest."""
+    columns = decision.cluster.resources(decision.framework.handle.request_rules)
+    wanted = {**scheduler_units(pod_requests(decision.pod, decision.framework.handle.request_rules)), PODS: 1}
+    lacking, offered = np.zeros(len(rows)), np.full(len(rows), np.inf)
+    for name, amount in wanted.items():
+        if amount and name in columns.index:
+            at = columns.index[name]
+            has = columns.allocatable[at][rows]
+            lacking = np.maximum(lacking, (amount - (has - columns.requested[at][rows])) / amount)
+            offered = np.minimum(offered, has / amount)
+    hopeless = offered < 1
+    near = np.lexsort((np.where(hopeless, np.inf, lacking),))[:_SOME]
+    large = np.lexsort((-offered,))[:_SOME]
+    likely: Rows = rows[np.unique(np.concatenate((near, large)))]
+    return likely

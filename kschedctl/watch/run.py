@@ -1,0 +1,193 @@
+"""The analysis behind ``watch``: the answers for pending pods of a running cluster, once per change of an answer."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Final
+
+from kschedctl.analyses.handle import Handle
+from kschedctl.analyses.provenance import provenance
+from kschedctl.answers.watch import Line, PodWaits
+from kschedctl.api.label_query import parse_label_query
+from kschedctl.api.meta import ObjectMeta
+from kschedctl.api.selectors import matches
+from kschedctl.errors import InputError
+from kschedctl.leaderelection.lease_lock import LeaseLock, lease_name, own_identity
+from kschedctl.leaderelection.settings import ElectionSettings
+from kschedctl.live.object_client import ObjectClient
+from kschedctl.requests.cluster import ClusterRequest
+from kschedctl.requests.scope import Scope
+from kschedctl.watch.answer import Lines, begun
+from kschedctl.watch.answers import Answers, Told, Waits
+from kschedctl.watch.event_writer import EventWriter
+from kschedctl.watch.leadership import Alone, Elected, Leadership
+from kschedctl.watch.loop import Loop
+from kschedctl.watch.server import Server, address
+from kschedctl.watch.start import start
+from kschedctl.watch.status import Status
+
+_LEASE: Final = "kschedctl-watch"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchRequest:
+    """A cluster to watch.
+
+    Attributes
+    ----------
+    cluster : ClusterRequest
+        The cluster, and whose rules apply to it.
+    namespace, selector : str
+        The pods; empty for the namespace of the context, and for all labels.
+    all_namespaces : bool
+        True for the pods of all namespaces.
+    events : bool
+        True to write each answer as an Event on its pod.
+    metrics : str
+        The address at which metrics and health checks are served; empty for none.
+    election : ElectionSettings or None
+        The times of the election among several copies; ``None`` if this is the only one.
+    lease : str
+        The Lease of that election, as namespace/name; empty for the default.
+    identity : str
+        The identity of this copy; empty for the host's name and something unique.
+    """
+
+    cluster: ClusterRequest = field(default_factory=ClusterRequest)
+    namespace: str = ""
+    all_namespaces: bool = False
+    selector: str = ""
+    events: bool = False
+    metrics: str = ""
+    election: ElectionSettings | None = None
+    lease: str = ""
+    identity: str = ""
+
+    @property
+    def scope(self) -> Scope:
+        """The namespaces in scope."""
+        return Scope.of(self.namespace, self.cluster.source, everywhere=self.all_namespaces)
+
+    def selection(self) -> tuple[str, Callable[[ObjectMeta], bool]]:
+        """Return which pods are watched, in words, and a test of a pod's metadata."""
+        scope = self.scope
+        namespace = scope.namespace
+        query = parse_label_query(self.selector) if self.selector else None
+
+        def is_selected(metadata: ObjectMeta) -> bool:
+            own = namespace is None or metadata.namespace == namespace
+            return own and (query is None or matches(query, metadata.labels))
+
+        return f"{scope}, with {self.selector}" if query is not None else str(scope), is_selected
+
+
+def watch(
+    request: WatchRequest, handle: Handle, ended: Callable[[], bool], tell: Callable[[str], None]
+) -> Iterator[Sequence[Line]]:
+    """Watch a cluster, and yield what is new, all of one moment together; the beginning first.
+
+    Parameters
+    ----------
+    ended : callable
+        Reports whether to stop.
+    tell : callable
+        Takes lines about the watch itself.
+
+    Raises
+    ------
+    InputError
+        If something in the request is wrong.
+    ClusterError
+        If the cluster cannot be reached at first; later it is tried again and again.
+    """
+    with ExitStack() as stack:
+        yield from _watch(request, handle, ended, tell, stack)
+
+
+def _watch(
+    request: WatchRequest,
+    handle: Handle,
+    ended: Callable[[], bool],
+    tell: Callable[[str], None],
+    stack: ExitStack,
+) -> Iterator[Sequence[Line]]:
+    pods, is_selected = request.selection()
+    live = dataclasses.replace(request.cluster.source.live(handle), snapshot_would_do=False)
+    where = address(request.metrics) if request.metrics else None
+    exposition = _exposition() if where is not None else None
+    identity = request.identity or own_identity()
+    leadership = _leadership(request, identity, tell)
+    writer = EventWriter(ObjectClient(live), identity, lambda: leadership.left, tell) if request.events else None
+    watched = start(live)
+    stack.callback(watched.feed.stop)
+    cluster = request.cluster.over(watched.snapshot, handle)
+    said: list[Told] = []
+    loop = Loop(cluster, watched.feed, Answers(is_selected), leadership, say=said.extend, tell=tell)
+    if writer is not None:
+        loop.status.written = writer.outcomes.copy
+    if where is not None and exposition is not None:
+        _serve(where, exposition, loop.status, stack, tell)
+    yield (begun(cluster.cluster, provenance(cluster), watched.name, pods, datetime.now(UTC)),)
+    leadership.start()
+    stack.callback(leadership.stop)
+    if writer is not None:
+        writer.start()
+        # Before the Lease is given up.
+        stack.callback(writer.stop)
+    while not ended():
+        loop.turn()
+        if said:
+            yield _lines(said, writer)
+            said.clear()
+
+
+def _lines(told: Sequence[Told], writer: EventWriter | None) -> Sequence[Line]:
+    """Return what is new as answers, and have it written as Events."""
+    lines = Lines(datetime.now(UTC))
+    made = [lines.line(one) for one in told]
+    if writer is not None:
+        for one, line in zip(told, made, strict=True):
+            if isinstance(one, Waits) and isinstance(line, PodWaits):
+                writer.put(one, "; ".join(line.hints))
+            else:
+                writer.forget(line.uid)
+    return made
+
+
+def _leadership(request: WatchRequest, identity: str, tell: Callable[[str], None]) -> Leadership:
+    if request.election is None:
+        return Alone()
+    source = request.cluster.source
+    namespace, name = lease_name(request.lease) if request.lease else (source.namespace, _LEASE)
+    live = dataclasses.replace(source, request_seconds=request.election.request_timeout).live(Handle())
+    client = ObjectClient(live)
+    return Elected(lambda clock: LeaseLock(client, namespace, name, identity, clock), request.election, tell)
+
+
+def _exposition() -> Callable[[Status], bytes]:
+    try:
+        from kschedctl.watch.metrics import exposition
+    except ModuleNotFoundError as error:
+        if error.name != "prometheus_client":
+            raise
+        hint = "install it: pip install 'kschedctl[watch]'"
+        raise InputError("metrics need the Prometheus client", path="--metrics", hint=hint) from None
+    return exposition
+
+
+def _serve(
+    where: tuple[str, int],
+    exposition: Callable[[Status], bytes],
+    status: Status,
+    stack: ExitStack,
+    tell: Callable[[str], None],
+) -> None:
+    checks = {"/healthz": status.health, "/readyz": status.readiness}
+    server = Server(where, lambda: exposition(status), checks)
+    server.start()
+    stack.callback(server.stop)
+    tell(f"/metrics, /healthz and /readyz are answered on port {server.port}")

@@ -1,0 +1,70 @@
+"""Copies of a node under other names, with copies of the node's CSINode and ResourceSlices."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from itertools import count
+
+from msgspec.structs import replace
+
+from kschedctl.api.core import Node
+from kschedctl.api.device import ResourceSlice
+from kschedctl.api.meta import ApiObject, ObjectMeta
+from kschedctl.api.storage import CSINode
+from kschedctl.api.well_known import HOSTNAME
+from kschedctl.cluster.cluster import Cluster
+
+
+def copy_of_node(node: Node, name: str) -> Node:
+    """A node like another one: with its own name and hostname, and without what is attached to the other."""
+    labels = dict(node.metadata.labels)
+    if HOSTNAME in labels:
+        labels[HOSTNAME] = name
+    return replace(
+        node,
+        metadata=ObjectMeta(name=name, labels=labels, annotations=node.metadata.annotations),
+        spec=replace(node.spec, provider_id=""),
+        status=replace(node.status, volumes_attached=()),
+    )
+
+
+def copies_of_belongings(clusters: Sequence[Cluster], node: str, names: Sequence[str]) -> tuple[ApiObject, ...]:
+    """What new nodes have because the node that they are like has it: a CSINode, and slices in pools of their own.
+
+    Parameters
+    ----------
+    clusters : sequence of Cluster
+        Where that is looked for; what a later one has replaces that of a former.
+    node : str
+        The node that is copied.
+    names : sequence of str
+        The new nodes.
+    """
+    csi_node = next((one for each in reversed(clusters) if (one := each.get(CSINode, node)) is not None), None)
+    csi_nodes = [replace(csi_node, metadata=ObjectMeta(name=name)) for name in names] if csi_node is not None else []
+    known = {one.name: one for each in clusters for one in each.list(ResourceSlice)}
+    own = [one for one in known.values() if one.spec.node_name == node]
+    shared = {(one.spec.driver, one.spec.pool.name) for one in known.values() if one.spec.node_name != node}
+    return (*csi_nodes, *(_copy_of_slice(one, node, name, own, shared) for name in names for one in own))
+
+
+def numbered_names(name: str, taken: Collection[str]) -> Iterator[str]:
+    """Names like another one that nobody has."""
+    return (fresh for i in count(1) if (fresh := f"{name}-{i}") not in taken)
+
+
+def _copy_of_slice(
+    one: ResourceSlice, node: str, name: str, own: Sequence[ResourceSlice], shared: Collection[tuple[str, str]]
+) -> ResourceSlice:
+    pool = replace(one.spec.pool, name=_renamed(one.spec.pool.name, node, name))
+    if (one.spec.driver, one.spec.pool.name) in shared:
+        # The pool has slices for other nodes too, which the new one does not have.
+        alike = [other for other in own if (other.spec.driver, other.spec.pool) == (one.spec.driver, one.spec.pool)]
+        pool = replace(pool, resource_slice_count=len(alike))
+    spec = replace(one.spec, node_name=name, pool=pool)
+    return replace(one, metadata=ObjectMeta(name=_renamed(one.name, node, name)), spec=spec)
+
+
+def _renamed(text: str, node: str, name: str) -> str:
+    """A name for another node: that of the node in it is replaced, else it is put behind."""
+    return text.replace(node, name, 1) if node in text else f"{text}-{name}"

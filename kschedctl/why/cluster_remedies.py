@@ -1,0 +1,231 @@
+"""Remedies that no single reason proposes: another node, free capacity on a node, a pod less, another priority."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from kschedctl.api.amounts import format_amount
+from kschedctl.api.classes import PriorityClass
+from kschedctl.api.core import Node
+from kschedctl.api.quantity import parse_quantity
+from kschedctl.api.resources import CPU, MEMORY, PODS, RequestRules
+from kschedctl.api.tolerations import OWN_TAINTS
+from kschedctl.api.wording import counted, listed
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.framework.operands import Shortfall
+from kschedctl.framework.remedy import (
+    Change,
+    Remedy,
+    RemedyContext,
+    Size,
+    added,
+    created,
+    delete_command,
+    leaves_for_good,
+    pod_deleted,
+)
+from kschedctl.framework.remedy_scope import Scope
+from kschedctl.scheduler.decision import Decision
+from kschedctl.whatif.node_copies import copies_of_belongings, copy_of_node, numbered_names
+
+#: So many kinds of nodes are tried, from the smallest.
+_MOST_SHAPES: Final = 16
+#: Every pod of a cluster is tried for being one too many up to so many.
+_FEW_PODS: Final = 300
+#: More pods than these are not deleted to make room.
+_MOST_DELETED: Final = 5
+_NEVER: Final = "Never"
+_PREEMPT_LOWER_PRIORITY: Final = "PreemptLowerPriority"
+
+
+def new_nodes(decision: Decision) -> Iterator[Remedy]:
+    """One node more like one that there is, each kind once, the smallest first."""
+    cluster = decision.cluster
+    shapes: dict[bytes, Node] = {}
+    for node in cluster.nodes.objects:
+        shapes.setdefault(_shape(node), node)
+    ordered = sorted(shapes.values(), key=_size)
+    return (nodes_like(cluster, node.name, 1, within=i) for i, node in enumerate(ordered[:_MOST_SHAPES]))
+
+
+def nodes_like(cluster: Cluster, model: str, number: int, *, within: float = 0.0) -> Remedy:
+    """Some nodes more like one that there is: healthy ones, whatever is the matter with that one."""
+    node = cluster.nodes.objects[cluster.nodes.row[model]]
+    names = list(islice(numbered_names(model, cluster.nodes.row), number))
+    taints = tuple(taint for taint in node.spec.taints if not taint.key.startswith(OWN_TAINTS))
+    healthy = replace(node, spec=replace(node.spec, unschedulable=False, taints=taints))
+    belongings = copies_of_belongings((cluster,), model, names)
+    return Remedy(
+        summary=f"{'one node' if number == 1 else counted(number, 'node')} more like {model}",
+        scope=Scope.CLUSTER,
+        changes=tuple(map(created, (*(copy_of_node(healthy, name) for name in names), *belongings))),
+        size=Size.NODE_ADDED,
+        family="node",
+        within=within,
+        model=model,
+        command=f"# {counted(number, 'node')} more in the group of {model}",
+        follows=tuple(change for name in names for change in _daemon_pods(cluster, model, name)),
+    )
+
+
+def _shape(node: Node) -> bytes:
+    """All of a node that does not name it."""
+    labels = {key: value for key, value in node.metadata.labels.items() if value != node.name}
+    taints = [taint for taint in node.spec.taints if not taint.key.startswith(OWN_TAINTS)]
+    return msgspec.json.encode((node.status.allocatable, labels, taints), order="deterministic")
+
+
+def _size(node: Node) -> tuple[int, ...]:
+    offered = node.status.allocatable
+    sizes = [parse_quantity(offered.get(name, "0")) for name in (CPU, MEMORY)]
+    return (len(offered), *sizes)
+
+
+def _daemon_pods(cluster: Cluster, model: str, name: str) -> Iterator[Change]:
+    """The pods that DaemonSets have on a node, on a new one."""
+    pods = cluster.pods
+    for index in pods.on_node(cluster.nodes.row[model]).tolist():
+        owner = pods.owner(index)
+        if owner is not None and owner.kind == "DaemonSet":
+            pod = pods.pod(index)
+            metadata = replace(pod.metadata, name=f"{pod.name}-{name}", uid="")
+            yield created(replace(pod, metadata=metadata, spec=replace(pod.spec, node_name=name)))
+
+
+def fewer_pods(decision: Decision) -> Iterator[Remedy]:
+    """One pod less, whichever, where the cluster is small enough to try them all."""
+    pods = decision.cluster.pods
+    if len(pods.assigned) > _FEW_PODS:
+        return
+    context = RemedyContext(decision.pod, decision.cluster, decision.release)
+    for index in pods.assigned.tolist():
+        if pods.key(index) != decision.pod.key:
+            yield from context.pod_removed(pods.key(index), within=float(pods.priority[index]))
+
+
+def room(decision: Decision, row: int) -> Iterator[Remedy]:
+    """Delete pods of a node so that what the pod requests is free there, as few and as unimportant as possible."""
+    cluster, lacking = decision.cluster, _lacking(decision, row)
+    if not lacking:
+        return
+    rules = RequestRules.of(decision.release)
+    columns = cluster.resources(rules)
+    per_class = {name: columns.per_class[columns.index[name]] for name in lacking if name in columns.index}
+    if len(per_class) < len(lacking):
+        return
+    pods = cluster.pods
+    amounts = {
+        index: {name: int(per_class[name][pods.class_id[index]]) for name in lacking}
+        for index in pods.on_node(row).tolist()
+        if leaves_for_good(cluster, index)
+    }
+    own = decision.pod.spec.priority or 0
+
+    def importance(index: int) -> tuple[bool, int]:
+        return int(pods.priority[index]) >= own, int(pods.priority[index])
+
+    singles = [i for i, has in amounts.items() if all(has[name] >= lacking[name] for name in lacking)]
+    if singles:
+        best = min(singles, key=lambda i: (*importance(i), sum(amounts[i].values()), pods.key(i)))
+        yield _freed(decision, row, lacking, [best])
+        return
+    left, taken = dict(lacking), list[int]()
+    while left and len(taken) < _MOST_DELETED:
+        gains = {
+            index: sum(min(has[name], amount) / lacking[name] for name, amount in left.items())
+            for index, has in amounts.items()
+            if index not in taken
+        }
+        index = max(gains, key=lambda i: (gains[i] > 0, not importance(i)[0], gains[i], pods.key(i)), default=-1)
+        if not gains.get(index):
+            return
+        taken.append(index)
+        left = {name: more for name, amount in left.items() if (more := amount - amounts[index][name]) > 0}
+    if not left:
+        yield _freed(decision, row, lacking, taken)
+
+
+def _lacking(decision: Decision, row: int) -> dict[str, int]:
+    """What a node lacks of each resource; nothing where it turns the pod away for something else as well."""
+    lacking: dict[str, int] = {}
+    for _, said in decision.verdict(row).reasons:
+        for reason in said:
+            found: Shortfall | None = reason.operands.shortfall() if reason.operands is not None else None
+            if found is None or found.hopeless:
+                return {}
+            lacking[found.resource] = found.lacking
+    return lacking
+
+
+def _freed(decision: Decision, row: int, lacking: dict[str, int], taken: list[int]) -> Remedy:
+    cluster = decision.cluster
+    keys = tuple(sorted(cluster.pods.key(index) for index in taken))
+    amounts = [
+        counted(amount, "pod") if name == PODS else f"{format_amount(name, amount)} {name}"
+        for name, amount in lacking.items()
+    ]
+    return Remedy(
+        summary=f"free {listed(amounts)} on {cluster.nodes.names[row]}: delete {_pods(keys)}",
+        scope=Scope.NODE,
+        changes=tuple(change for key in keys for change in pod_deleted(cluster, key)),
+        size=Size.POD_REMOVED,
+        family="free",
+        within=len(taken),
+        evicts=keys,
+        command=delete_command(keys),
+    )
+
+
+def preempted(decision: Decision) -> Iterator[Remedy]:
+    """What preemption is going to do by itself."""
+    preemption = decision.preemption
+    if preemption is None or not preemption.nominated:
+        return
+    found = preemption.candidate(preemption.nominated[0])
+    keys = tuple(sorted(decision.cluster.pods.key(victim.pod) for victim in found.victims))
+    yield Remedy(
+        summary=f"wait: preemption evicts {_pods(keys)} from {found.node}",
+        scope=Scope.CLUSTER,
+        changes=tuple(change for key in keys for change in pod_deleted(decision.cluster, key)),
+        size=Size.POD_REMOVED,
+        family="preemption",
+        evicts=keys,
+    )
+
+
+def other_priorities(decision: Decision) -> Iterator[Remedy]:
+    """A class of higher priority, from the lowest; or leave to evict others where the pod has none."""
+    pod = decision.pod
+    context = RemedyContext(pod, decision.cluster, decision.release)
+    if decision.preemption is not None and decision.preemption.nominated:
+        return
+    if pod.spec.preemption_policy == _NEVER:
+        yield context.pod_patch(
+            f"preemptionPolicy {_PREEMPT_LOWER_PRIORITY} instead of {_NEVER}",
+            added(_PREEMPT_LOWER_PRIORITY, "spec", "preemptionPolicy"),
+            size=Size.PRIORITY_RAISED,
+            family="preemption policy",
+        )
+    own = pod.spec.priority or 0
+    classes = sorted(decision.cluster.list(PriorityClass), key=lambda each: (each.value, each.name))
+    for i, each in enumerate(one for one in classes if one.value > own and not one.name.startswith("system-")):
+        yield context.pod_patch(
+            f"priority class {each.name} ({each.value} instead of {own})",
+            added(each.name, "spec", "priorityClassName"),
+            added(each.value, "spec", "priority"),
+            added(each.preemption_policy or _PREEMPT_LOWER_PRIORITY, "spec", "preemptionPolicy"),
+            size=Size.PRIORITY_RAISED,
+            family="priority",
+            within=i,
+            once=True,
+        )
+
+
+def _pods(keys: Iterable[str]) -> str:
+    names = list(keys)
+    return listed(names) if len(names) < 4 else counted(len(names), "pod")

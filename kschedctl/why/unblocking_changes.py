@@ -1,0 +1,319 @@
+"""The few changes that would schedule most pending pods, each proven by a simulation of the whole queue."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from kschedctl.api.pod import Pod, PodSpec
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.framework.remedy import Change, Patch, Remedy, RemedyContext, Size
+from kschedctl.framework.remedy_scope import Scope
+from kschedctl.plugins.node_resources.remedies import request_remedies, requested
+from kschedctl.scheduler.decision import Decision
+from kschedctl.scheduler.outcome import Outcome
+from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.simulate.capacity import capacity
+from kschedctl.simulate.simulation import Simulation
+from kschedctl.whatif.patches import make_changes
+from kschedctl.why.cluster_remedies import nodes_like
+from kschedctl.why.commands import commands_of
+from kschedctl.why.pending_groups import WaitingGroup
+from kschedctl.why.proof import broken_budgets
+from kschedctl.why.search import suggest
+from kschedctl.why.template import through_templates
+
+#: So many changes are proven and shown, and of so many groups, the largest, what would help them is looked for.
+MOST: Final = 3
+_MOST_GROUPS: Final = 20
+#: So many suggestions for the first pod of a group are thought through for all of its pods.
+_PER_GROUP: Final = 8
+#: More nodes than these are not asked for.
+_MOST_NODES: Final = 100
+_STEPS: Final = 12
+_HALF: Final = 0.5
+#: So many changes may turn out to place nobody more before the search ends.
+_IN_VAIN: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Unblocking:
+    """A change with which pods that wait are placed.
+
+    Attributes
+    ----------
+    summary : str
+        What to do.
+    scope : Scope
+        What is changed.
+    changes : tuple of Change
+        The same as data.
+    through : tuple of Patch
+        The patches of the workload's template that stand for those of its pods; none where it has no such.
+    commands : tuple of str
+        How to make the changes, a line each.
+    evicts, violates : tuple of str
+        The pods that are deleted for it, and the disruption budgets that this breaks, ``namespace/name``.
+    placed : tuple of str
+        The pods that are placed then and not without, the changes before it made in both cases, ``namespace/name``.
+    """
+
+    summary: str
+    scope: Scope
+    changes: tuple[Change, ...]
+    through: tuple[Patch, ...]
+    commands: tuple[str, ...]
+    evicts: tuple[str, ...]
+    violates: tuple[str, ...]
+    placed: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unblocked:
+    """What is known of the pods that wait.
+
+    Attributes
+    ----------
+    anyway : tuple of str
+        Those that are placed without any change, ``namespace/name``.
+    later : mapping of str to Decision
+        Of each group the first pod that is not, by ``namespace/name``: what is said of it once the others are in place.
+    changes : tuple of Unblocking
+        What would place others, the one that places most first; each on top of those before it.
+    together : tuple of str
+        The pods that are placed where all of the changes are made, and not without any.
+    """
+
+    anyway: tuple[str, ...]
+    later: Mapping[str, Decision]
+    changes: tuple[Unblocking, ...]
+    together: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Candidate:
+    remedy: Remedy
+    changes: tuple[Change, ...]
+    groups: set[int]
+    hoped: int = 0
+
+
+def unblock(scheduler: Scheduler, groups: Sequence[WaitingGroup], most: int = MOST) -> Unblocked:
+    """Look for the changes that place most of the pods that wait.
+
+    Parameters
+    ----------
+    scheduler : Scheduler
+        The scheduler over the cluster.
+    groups : sequence of WaitingGroup
+        The pods that wait.
+    most : int
+        So many changes are enough.
+    """
+    scheduler, groups = _evicting_nobody(scheduler, groups)
+    waiting = [pod for group in groups for pod in group.pods]
+    anyway, cluster = _played(scheduler, waiting)
+    # What helps the others is asked for once those are in place that find room as things are.
+    settled = scheduler.moved(cluster)
+    rest = [dataclasses.replace(g, pods=tuple(pod for pod in g.pods if pod.key not in anyway)) for g in groups]
+    later = {i: settled.decide(group.pods[0]) for i, group in enumerate(rest) if group.pods}
+    hopeful = [i for i, said in later.items() if said.outcome is Outcome.UNSCHEDULABLE and not groups[i].preempts]
+    candidates = _candidates(settled, rest, {i: later[i] for i in hopeful[:_MOST_GROUPS]})
+    group_of = {pod.key: i for i, group in enumerate(groups) for pod in group.pods}
+    left = Counter(group_of[pod.key] for pod in waiting if pod.key not in anyway)
+    found: list[Unblocking] = []
+    made: tuple[Change, ...] = ()
+    together: frozenset[str] = frozenset()
+    for _ in range(most + _IN_VAIN):
+        useful = [one for one in candidates if any(left[i] > 0 for i in one.groups)]
+        if len(found) >= most or not useful:
+            break
+        best = max(useful, key=lambda one: _worth(one, left))
+        candidates.remove(best)
+        changes = (*made, *best.changes)
+        placed = _after(scheduler, (*changes, *best.remedy.follows), waiting) - anyway
+        if len(placed) > len(together):
+            found.append(_unblocking(scheduler, best, rest, placed - together))
+            left -= Counter(group_of[key] for key in placed - together)
+            made, together = changes, placed
+    turned_away = {rest[i].pods[0].key: said for i, said in later.items()}
+    return Unblocked(tuple(sorted(anyway)), turned_away, tuple(found), tuple(sorted(together)))
+
+
+def _worth(candidate: _Candidate, left: Counter[int]) -> tuple[object, ...]:
+    remedy = candidate.remedy
+    new = min(candidate.hoped, sum(left[i] for i in candidate.groups))
+    # A workload that makes do with less than half is another workload.
+    size = Size.DONE_WITHOUT if remedy.resource and remedy.within > _HALF else remedy.size
+    return new, not remedy.evicts, -size, -remedy.within, remedy.summary
+
+
+def _evicting_nobody(
+    scheduler: Scheduler, groups: Sequence[WaitingGroup]
+) -> tuple[Scheduler, tuple[WaitingGroup, ...]]:
+    """The pods that a profile is responsible for, as if none of them would evict others."""
+    specs: dict[int, PodSpec] = {}
+    out: list[WaitingGroup] = []
+    for group in groups:
+        if group.decision is not None:
+            kept = [specs.setdefault(id(pod.spec), replace(pod.spec, preemption_policy="Never")) for pod in group.pods]
+            pods = tuple(replace(pod, spec=spec) for pod, spec in zip(group.pods, kept, strict=True))
+            out.append(dataclasses.replace(group, pods=pods))
+    cluster = scheduler.cluster.with_pods(added=[pod for group in out for pod in group.pods])
+    return scheduler.moved(cluster), tuple(out)
+
+
+def _candidates(
+    scheduler: Scheduler, groups: Sequence[WaitingGroup], hopeful: Mapping[int, Decision]
+) -> list[_Candidate]:
+    """What helps the first pod of each group, thought through for all of them."""
+    found: dict[bytes, _Candidate] = {}
+    for number, decision in hopeful.items():
+        group = groups[number]
+        for suggestion in suggest(decision, _PER_GROUP).suggestions:
+            if len(suggestion.remedies) > 1 or suggestion.remedies[0].family == "preemption":
+                continue
+            remedy = _for_all(scheduler, group, decision, suggestion.remedies[0])
+            # Nobody wants all pods of a workload to do without, and priority alone makes no room.
+            if remedy.size in (Size.PRIORITY_RAISED, Size.DONE_WITHOUT):
+                continue
+            changes = _changes_for_all(group, remedy)
+            hoped = _hoped(scheduler, group, decision, remedy)
+            key = msgspec.json.encode(changes)
+            one = found.setdefault(key, _Candidate(remedy, changes, set()))
+            if hoped:
+                one.groups.add(number)
+                one.hoped += hoped
+    return [one for one in found.values() if one.groups]
+
+
+def _for_all(scheduler: Scheduler, group: WaitingGroup, decision: Decision, remedy: Remedy) -> Remedy:
+    """A remedy for one pod as one for all of its group: so many nodes, so small a request."""
+    n_pods = len(group.pods)
+    if n_pods == 1:
+        return remedy
+    if remedy.size is Size.NODE_ADDED:
+        each = _hoped(scheduler, group, decision, remedy)
+        number = min(ceil(n_pods / each), _MOST_NODES) if each else 1
+        if number == 1:
+            return remedy
+        return nodes_like(decision.cluster, remedy.model, number, within=remedy.within + number)
+    if remedy.resource:
+        return _request_for_all(scheduler, group, decision, remedy)
+    return remedy
+
+
+def _request_for_all(scheduler: Scheduler, group: WaitingGroup, decision: Decision, remedy: Remedy) -> Remedy:
+    """The largest request with which all pods of a group fit, to the part in which it is looked for."""
+    resource = remedy.resource
+    context = RemedyContext(decision.pod, decision.cluster, decision.release)
+    n_pods, best = len(group.pods), remedy
+    if _hoped(scheduler, group, decision, remedy) >= n_pods:
+        return remedy
+    low, high = 0.0, 1 - remedy.within
+    wanted = requested(decision.pod, decision.release, resource)
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        lower = next(iter(request_remedies(context, resource, _round(int(wanted * middle)))), None)
+        if lower is None:
+            break
+        if _hoped(scheduler, group, decision, lower) >= n_pods:
+            low, best = middle, lower
+        else:
+            high = middle
+    return best
+
+
+def _round(amount: int) -> int:
+    """An amount with two digits, which is as exact as anybody sets a request."""
+    digits = max(len(str(amount)) - 2, 0)
+    unit: int = 10**digits
+    return amount // unit * unit
+
+
+def _hoped(scheduler: Scheduler, group: WaitingGroup, decision: Decision, remedy: Remedy) -> int:
+    """How many pods of a group would fit one after another if nobody else waited."""
+    after = make_changes(decision.cluster, decision.pod, (*remedy.changes, *remedy.follows))
+    moved = scheduler.moved(after.cluster)
+    pod = after.pod
+
+    def copy(number: int) -> Pod:
+        metadata = replace(pod.metadata, name=f"{pod.name}-{number}", uid="")
+        return replace(pod, metadata=metadata)
+
+    return min(capacity(moved, copy, len(group.pods)).total, len(group.pods))
+
+
+def _changes_for_all(group: WaitingGroup, remedy: Remedy) -> tuple[Change, ...]:
+    """The changes of a remedy, those of the pod for each pod of the group that has the same spec."""
+    if remedy.scope is not Scope.POD:
+        return remedy.changes
+    first = group.pods[0].spec
+    alike = (pod for pod in group.pods if pod.spec is first)
+    return tuple(
+        replace(change, name=pod.name) for pod in alike for change in remedy.changes if isinstance(change, Patch)
+    )
+
+
+def _unblocking(
+    scheduler: Scheduler, candidate: _Candidate, groups: Sequence[WaitingGroup], placed: frozenset[str]
+) -> Unblocking:
+    remedy, cluster = candidate.remedy, scheduler.cluster
+    through: tuple[Patch, ...] = ()
+    if remedy.scope is Scope.POD:
+        through = through_templates(cluster, groups[min(candidate.groups)].pods[0], (remedy,))
+    # The remedy is that of one pod; all of them are patched alike.
+    all_alike = dataclasses.replace(remedy, changes=candidate.changes)
+    return Unblocking(
+        summary=remedy.summary,
+        scope=remedy.scope,
+        changes=candidate.changes,
+        through=through,
+        commands=commands_of(cluster, [all_alike], through),
+        evicts=remedy.evicts,
+        violates=broken_budgets(cluster, remedy.evicts),
+        placed=tuple(sorted(placed)),
+    )
+
+
+def _after(scheduler: Scheduler, changes: Iterable[Change], waiting: Sequence[Pod]) -> frozenset[str]:
+    """The pods that are placed after some changes."""
+    by_key = {pod.key: pod for pod in waiting}
+    own: list[Patch] = []
+    others: list[Change] = []
+    for change in changes:
+        key = f"{change.namespace}/{change.name}" if isinstance(change, Patch) and change.kind == "Pod" else ""
+        if isinstance(change, Patch) and key in by_key:
+            own.append(change)
+        else:
+            others.append(change)
+    cluster = make_changes(scheduler.cluster, Pod(), others).cluster
+    specs: dict[tuple[int, bytes], Pod] = {}
+    for change in own:
+        pod = by_key[f"{change.namespace}/{change.name}"]
+        alike = id(pod.spec), msgspec.json.encode(change.patch)
+        if alike not in specs:
+            specs[alike] = make_changes(scheduler.cluster, pod, [change]).pod
+        by_key[pod.key] = replace(pod, spec=specs[alike].spec)
+    if own:
+        cluster = cluster.with_pods(added=[by_key[f"{change.namespace}/{change.name}"] for change in own])
+    return _played(scheduler.moved(cluster), waiting)[0]
+
+
+def _played(scheduler: Scheduler, waiting: Iterable[Pod]) -> tuple[frozenset[str], Cluster]:
+    """Which of the pods that wait a simulation of the queue places, and the cluster in the end."""
+    simulation = Simulation(scheduler)
+    simulation.enqueue_pending()
+    for _ in simulation:
+        pass
+    pods = simulation.cluster.pods
+    index = pods.index
+    rows = ((pod.key, index.get((pod.namespace, pod.name))) for pod in waiting)
+    return frozenset(key for key, at in rows if at is not None and pods.node_row[at] >= 0), simulation.cluster

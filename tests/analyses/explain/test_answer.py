@@ -1,0 +1,117 @@
+"""The form of ``-o json`` is what its schema says."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+
+from kschedctl.admission.chain import admit
+from kschedctl.analyses.explain.answer import explanation
+from kschedctl.analyses.provenance import Provenance
+from kschedctl.answers.explain import Explanation, ExplanationList
+from kschedctl.answers.schema import schema
+from kschedctl.api.amounts import exact_quantity
+from kschedctl.api.defaults import default_pod
+from kschedctl.api.pod import Pod
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.completeness.missing import find_missing
+from kschedctl.releases.choice import choose_release
+from kschedctl.render.json import as_json
+from kschedctl.render.yaml import as_yaml
+from kschedctl.scheduler.outcome import Outcome
+from kschedctl.scheduler.scheduler import Scheduler
+from tests.builders import make_cluster, make_node, make_pod
+
+
+def explain(cluster: Cluster, pod: Pod, *, seed: int | None = None) -> Explanation:
+    choice = choose_release("1.36", "", ())
+    pod = default_pod(pod)
+    decision = Scheduler(cluster, choice.release).decide(admit(pod, cluster, release=choice.release).pod)
+    missing = find_missing(cluster, pod)
+    provenance = Provenance(release_choice=choice, paths=("here",), n_pods=len(cluster.pods), missing=missing)
+    return explanation(decision, provenance, seed=seed)
+
+
+ANSWERS = {
+    "fits": (make_cluster([make_node("a"), make_node("b", cpu="1")]), make_pod(requests={"cpu": "1"})),
+    "fits nowhere": (make_cluster([make_node("a", taints=["x=y:NoSchedule"])]), make_pod(requests={"cpu": "9"})),
+    "gated": (make_cluster([make_node("a")]), make_pod(schedulingGates=[{"name": "wait"}])),
+    "no nodes": (make_cluster(), make_pod()),
+    "turned away before any node": (
+        make_cluster([make_node("a")]),
+        make_pod(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "none"}}]),
+    ),
+    "something missing": (make_cluster([make_node("a")]), make_pod(runtimeClassName="gvisor", overhead={"cpu": "1"})),
+}
+
+
+@pytest.mark.parametrize("case", ANSWERS)
+def test_answers_are_valid_by_the_schema(case: str) -> None:
+    value: Any = json.loads(as_json(explain(*ANSWERS[case])))
+    jsonschema.Draft202012Validator.check_schema(schema())
+    jsonschema.validate(value, schema(), cls=jsonschema.Draft202012Validator)
+
+
+def test_lists_are_valid_by_the_schema() -> None:
+    value = json.loads(as_json(ExplanationList(items=tuple(explain(*case) for case in ANSWERS.values()))))
+    jsonschema.validate(value, schema(), cls=jsonschema.Draft202012Validator)
+
+
+@pytest.mark.parametrize(
+    ("case", "result", "complete"),
+    [
+        ("fits", "scheduled", False),
+        ("fits nowhere", "unschedulable", False),
+        ("gated", "gated", False),
+        ("no nodes", "error", False),
+    ],
+)
+def test_verdict(case: str, result: str, complete: bool) -> None:
+    found = explain(*ANSWERS[case])
+    assert found.verdict.result == result
+    # None of these clusters has a pod, which is said.
+    assert found.complete is complete
+
+
+def test_yaml_is_the_same_data() -> None:
+    import yaml
+
+    found = explain(*ANSWERS["fits nowhere"])
+    assert yaml.safe_load(as_yaml(found)) == json.loads(as_json(found))
+
+
+def test_names_are_the_nodes_it_can_go_to() -> None:
+    tied = make_cluster([make_node("b"), make_node("a")])
+    assert explain(tied, make_pod()).names() == ("node/a", "node/b")
+    assert explain(tied, make_pod(), seed=1).names() in (("node/a",), ("node/b",))
+    assert explain(tied, make_pod()).names(single=False) == ("pod/default/pod node/a", "pod/default/pod node/b")
+    assert explain(*ANSWERS["fits nowhere"]).names() == ()
+    gated = explain(tied, make_pod(schedulingGates=[{"name": "wait"}]))
+    assert (gated.verdict.result, gated.verdict.nodes) == (Outcome.GATED, ("a", "b"))
+    assert gated.names() == ()
+
+
+def test_same_seed_picks_the_same_node() -> None:
+    tied = make_cluster(make_node(f"n{i}") for i in range(20))
+    picks = {explain(tied, make_pod(), seed=seed).verdict.picked for seed in (5, 5, 5)}
+    assert len(picks) == 1
+    assert len({explain(tied, make_pod(), seed=seed).verdict.picked for seed in range(20)}) > 1
+
+
+@pytest.mark.parametrize(
+    ("resource", "amount", "text"),
+    [
+        ("cpu", 2000, "2"),
+        ("cpu", 1, "1m"),
+        ("memory", 0, "0"),
+        ("memory", 1 << 40, "1Ti"),
+        ("memory", (1 << 30) + 1, "1073741825"),
+        ("ephemeral-storage", 3 << 10, "3Ki"),
+        ("example.com/gpu", 1024, "1024"),
+    ],
+)
+def test_quantities_are_exact(resource: str, amount: int, text: str) -> None:
+    assert exact_quantity(resource, amount) == text

@@ -1,0 +1,166 @@
+"""The first line of an answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from kschedctl.analyses.explain.summary import summary
+from kschedctl.answers.explain import (
+    CandidateData,
+    NodeData,
+    NodeScoreData,
+    PodData,
+    PreemptionData,
+    ReasonData,
+    ScoresData,
+    StatusData,
+    VerdictData,
+)
+from kschedctl.framework.status import Reason
+from kschedctl.plugins.node_resources.fit import InsufficientResource
+from kschedctl.preemption.pod_eligible_to_preempt_others import NEVER
+from kschedctl.scheduler.outcome import Outcome
+
+POD = PodData("shop", "web", {}, 0, "", "default-scheduler", "", "")
+NOWHERE = VerdictData(Outcome.UNSCHEDULABLE, "", (), None, 0, "")
+FAILED = StatusData("Unschedulable", "DefaultPreemption", ())
+
+
+def scheduled(*best: str, feasible: int = 5, picked: str | None = None) -> VerdictData:
+    return VerdictData(Outcome.SCHEDULED, "", best, picked, feasible, "")
+
+
+def scores(*totals: int) -> ScoresData:
+    return ScoresData({}, tuple(NodeScoreData(f"n{i}", total, {}) for i, total in enumerate(totals, 1)))
+
+
+def preemption(*candidates: tuple[str, int, int], nominated: int = 1) -> PreemptionData:
+    found = tuple(
+        CandidateData(name, tuple(f"ns/p{i}" for i in range(victims)), violations, "")
+        for name, victims, violations in candidates
+    )
+    return PreemptionData(FAILED, tuple(c.name for c in found[:nominated]), found)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "more", "text"),
+    [
+        (
+            scheduled("n1", picked="n1"),
+            {"scores": scores(512, 498)},
+            "shop/web fits on 5 of 9 nodes and goes to n1 (score 512, next best n2 with 498).",
+        ),
+        (
+            scheduled("n1", feasible=1, picked="n1"),
+            {"scores": scores(512)},
+            "shop/web fits on 1 of 9 nodes and goes to n1.",
+        ),
+        (
+            scheduled("n1", "n2"),
+            {"scores": scores(512, 512, 3)},
+            "shop/web fits on 5 of 9 nodes and goes to one of n1 and n2 (score 512 each; kube-scheduler picks at "
+            "random).",
+        ),
+        (
+            scheduled("n1", "n2", picked="n2"),
+            {"scores": scores(512, 512)},
+            "shop/web fits on 5 of 9 nodes and goes to n2 (score 512, the seed's pick; n1 would do as well).",
+        ),
+        (NOWHERE, {}, "shop/web fits on none of 9 nodes."),
+        (
+            NOWHERE,
+            {"preemption": preemption(nominated=0)},
+            "shop/web fits on none of 9 nodes. Preemption would not help.",
+        ),
+        (
+            NOWHERE,
+            {"preemption": preemption(("n1", 1, 0))},
+            "shop/web fits on none of 9 nodes. Preemption would help: n1, evicting ns/p0.",
+        ),
+        (
+            NOWHERE,
+            {"preemption": preemption(("n1", 3, 2))},
+            "shop/web fits on none of 9 nodes. Preemption would help: n1, evicting 3 pods, 2 of them against a "
+            "disruption budget.",
+        ),
+        (
+            NOWHERE,
+            {"preemption": preemption(("n1", 1, 0), ("n2", 1, 0), nominated=2)},
+            "shop/web fits on none of 9 nodes. Preemption would help: n1 or n2, evicting 1 pod.",
+        ),
+        (
+            VerdictData(Outcome.GATED, "", (), None, 3, ""),
+            {"gate": "waiting for x"},
+            "shop/web is not tried: waiting for x. Without that it would fit on 3 of 9 nodes.",
+        ),
+        (
+            VerdictData(Outcome.ERROR, "", (), None, 0, "no nodes"),
+            {},
+            "kube-scheduler gives up on shop/web with an error: no nodes",
+        ),
+    ],
+    ids=[
+        "a winner",
+        "a single node",
+        "a tie",
+        "a tie with a seed",
+        "nowhere",
+        "preemption does not help",
+        "one victim",
+        "several victims",
+        "several nodes",
+        "gated",
+        "an error",
+    ],
+)
+def test_summary(verdict: VerdictData, more: dict[str, Any], text: str) -> None:
+    given: dict[str, Any] = {"gate": "", "scores": None, "preemption": None, **more}
+    assert summary(POD, verdict, n_nodes=9, **given) == text
+
+
+def test_pod_that_runs() -> None:
+    pod = replace(POD, node_name="n7")
+    found = summary(pod, NOWHERE, n_nodes=1, gate="", scores=None, preemption=None)
+    assert found == "shop/web runs on n7. Scheduled anew, it fits on none of 1 node."
+
+
+def test_nominated_node() -> None:
+    pod = replace(POD, nominated_node_name="n1")
+    found = summary(pod, scheduled("n1", picked="n1"), n_nodes=9, gate="", scores=scores(5, 4), preemption=None)
+    assert found == "shop/web fits on 5 of 9 nodes and goes to n1, the node it is nominated to."
+
+
+def test_a_pod_that_may_not_evict_is_not_told_that_evicting_would_not_help() -> None:
+    never = replace(preemption(nominated=0), status=replace(FAILED, reasons=(NEVER,)))
+    text = summary(POD, NOWHERE, n_nodes=9, gate="", scores=None, preemption=never)
+    assert text == "shop/web fits on none of 9 nodes. It may not evict anyone: its preemptionPolicy is Never."
+
+
+@pytest.mark.parametrize(
+    ("offered", "fact"),
+    [
+        ((1, 2), ": no node has 4 example.com/gpu, the largest offers 2"),
+        ((0, 0), ": no node offers example.com/gpu"),
+        ((1, 8), ""),
+    ],
+    ids=["too small everywhere", "nowhere", "one could hold it empty"],
+)
+def test_the_decisive_fact_is_in_the_first_line(offered: tuple[int, ...], fact: str) -> None:
+    nodes = [
+        NodeData(
+            name,
+            "",
+            fits=False,
+            code="Unschedulable",
+            plugin="TaintToleration",
+            reasons=(
+                ReasonData.of("NodeResourcesFit", Reason("", InsufficientResource("example.com/gpu", 4, 0, amount))),
+            ),
+        )
+        for name, amount in zip("ab", offered, strict=True)
+    ]
+    text = summary(POD, NOWHERE, n_nodes=2, gate="", scores=None, preemption=None, nodes=nodes)
+    assert text == f"shop/web fits on none of 2 nodes{fact}."

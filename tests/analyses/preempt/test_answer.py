@@ -1,0 +1,238 @@
+"""Who would be evicted, as data and in words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import jsonschema
+import pytest
+
+from kschedctl.analyses.explain.answer import explanation
+from kschedctl.analyses.preempt.answer import PreemptionView, preemption_answer
+from kschedctl.analyses.preempt.threat import exposure, threat_answer
+from kschedctl.analyses.provenance import Provenance
+from kschedctl.answers.preempt import Cause, Preemption, PreemptionList, Result
+from kschedctl.answers.preempt_words import fates, lost_words
+from kschedctl.answers.schema import schema
+from kschedctl.api.pod import Pod
+from kschedctl.cluster.builder import ClusterBuilder
+from kschedctl.releases.choice import choose_release
+from kschedctl.render.json import as_json
+from kschedctl.scheduler.scheduler import Scheduler
+from kschedctl.simulate.aftermath import aftermath
+from tests.builders import make_node, make_pod, make_profile
+
+NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
+START = "2026-05-04T08:48:00Z"
+
+
+def running(name: str, node: str, cpu: str = "4", priority: int = 0, **fields: Any) -> Pod:
+    status = {"startTime": fields.pop("start", START)}
+    return make_pod(name, node=node, requests={"cpu": cpu}, priority=priority, status=status, **fields)
+
+
+def scheduler(pods: Iterable[Pod], nodes: str = "ab", taken: datetime | None = NOON, **config: Any) -> Scheduler:
+    builder = ClusterBuilder()
+    for obj in (*(make_node(name, cpu="4") for name in nodes), *pods):
+        builder.add(obj)
+    made = Scheduler(builder.build(taken_at=taken))
+    if config:
+        from kschedctl.framework.config.load import load_configuration
+
+        points = made.registry.extension_points(made.release)
+        loaded = load_configuration(make_profile(**config), release=made.release, implements=points)
+        made = Scheduler(made.cluster, made.release, loaded, made.registry)
+    return made
+
+
+def provenance() -> Provenance:
+    return Provenance(release_choice=choose_release("1.36", "", ()), paths=("here",), n_pods=1)
+
+
+def preempt(over: Scheduler, pod: Pod | None = None, **view: Any) -> Preemption:
+    pod = pod or make_pod("big", requests={"cpu": "4"}, priority=100)
+    decision = over.decide(pod)
+    base = explanation(decision, provenance(), seed=view.get("seed"))
+    return preemption_answer(decision, base, PreemptionView(**view), lambda c: aftermath(over, decision, c))
+
+
+FULL = {"cpu": "4"}
+EVICTED = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
+TIED = scheduler([running("one", "a"), running("two", "b")])
+JOB = ("batch/v1", "Job", "work")
+ANSWERS = {
+    "a tie": preempt(TIED),
+    "one wins": preempt(scheduler([running("low", "a", owner=JOB), running("high", "b", priority=9)])),
+    "fits": preempt(scheduler([])),
+    "not even without": preempt(scheduler([running("x", "a", "3", priority=500), running("y", "a", "1")], nodes="a")),
+    "nobody of lower priority": preempt(scheduler([running("x", "a", priority=100)], nodes="a")),
+    "no removal helps": preempt(scheduler([], nodes="a"), make_pod(nodeSelector={"disk": "fast"}, priority=1)),
+    "may not": preempt(TIED, make_pod("big", requests={"cpu": "4"}, priority=100, preemptionPolicy="Never")),
+    "waits for a victim": preempt(
+        scheduler(
+            [make_pod("old", node="a", requests={"cpu": "4"}, terminating=True, status={"conditions": [EVICTED]})]
+        ),
+        make_pod(
+            "big", requests={"cpu": "4"}, priority=100, nominated="a", nodeSelector={"kubernetes.io/hostname": "a"}
+        ),
+    ),
+    "gated": preempt(TIED, make_pod("big", requests={"cpu": "4"}, schedulingGates=[{"name": "wait"}])),
+    "no nodes": preempt(scheduler([], nodes="")),
+    "switched off": preempt(
+        scheduler([running("x", "a")], nodes="a", plugins={"multiPoint": {"disabled": [{"name": "DefaultPreemption"}]}})
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ANSWERS)
+def test_answers_are_valid_by_the_schema(case: str) -> None:
+    value = json.loads(as_json(ANSWERS[case]))
+    jsonschema.Draft202012Validator.check_schema(schema())
+    jsonschema.validate(value, schema(), cls=jsonschema.Draft202012Validator)
+
+
+def test_lists_and_threats_are_valid_by_the_schema() -> None:
+    found = exposure(scheduler([running("one", "a"), make_pod("big", requests={"cpu": "4"}, priority=9)], "a"), 0)
+    answer = threat_answer(found, running("one", "a"), provenance(), TIED.cluster, node_name="a")
+    for value in (PreemptionList(items=tuple(ANSWERS.values())), answer):
+        jsonschema.validate(json.loads(as_json(value)), schema(), cls=jsonschema.Draft202012Validator)
+
+
+@pytest.mark.parametrize(
+    ("case", "result", "helped"),
+    [
+        ("a tie", Result.PREEMPTS, True),
+        ("one wins", Result.PREEMPTS, True),
+        ("fits", Result.FITS, True),
+        ("not even without", Result.NOT_HELPFUL, False),
+        ("nobody of lower priority", Result.NOT_HELPFUL, False),
+        ("no removal helps", Result.NOT_HELPFUL, False),
+        ("may not", Result.NOT_ELIGIBLE, False),
+        ("waits for a victim", Result.NOT_ELIGIBLE, False),
+        ("gated", Result.GATED, False),
+        ("no nodes", Result.ERROR, False),
+        ("switched off", Result.DISABLED, False),
+    ],
+)
+def test_outcome(case: str, result: Result, helped: bool) -> None:
+    assert (ANSWERS[case].verdict.result, ANSWERS[case].helped) == (result, helped)
+
+
+@pytest.mark.parametrize(
+    ("case", "cause", "plugin", "message"),
+    [
+        (
+            "not even without",
+            Cause.STILL_DOES_NOT_FIT,
+            "NodeResourcesFit",
+            "preemption: 0/1 nodes are available: 1 Insufficient cpu.",
+        ),
+        (
+            "nobody of lower priority",
+            Cause.NO_LOWER_PRIORITY,
+            "",
+            "preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.",
+        ),
+        (
+            "no removal helps",
+            Cause.UNRESOLVABLE,
+            "NodeAffinity",
+            "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.",
+        ),
+    ],
+)
+def test_why_evicting_does_not_help(case: str, cause: Cause, plugin: str, message: str) -> None:
+    (node,) = ANSWERS[case].not_helpful
+    assert (node.cause, node.plugin) == (cause, plugin)
+    assert ANSWERS[case].preemption_message == message
+    assert message in ANSWERS[case].message
+
+
+def test_a_pod_whose_victim_is_still_stopping_waits() -> None:
+    answer = ANSWERS["waits for a victim"]
+    assert answer.verdict.summary == (
+        "default/big fits on none of 2 nodes, and waits: a pod that was evicted for it is still stopping on a."
+    )
+    assert answer.preemption_message == "preemption: not eligible due to a terminating pod on the nominated node."
+
+
+def test_numbers_are_those_without_the_pods_of_lower_priority() -> None:
+    (node,) = ANSWERS["not even without"].not_helpful
+    assert node.reasons[0].detail == "wants 4 cpu, free 1 of 4"
+
+
+def test_a_tie_says_so_and_a_seed_picks() -> None:
+    tie = ANSWERS["a tie"]
+    assert tie.verdict.nodes == ("a", "b")
+    assert tie.verdict.picked is None
+    assert "one of a and b (kube-scheduler picks at random)" in tie.verdict.summary
+    assert {preempt(TIED, seed=seed).verdict.picked for seed in range(20)} == {"a", "b"}
+    picked = preempt(TIED, seed=1)
+    assert [c.name for c in picked.chosen] == [picked.verdict.picked]
+    assert picked.next is not None
+    assert picked.next.node == picked.verdict.picked
+
+
+@pytest.mark.parametrize(
+    ("taken", "seconds"),
+    [(NOON, 3 * 3600 + 12 * 60), (None, None), (NOON + timedelta(days=30), None)],
+    ids=["written then", "not known", "a copy, much newer than what it holds"],
+)
+def test_how_long_a_victim_has_been_running(taken: datetime | None, seconds: int | None) -> None:
+    found = preempt(scheduler([running("one", "a")], "a", taken))
+    assert found.candidates[0].victims[0].running_seconds == seconds
+
+
+@pytest.mark.parametrize(
+    ("winner", "loser", "words"),
+    [
+        (
+            [running("w", "a")],
+            [running("l", "b", priority=5)],
+            "2. lower highest priority of a victim (5 against 0)",
+        ),
+        (
+            [running("w", "a", priority=5)],
+            [running("l1", "b", "2", priority=5), running("l2", "b", "2")],
+            "3. lower sum of priorities (5 for 2 pods against 5 for 1 pod; each pod counts 2^31 more)",
+        ),
+        (
+            [running("w1", "a", "2", priority=5), running("w2", "a", "2")],
+            [running("l1", "b", "2", priority=5), running("l2", "b", "2", priority=1)],
+            "3. lower sum of priorities (6 for 2 pods against 5 for 2 pods)",
+        ),
+        (
+            [running("w", "a", start="2026-05-04T09:00:00Z")],
+            [running("l", "b")],
+            "5. later start of the most important victims (2026-05-04 08:48:00 against 2026-05-04 09:00:00)",
+        ),
+    ],
+    ids=["priority", "sum over more pods", "sum", "start"],
+)
+def test_where_a_candidate_lost(winner: list[Pod], loser: list[Pod], words: str) -> None:
+    found = preempt(scheduler([*winner, *loser]))
+    lost = found.candidates[1]
+    assert lost.lost_at is not None
+    assert lost_words(lost, lost.lost_at, found) == words
+
+
+def test_what_becomes_of_victims() -> None:
+    pods = [running("work", "a", "2", owner=JOB), running("alone", "a", "2"), running("rest", "b", "2", priority=500)]
+    found = preempt(scheduler(pods))
+    assert found.next is not None
+    assert list(fates(found.next.victims)) == [
+        "Job work makes a new pod for default/work: it would fit on b.",
+        "default/alone has no controller and will not come back.",
+    ]
+
+
+def test_a_new_pod_may_evict_in_turn() -> None:
+    pods = [running("work", "a", owner=JOB, priority=5), running("rest", "b", priority=500), running("low", "c")]
+    pod = make_pod("big", requests={"cpu": "4"}, priority=100, nodeSelector={"kubernetes.io/hostname": "a"})
+    found = preempt(scheduler(pods, "abc"), pod)
+    assert found.next is not None
+    (sentence,) = fates(found.next.victims)
+    assert sentence == "Job work makes a new pod for default/work: it would evict others in turn, on c."

@@ -1,0 +1,101 @@
+"""The answer of ``drain``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kschedctl.analyses.drain import DrainRequest, drain
+from kschedctl.analyses.handle import Handle
+from kschedctl.answers.drain import Drained
+from kschedctl.api.pod import Pod
+from kschedctl.api.workload import PodDisruptionBudget
+from kschedctl.errors import InputError
+from kschedctl.simulate.drain import DrainOptions
+from tests.builders import make_cluster, make_loaded, make_node, make_pod
+from tests.preemption.small_clusters import budget
+from tests.simulate.test_drain import web
+
+BLOCKING = budget("pdb", "web", 0, currentHealthy=2, desiredHealthy=2)
+
+
+def ask(
+    pods: list[Pod], *objects: PodDisruptionBudget, names: tuple[str, ...] = ("n1",), n: int = 2, **options: Any
+) -> Drained:
+    cluster = make_loaded(make_cluster([make_node(f"n{i + 1}", cpu="2") for i in range(n)], pods, *objects))
+    return drain(cluster, DrainRequest(nodes=names, options=DrainOptions(**options)), Handle())
+
+
+ANSWERS = {
+    "all go": ask([web("web-1"), make_pod("bare", node="n1")], force=True),
+    "nothing there": ask([]),
+    "refused": ask([web("web-1"), make_pod("bare", node="n1")]),
+    "blocked": ask([web("web-1"), web("web-2")], BLOCKING),
+    "one of two": ask([web("web-1", node="n2"), make_pod("bare", node="n1")], names=("n1", "n2"), n=3),
+    "not come to": ask([make_pod("bare", node="n1")], names=("n1", "n2"), rolling=True),
+}
+
+
+@pytest.mark.parametrize(
+    ("case", "summary"),
+    [
+        ("all go", "n1 can be drained: 2 pods move"),
+        ("nothing there", "n1 can be drained: no pod has to move"),
+        (
+            "refused",
+            "n1 cannot be drained: cannot delete Pods that declare no controller (use --force to override)",
+        ),
+        ("blocked", "n1 cannot be drained: default/web-1 may not be evicted, and 1 more"),
+        (
+            "one of two",
+            "n2 can be drained: 1 pod moves; n1 cannot: cannot delete Pods that declare no controller "
+            "(use --force to override)",
+        ),
+        (
+            "not come to",
+            "n1 cannot be drained: cannot delete Pods that declare no controller (use --force to override); "
+            "the drain does not come to 1 node more",
+        ),
+    ],
+)
+def test_what_is_said(case: str, summary: str) -> None:
+    assert ANSWERS[case].summary == summary
+
+
+def test_each_pod_is_told_with_what_is_made_in_its_place() -> None:
+    (node,) = ANSWERS["all go"].nodes
+    assert [(pod.pod, pod.made_again, pod.node) for pod in node.moved] == [
+        ("default/bare", "", ""),
+        ("default/web-1", "default/web-xxxxx", "n2"),
+    ]
+    assert ANSWERS["all go"].names() == ("pod/default/bare", "pod/default/web-1 node/n2")
+
+
+@pytest.mark.parametrize(
+    ("request_", "names"),
+    [
+        (DrainRequest(nodes=("b*", "a-1")), ["b-1", "b-2", "a-1"]),
+        (DrainRequest(nodes=("a-1",), zone="a"), ["a-1"]),
+        (DrainRequest(selector="pool=old"), ["b-2"]),
+        (DrainRequest(zone="b"), ["b-1", "b-2"]),
+    ],
+)
+def test_nodes_are_named_or_selected_each_once(request_: DrainRequest, names: list[str]) -> None:
+    nodes = [
+        make_node("a-1", zone="a"),
+        make_node("b-1", zone="b"),
+        make_node("b-2", zone="b", labels={"pool": "old"}),
+    ]
+    assert request_.names(make_cluster(nodes)) == names
+
+
+@pytest.mark.parametrize("request_", [DrainRequest(), DrainRequest(selector="pool=new"), DrainRequest(zone="c")])
+def test_a_selection_without_a_node_is_an_error(request_: DrainRequest) -> None:
+    with pytest.raises(InputError):
+        request_.names(make_cluster([make_node("a-1", zone="a")]))
+
+
+def test_pods_that_were_pending_before_are_not_counted() -> None:
+    answer = ask([make_pod("big", requests={"cpu": "9"}), web("web-1")])
+    assert (answer.waiting, answer.summary) == ((), "n1 can be drained: 1 pod moves")

@@ -1,0 +1,142 @@
+"""The best placement, what to buy and which nodes to empty, as data and as text."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+import jsonschema
+import pytest
+
+from kschedctl.analyses.optimum.answer import optimum_answer
+from kschedctl.analyses.optimum.buy_answer import purchase_answer
+from kschedctl.analyses.optimum.empty_answer import emptied_answer
+from kschedctl.analyses.provenance import Provenance
+from kschedctl.answers.optimum import Emptied, Optimum, Purchased
+from kschedctl.answers.schema import schema
+from kschedctl.api.pod import Pod
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.optimum.adjustments import find_adjustments
+from kschedctl.optimum.catalog import Catalog, NodeKind
+from kschedctl.optimum.comparison import compare
+from kschedctl.optimum.consolidation import empty_nodes
+from kschedctl.optimum.purchase import buy
+from kschedctl.presentation.emptying import emptied_document
+from kschedctl.presentation.frame import View
+from kschedctl.presentation.optimum import document
+from kschedctl.presentation.purchase import purchase_document
+from kschedctl.releases.choice import choose_release
+from kschedctl.render.json import as_json
+from kschedctl.scheduler.scheduler import Scheduler
+from tests.builders import make_cluster, make_node, make_pod
+from tests.presentation.printing import lines
+
+CHOICE = choose_release("1.36", "", ())
+VIEW = View(now=datetime(2026, 11, 2, tzinfo=UTC))
+RS = ("apps/v1", "ReplicaSet", "web-5d9c")
+
+
+def scheduler(*pods: Pod) -> Scheduler:
+    return Scheduler(make_cluster([make_node("a", cpu="4"), make_node("b", cpu="5")], pods), CHOICE.release)
+
+
+def rests_on(cluster: Cluster) -> Provenance:
+    return Provenance(release_choice=CHOICE, paths=("here",), n_pods=len(cluster.pods))
+
+
+def ask(*pods: Pod) -> Optimum:
+    asked = scheduler(*pods)
+    comparison = compare(asked, seconds=20)
+    return optimum_answer(comparison, find_adjustments(comparison), rests_on(asked.cluster))
+
+
+def ask_to_buy(*pods: Pod, cpu: str = "8") -> Purchased:
+    asked = scheduler(*pods)
+    kind = NodeKind(name="big", price="0.25", allocatable={"cpu": cpu, "memory": "64Gi", "pods": "20"})
+    return purchase_answer(asked.cluster, buy(asked, Catalog(kinds=(kind,)), seconds=20), rests_on(asked.cluster))
+
+
+def ask_to_empty(*pods: Pod) -> Emptied:
+    asked = scheduler(*pods)
+    return emptied_answer(asked.cluster, empty_nodes(asked, seconds=20), rests_on(asked.cluster))
+
+
+def pod(name: str, cpu: str, node: str = "", priority: int = 0) -> Pod:
+    return make_pod(name, requests={"cpu": cpu}, node=node, priority=priority, owner=RS if node else None)
+
+
+#: The scheduler puts the first on the node with more left, and the second finds nothing.
+STRANDED = (pod("first", "4"), pod("second", "5"))
+ANSWERS: dict[str, Optimum | Purchased | Emptied] = {
+    "nothing waits": ask(),
+    "as good": ask(pod("p", "1")),
+    "stranded": ask(*STRANDED),
+    "no room": ask(pod("p", "9")),
+    "evicted": ask(pod("urgent", "4", priority=9), pod("r", "4", "a"), pod("s", "5", "b")),
+    "bought": ask_to_buy(pod("p", "8"), pod("q", "4")),
+    "nothing to buy": ask_to_buy(pod("p", "1")),
+    "no kind helps": ask_to_buy(pod("p", "9")),
+    "emptied": ask_to_empty(pod("r", "1", "a"), pod("s", "1", "b"), pod("t", "1", "b")),
+    "full": ask_to_empty(pod("r", "4", "a"), pod("s", "5", "b")),
+    "unused": ask_to_empty(),
+}
+SUMMARIES = {
+    "nothing waits": "no pod waits for a node",
+    "as good": "the scheduler places 1 of 1 pod, the best placement 1",
+    "stranded": "the scheduler places 1 of 2 pods, the best placement 2",
+    "no room": "the scheduler places 0 of 1 pod, the best placement 0",
+    "evicted": "the scheduler places 1 of 1 pod, evicting 1; the best placement 1, evicting 1",
+    "bought": "1 node for 0.25: 2 of 2 pods placed",
+    "nothing to buy": "1 of 1 pod placed without any node more",
+    "no kind helps": "0 of 1 pod placed without any node more",
+    "emptied": "1 of 2 nodes in use can be emptied: 1 are in use then, and no placement needs fewer",
+    "full": "no node can be emptied, and no placement needs fewer",
+    "unused": "no node has pods that do not belong to it",
+}
+
+
+def text(answer: Optimum | Purchased | Emptied, width: int = 80) -> list[str]:
+    """The lines on a terminal."""
+    if isinstance(answer, Purchased):
+        return lines(purchase_document(answer, VIEW), width)
+    return lines(emptied_document(answer, VIEW) if isinstance(answer, Emptied) else document(answer, VIEW), width)
+
+
+@pytest.mark.parametrize("case", ANSWERS)
+def test_answers_are_valid_by_the_schema(case: str) -> None:
+    value = json.loads(as_json(ANSWERS[case]))
+    jsonschema.validate(value, schema(), cls=jsonschema.Draft202012Validator)
+
+
+@pytest.mark.parametrize("case", ANSWERS)
+def test_summary_comes_first(case: str) -> None:
+    assert ANSWERS[case].summary == SUMMARIES[case]
+    assert " ".join(text(ANSWERS[case], 200)[:1]) == SUMMARIES[case]
+
+
+@pytest.mark.parametrize("width", [40, 80, 160])
+@pytest.mark.parametrize("case", ANSWERS)
+def test_lines_keep_to_the_width(case: str, width: int) -> None:
+    assert all(len(line) <= width for line in text(ANSWERS[case], width))
+
+
+def test_who_is_stranded_and_what_would_have_helped() -> None:
+    answer = ANSWERS["stranded"]
+    assert isinstance(answer, Optimum)
+    assert answer.stranded == ("default/second",)
+    assert {placement.pod: placement.node for placement in answer.placements} == {
+        "default/first": "a",
+        "default/second": "b",
+    }
+    assert answer.names() == tuple(f"pod/{each.pod} node/{each.node}" for each in answer.placements)
+    assert [str(way.lever) for way in answer.ways] == ["order", "priority", "requests"]
+    assert answer.proven
+
+
+def test_bought_nodes_are_manifests() -> None:
+    answer = ANSWERS["bought"]
+    assert isinstance(answer, Purchased)
+    (node,) = answer.objects
+    assert (node["apiVersion"], node["kind"], node["metadata"]["name"]) == ("v1", "Node", "big-new-1")
+    assert node["status"]["allocatable"] == {"cpu": "8", "memory": "64Gi", "pods": "20"}
+    assert answer.names() == ("node/big-new-1 big",)

@@ -1,0 +1,58 @@
+"""What counts against an answer, and what is only said beside it."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec import UNSET
+
+from kschedctl.analyses.provenance import Provenance, envelope
+from kschedctl.answers.base import Envelope, together
+from kschedctl.completeness.missing import Missing
+from kschedctl.framework.cycle_state import NotModelled
+from kschedctl.releases.choice import choose_release
+from tests.builders import make_cluster, make_node
+
+CLUSTER = make_cluster([make_node("a")])
+TWICE = "Pod shop/web is in a.yaml and again in b.yaml; the later counts"
+OWN = "Default plugin is explicitly re-configured; overriding: NodeAffinity"
+
+
+def rests_on(
+    version: str = "v1.36.1",
+    *,
+    missing: tuple[Missing, ...] = (),
+    doubts: tuple[str, ...] = (),
+    warnings: tuple[str, ...] = (),
+    not_modelled: tuple[NotModelled, ...] = (),
+) -> Envelope:
+    choice = choose_release("", version, ())
+    given = Provenance(
+        release_choice=choice, paths=("here",), n_pods=0, missing=missing, doubts=doubts, warnings=warnings
+    )
+    return Envelope(**envelope(CLUSTER, given, not_modelled))
+
+
+@pytest.mark.parametrize(
+    ("answer", "complete"),
+    [
+        pytest.param(rests_on(), True, id="nothing to be careful about"),
+        pytest.param(rests_on("v1.29.4"), False, id="the cluster's own release is not modelled"),
+        pytest.param(rests_on(doubts=(TWICE,)), False, id="an object is in the snapshot twice"),
+        pytest.param(rests_on(missing=(Missing("PriorityClass", "it", "so"),)), False, id="something is missing"),
+        pytest.param(rests_on(not_modelled=(NotModelled("this", "so"),)), False, id="something is not modelled"),
+        pytest.param(rests_on(warnings=(OWN,)), True, id="a configuration is taken otherwise than one may think"),
+    ],
+)
+def test_an_answer_is_complete_where_nothing_puts_it_in_doubt(answer: Envelope, complete: bool) -> None:
+    assert answer.complete is complete
+
+
+def test_doubts_are_warnings_too_and_come_first() -> None:
+    answer = rests_on("v1.29.4", doubts=(TWICE,), warnings=(OWN,))
+    assert answer.warnings == (*(answer.doubts or ()), OWN)
+    assert [text.partition(" ")[0] for text in answer.warnings] == ["the", "Pod", "Default"]
+
+
+def test_several_answers_share_their_doubts() -> None:
+    assert together((rests_on(), rests_on(doubts=(TWICE,)), rests_on(doubts=(TWICE,)))).doubts == (TWICE,)
+    assert together((rests_on(), rests_on(warnings=(OWN,)))).doubts is UNSET

@@ -1,0 +1,104 @@
+"""The answer of ``simulate``."""
+
+from __future__ import annotations
+
+import pytest
+
+from kschedctl.analyses.handle import Handle
+from kschedctl.analyses.simulate import SimulateRequest, simulate
+from kschedctl.answers.simulate import Simulated
+from kschedctl.api.pod import Pod
+from tests.builders import make_cluster, make_loaded, make_node, make_pod
+
+RS = ("apps/v1", "ReplicaSet", "web-5d9c")
+HASH = {"pod-template-hash": "5d9c"}
+
+
+class Impatient(Handle):
+    """A handle that cancels the analysis after a number of scheduling cycles."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._left = most
+
+    def check(self) -> None:
+        if not self._left:
+            self.cancel()
+        self._left -= 1
+        super().check()
+
+
+def ask(*pods: Pod, running: tuple[Pod, ...] = (), handle: Handle | None = None) -> Simulated:
+    nodes = [make_node("a", cpu="2", zone="z1"), make_node("b", cpu="2", zone="z2")]
+    return simulate(make_loaded(make_cluster(nodes, (*running, *pods))), SimulateRequest(), handle or Handle())
+
+
+def web(number: int, cpu: str = "1", node: str = "", priority: int = 0) -> Pod:
+    return make_pod(f"web-{number}", labels=HASH, owner=RS, requests={"cpu": cpu}, node=node, priority=priority)
+
+
+ANSWERS = {
+    "nothing to place": ask(),
+    "all placed": ask(web(1), web(2)),
+    "some wait": ask(*(web(i) for i in range(5))),
+    "gated": ask(make_pod("p", schedulingGates=[{"name": "wait"}])),
+    "evicted": ask(make_pod("high", requests={"cpu": "2"}, priority=9), running=(web(1, "2", "a"), web(2, "2", "b"))),
+    "interrupted": ask(web(1), web(2), handle=Impatient(1)),
+}
+
+
+@pytest.mark.parametrize(
+    ("case", "summary"),
+    [
+        ("nothing to place", "no pod waits for a node"),
+        ("all placed", "2 of 2 pods placed"),
+        ("some wait", "4 of 5 pods placed; 1 waits"),
+        ("gated", "0 of 1 pod placed; 1 waits"),
+        ("evicted", "1 of 2 pods placed; 1 waits, 1 evicted"),
+        ("interrupted", "interrupted: 1 of 2 pods placed; 1 waits so far"),
+    ],
+)
+def test_summary(case: str, summary: str) -> None:
+    assert ANSWERS[case].summary == summary
+
+
+def test_placements_by_workload_node_and_zone() -> None:
+    (workload,) = ANSWERS["some wait"].workloads
+    assert (workload.kind, workload.name, workload.pods, workload.placed) == ("Deployment", "web", 5, 4)
+    assert (workload.nodes, workload.zones) == ({"a": 2, "b": 2}, {"z1": 2, "z2": 2})
+
+
+def test_who_waits_and_why() -> None:
+    (waiting,) = ANSWERS["some wait"].waiting
+    assert waiting.pods == ("default/web-4",)
+    assert waiting.message.startswith("0/2 nodes are available: 2 Insufficient cpu.")
+    (gated,) = ANSWERS["gated"].waiting
+    assert (gated.gated, gated.message) == (True, "waiting for scheduling gates: [wait]")
+
+
+def test_who_is_evicted_for_whom() -> None:
+    answer = ANSWERS["evicted"]
+    (evicted,) = answer.evicted
+    assert (evicted.pod, evicted.by) in {("default/web-1", "default/high"), ("default/web-2", "default/high")}
+    assert answer.names() == (f"pod/default/high node/{evicted.node}",)
+
+
+def test_use_before_and_after() -> None:
+    told = {(use.zone, use.resource): (use.before, use.after) for use in ANSWERS["all placed"].utilisation}
+    assert told["", "cpu"] == (0, 2000)
+    assert told["z1", "cpu"] == (0, 1000)
+
+
+def test_a_cancelled_run_answers_with_the_part_that_was_done() -> None:
+    answer = ANSWERS["interrupted"]
+    assert (answer.outcome.interrupted, len(answer.attempts), answer.placed) == (True, 1, 1)
+    assert not ANSWERS["all placed"].outcome.interrupted
+
+
+def test_a_seed_draws_and_the_answer_names_it() -> None:
+    cluster = make_loaded(make_cluster([make_node(name) for name in "abcdefgh"], [make_pod("p")]))
+    drawn = [cluster.simulate(seed=seed) for seed in (1, 1, 2, 3, 4)]
+    assert drawn[0].placements == drawn[1].placements
+    assert len({answer.placements for answer in drawn}) > 1
+    assert [cluster.simulate().chance, drawn[0].chance] == ["the first by name is taken", "seed 1 draws"]
+    assert cluster.simulate().names() == ("pod/default/p node/a",)

@@ -1,0 +1,68 @@
+"""What is in a snapshot, as data and as text."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from datetime import UTC, datetime
+
+import jsonschema
+
+from kschedctl.analyses.snapshot_info import snapshot_info_answer as snapshot_info
+from kschedctl.answers.schema import schema
+from kschedctl.answers.snapshot import SnapshotInfo
+from kschedctl.api.core import Node
+from kschedctl.presentation.frame import View
+from kschedctl.presentation.snapshot import document
+from kschedctl.render.json import as_json
+from kschedctl.snapshot.header import SnapshotHeader
+from kschedctl.snapshot.summary import Passed, ReadSummary
+from tests.presentation.printing import lines
+
+NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
+
+
+def info() -> SnapshotInfo:
+    header = SnapshotHeader(
+        kschedctl_version="9.9", captured_at=datetime(2026, 5, 4, 11, tzinfo=UTC), context="prod", kinds={"Pod": 0}
+    )
+    summary = ReadSummary(
+        n_of_kind=Counter({"Node": 2}),
+        files=Counter({"prod.tar.gz:nodes.json": 2}),
+        passed=[Passed("prod.tar.gz:.old.json", "hidden", True)],
+        left_out=Counter({"Lease.coordination.k8s.io": 3}),
+        git_version="v1.36.1",
+        header=header,
+        not_listed={"ResourceQuota": "resource quotas may not be listed"},
+    )
+    return snapshot_info(["prod.tar.gz"], Counter({Node: 2}), summary)
+
+
+def test_answer_is_valid_by_the_schema() -> None:
+    jsonschema.validate(json.loads(as_json(info())), schema(), cls=jsonschema.Draft202012Validator)
+
+
+def test_text_has_age_kinds_and_what_is_not_known() -> None:
+    said = lines(document(info(), View(now=NOW)), 1000)
+    assert said[:5] == [
+        "prod.tar.gz: a snapshot of 2 objects",
+        "  captured    2026-05-04 11:00:00 UTC, 1 h ago",
+        "  Kubernetes  v1.36.1",
+        "  by          kschedctl 9.9",
+        "  anonymised  no",
+    ]
+    assert "        2 Node" in said
+    assert "        3 Lease.coordination.k8s.io, which scheduling does not read" in said
+    assert "     none of Pod" in said
+    assert said[-5:] == [
+        "  warning: resource quotas may not be listed",
+        "  warning: prod.tar.gz:.old.json was not read (hidden): what it holds does not count",
+        "",
+        "  prod.tar.gz:nodes.json: 2 objects",
+        "  prod.tar.gz:.old.json: not read, hidden",
+    ]
+    assert not any("ResourceQuota" in line for line in said)
+
+
+def test_names_are_its_kinds() -> None:
+    assert info().names() == ("Node",)

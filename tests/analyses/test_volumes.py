@@ -1,0 +1,212 @@
+"""Claims and their volumes, as data and in words."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+
+from kschedctl.analyses.provenance import Provenance
+from kschedctl.analyses.volumes import claim_answer, pod_answer
+from kschedctl.answers.schema import schema
+from kschedctl.answers.volumes import Action, ClaimVolumes, PodVolumes, VolumesList
+from kschedctl.api.meta import ApiObject
+from kschedctl.api.pod import Pod
+from kschedctl.api.storage import CSINode
+from kschedctl.api.volume import PersistentVolumeClaim
+from kschedctl.cluster.cluster import Cluster
+from kschedctl.completeness.missing import missing_for_claims
+from kschedctl.releases.choice import choose_release
+from kschedctl.render.json import as_json
+from kschedctl.volumeview.overview import VolumeOverview
+from tests.builders import (
+    ZONE,
+    make_claim,
+    make_cluster,
+    make_node,
+    make_object,
+    make_pod,
+    make_storage_class,
+    make_volume,
+    mount,
+)
+
+NODES = [make_node("a1", zone="a"), make_node("a2", zone="a"), make_node("b1", zone="b")]
+EARLY = make_storage_class("early", waits=False)
+LATE = make_storage_class("late")
+
+
+def provenance(cluster: Cluster, *claims: PersistentVolumeClaim) -> Provenance:
+    missing = tuple(missing_for_claims(cluster, claims))
+    choice = choose_release("1.36", "", ())
+    return Provenance(release_choice=choice, paths=("here",), n_pods=0, missing=missing)
+
+
+def about_claim(claim: PersistentVolumeClaim, *objects: ApiObject, pods: tuple[Pod, ...] = ()) -> ClaimVolumes:
+    cluster = make_cluster(NODES, pods, claim, *objects)
+    claim = cluster.get(PersistentVolumeClaim, claim.name, claim.namespace) or claim
+    overview = VolumeOverview(cluster)
+    return claim_answer(overview.claim(claim), overview.on_nodes(claim), cluster, provenance(cluster, claim))
+
+
+def about_pod(*objects: ApiObject, **pod: Any) -> PodVolumes:
+    claims = [obj for obj in objects if isinstance(obj, PersistentVolumeClaim)]
+    made = make_pod("web", volumes=mount(*(claim.name for claim in claims)), **pod)
+    cluster = make_cluster(NODES, [made], *objects)
+    return pod_answer(VolumeOverview(cluster).pod(made), cluster, provenance(cluster, *claims))
+
+
+def zoned(name: str, zone: str, claim: str, storage_class: str = "early") -> ApiObject:
+    return make_volume(name, claim=f"default/{claim}", affinity={ZONE: [zone]}, storage_class=storage_class)
+
+
+IN_A = make_claim("in-a", bound="pv-a", storage_class="early")
+IN_B = make_claim("in-b", bound="pv-b", storage_class="early")
+PV_A, PV_B = zoned("pv-a", "a", "in-a"), zoned("pv-b", "b", "in-b")
+
+ANSWERS: dict[str, ClaimVolumes | PodVolumes] = {
+    "bound": about_claim(IN_A, PV_A, EARLY),
+    "waiting": about_claim(make_claim(), LATE),
+    "with volumes there": about_claim(make_claim(size="5Gi"), LATE, make_volume(), make_volume("big", size="9Gi")),
+    "no class": about_claim(make_claim(storage_class="absent"), LATE),
+    "two zones": about_pod(IN_A, IN_B, PV_A, PV_B, EARLY),
+    "one zone": about_pod(IN_A, PV_A, EARLY),
+    "node selection": about_pod(IN_A, PV_A, EARLY, nodeSelector={ZONE: "b"}),
+    "none": about_pod(),
+}
+
+
+@pytest.mark.parametrize("case", ANSWERS)
+def test_answers_are_valid_by_the_schema(case: str) -> None:
+    value = json.loads(as_json(ANSWERS[case]))
+    jsonschema.Draft202012Validator.check_schema(schema())
+    jsonschema.validate(value, schema(), cls=jsonschema.Draft202012Validator)
+
+
+def test_lists_are_valid_by_the_schema() -> None:
+    value = json.loads(as_json(VolumesList(items=tuple(ANSWERS.values()))))
+    jsonschema.validate(value, schema(), cls=jsonschema.Draft202012Validator)
+    assert {item["kind"] for item in value["items"]} == {"ClaimVolumes", "PodVolumes"}
+
+
+@pytest.mark.parametrize(
+    ("case", "usable", "summary"),
+    [
+        ("one zone", True, "default/web: its claim leaves it 2 of 3 nodes, in zone a alone."),
+        (
+            "two zones",
+            False,
+            "default/web can run nowhere: claim default/in-a ties it to zone a, claim default/in-b ties it to zone b.",
+        ),
+        (
+            "node selection",
+            False,
+            "default/web can run nowhere: claim default/in-a ties it to zone a, its node selection asks for zone b. "
+            "Its claim leaves it 2 of 3 nodes, in zone a alone; its node selection allows none of these.",
+        ),
+        ("none", True, "default/web uses no claims: its volumes tie it to no node."),
+    ],
+)
+def test_what_is_said_of_a_pod(case: str, usable: bool, summary: str) -> None:
+    answer = ANSWERS[case]
+    assert isinstance(answer, PodVolumes)
+    assert (answer.usable, answer.summary) == (usable, summary)
+
+
+@pytest.mark.parametrize(
+    ("claim", "objects", "usable", "summary"),
+    [
+        pytest.param(
+            IN_A,
+            (PV_A, EARLY),
+            True,
+            "default/in-a is bound to pv-a. A pod with it can run on 2 of 3 nodes, in zone a alone.",
+            id="bound",
+        ),
+        pytest.param(
+            make_claim(storage_class="early"),
+            (EARLY, make_volume(storage_class="early")),
+            True,
+            "default/data will be bound to pv. The scheduler waits until that is done.",
+            id="to be bound",
+        ),
+        pytest.param(
+            make_claim(storage_class=None),
+            (make_storage_class("early", waits=False, default=True),),
+            True,
+            "default/data is not bound; the PersistentVolume controller gives it the default class early, then asks "
+            "csi.example.com for a volume. The scheduler waits until that is done.",
+            id="default class",
+        ),
+        pytest.param(
+            make_claim(storage_class=""),
+            (EARLY,),
+            False,
+            "default/data has no volume: no persistent volumes available for this claim and no storage class is set",
+            id="no class and no volume",
+        ),
+        pytest.param(
+            make_claim(storage_class="local"),
+            (make_storage_class("local", provisioner="kubernetes.io/no-provisioner"),),
+            False,
+            "default/data is not bound; the PersistentVolume controller waits for a pod that uses it. A pod with it "
+            "can run nowhere.",
+            id="nothing to provision with",
+        ),
+        pytest.param(
+            IN_A,
+            (PV_B, EARLY),
+            False,
+            "default/in-a has no volume: Bound claim has lost its PersistentVolume. Data on the volume is lost!",
+            id="lost",
+        ),
+        pytest.param(
+            IN_A, (EARLY,), True, "default/in-a is bound to pv-a, which the snapshot does not have.", id="not known"
+        ),
+    ],
+)
+def test_what_is_said_of_a_claim(
+    claim: PersistentVolumeClaim, objects: tuple[ApiObject, ...], usable: bool, summary: str
+) -> None:
+    answer = about_claim(claim, *objects)
+    assert (answer.usable, answer.claim.summary) == (usable, summary)
+
+
+def test_what_the_snapshot_does_not_have_is_said() -> None:
+    answer = about_claim(IN_A, EARLY)
+    assert not answer.complete
+    assert answer.claim.controller.action is Action.KEEP
+    assert answer.nodes is None
+    assert about_pod(IN_A, EARLY).summary == (
+        "Where default/web can run is not known: the snapshot does not have its volumes."
+    )
+    assert about_claim(IN_A, PV_A, EARLY).complete
+
+
+def test_each_other_volume_has_its_reasons() -> None:
+    answer = ANSWERS["with volumes there"]
+    assert isinstance(answer, ClaimVolumes)
+    assert [(v.volume, [m.field for m in v.mismatches]) for v in answer.claim.controller.not_taken] == [
+        ("pv", ["capacity"]),
+        ("big", []),
+    ]
+
+
+def test_the_trap_in_words() -> None:
+    answer = about_claim(IN_A, PV_A, EARLY)
+    assert answer.claim.trap is not None
+    assert answer.claim.trap.explanation == (
+        "Claim in-a got its volume in zone a before any pod was placed, because class early binds immediately. "
+        "Whatever else its pods need, they can no longer go to zone b."
+    )
+    assert about_claim(make_claim(), LATE).claim.trap is None
+
+
+def test_the_trap_that_is_to_come() -> None:
+    drivers = [{"name": "csi.example.com", "topologyKeys": [ZONE]}]
+    csi_node = make_object(CSINode, "a1", spec={"drivers": drivers})
+    answer = about_claim(make_claim(storage_class="early"), EARLY, csi_node)
+    assert answer.claim.trap is not None
+    assert "the provisioner picks one of the zones a and b" in answer.claim.trap.explanation

@@ -1,0 +1,41 @@
+"""The JSON Schema of all answers."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kschedctl.answers
+from kschedctl.answers.schema import ANSWERS, schema
+
+FILE = Path(kschedctl.answers.__file__).parent / "schema.json"
+
+
+def test_the_file_is_made_from_the_types(request: pytest.FixtureRequest) -> None:
+    text = json.dumps(schema(), indent=2) + "\n"
+    if request.config.getoption("--rewrite-golden"):
+        FILE.write_text(text)
+    assert FILE.read_text() == text
+
+
+def test_every_part_has_a_name_of_its_own() -> None:
+    assert not [name for name in schema()["$defs"] if "." in name], "two types of answers have one name"
+
+
+def test_kinds_tell_answers_apart() -> None:
+    kinds = [kind.__struct_config__.tag for of in ANSWERS.values() for kind in of]
+    assert len(set(kinds)) == len(kinds)
+
+
+def test_every_module_of_answers_is_described() -> None:
+    modules = {kind.__module__.rpartition(".")[2] for of in ANSWERS.values() for kind in of}
+    assert modules >= {command.partition(" ")[0] for command in ANSWERS}
+
+
+def test_answers_are_read_without_numpy() -> None:
+    code = "import sys, kschedctl.answers.schema; sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,47 @@
+"""Linting texts in tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from io import BytesIO
+from typing import Any
+
+from kschedctl.linter.checking import check
+from kschedctl.linter.context import Context
+from kschedctl.linter.diagnosis import Diagnosis
+from kschedctl.linter.manifest_set import ManifestSet
+from kschedctl.linter.overlay import Overlay
+from kschedctl.linter.reading import read_text
+from kschedctl.linter.rule import About, Rule
+from kschedctl.linter.rules import RULES
+from kschedctl.linter.run import LintRequest, lint_files
+
+
+def lint(
+    texts: str | Mapping[str, str], rules: str | Iterable[Rule] = RULES, *, namespace: str = "", **options: Any
+) -> list[Diagnosis]:
+    """What rules find in texts, by the names of their files; those of a prefix, or all of them, off or not."""
+    named = {"manifest.yaml": texts} if isinstance(texts, str) else texts
+    files = [read_text(text.encode(), name) for name, text in named.items()]
+    asked = [rule for rule in RULES if rule.code.startswith(rules)] if isinstance(rules, str) else list(rules)
+    if any(rule.about == About.IGNORES for rule in asked):
+        codes = {rule.code for rule in asked}
+        found = lint_files(files, LintRequest(rules=[rule for rule in RULES if rule.on or rule.code in codes])).found
+        return [each for each in found if each.rule.code in codes]
+    given = ManifestSet(files, namespace)
+    snapshot = options.pop("snapshot", None)
+    overlay = overlay_of(snapshot, given) if snapshot else None
+    return check(asked, Context(given, overlay=overlay, **options))
+
+
+def overlay_of(snapshot: str, given: ManifestSet) -> Overlay:
+    """Manifests applied to a snapshot that is a text."""
+    from kschedctl.linter.cluster.snapshot_overlay import SnapshotOverlay
+    from kschedctl.loading import read_snapshot
+
+    return SnapshotOverlay(read_snapshot("-", stdin=BytesIO(snapshot.encode())), given)
+
+
+def told(found: Iterable[Diagnosis]) -> list[str]:
+    """Findings as short texts."""
+    return [f"{each.region.line}:{each.region.column} {each.rule.code} {each.severity}" for each in found]

@@ -1,0 +1,28 @@
+"""The pages of rules as data and as text."""
+
+from __future__ import annotations
+
+import json
+
+import jsonschema
+
+from kschedctl.answers.schema import schema
+from kschedctl.linter.rule_pages import pages
+from kschedctl.linter.rules import RULES
+from kschedctl.presentation.frame import View
+from kschedctl.presentation.rule import document
+from kschedctl.render.json import as_json
+from tests.presentation.printing import lines
+
+
+def test_pages_are_as_the_schema_says() -> None:
+    jsonschema.validate(json.loads(as_json(pages(RULES))), schema())
+
+
+def test_one_rule_has_its_page_and_several_a_line_each() -> None:
+    one = lines(document(pages(RULES[:1]), View()))
+    assert one[0] == "KS101 node-affinity-unsatisfiable"
+    assert "Fails" in one
+    assert "Passes" in one
+    several = lines(document(pages(RULES), View()))
+    assert len([line for line in several if line.strip().startswith("KS")]) == len(RULES)
