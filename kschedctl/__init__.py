@@ -17,6 +17,20 @@ if TYPE_CHECKING:
     from kschedctl.admission.chain import Admitted
     from kschedctl.analyses.handle import CancelledError, Handle
     from kschedctl.answers.base import Answer, AnswerOutcome
+    from kschedctl.answers.capacity import PodCapacity
+    from kschedctl.answers.devices import DevicesOverview, DeviceSupply
+    from kschedctl.answers.diff import Diff
+    from kschedctl.answers.drain import Drained
+    from kschedctl.answers.explain import Explanation
+    from kschedctl.answers.leader import LeaderOverview
+    from kschedctl.answers.lint import LintReport
+    from kschedctl.answers.optimum import Emptied, Optimum, Purchased
+    from kschedctl.answers.pending import Pending
+    from kschedctl.answers.preempt import Preemption, Threat
+    from kschedctl.answers.rollout import RolledOut
+    from kschedctl.answers.simulate import Simulated
+    from kschedctl.answers.verify import Verification
+    from kschedctl.answers.volumes import ClaimVolumes, PodVolumes
     from kschedctl.api.meta import ApiObject
     from kschedctl.api.pod import Pod
     from kschedctl.cluster.cluster import Cluster
@@ -30,14 +44,20 @@ if TYPE_CHECKING:
     from kschedctl.framework.config.load import SchedulerConfiguration
     from kschedctl.framework.cycle_state import NotModelled
     from kschedctl.framework.remedy import Remedy
+    from kschedctl.linting import lint
     from kschedctl.live.context import LiveContext
+    from kschedctl.loaded_cluster import LoadedCluster
     from kschedctl.loading import load
+    from kschedctl.optimum.catalog import Catalog
+    from kschedctl.optimum.goals import FinalGoal
     from kschedctl.preemption.result import Candidate, PreemptionResult
     from kschedctl.releases.release import Release
     from kschedctl.scheduler.decision import Decision, NodeVerdict
     from kschedctl.scheduler.outcome import Outcome
+    from kschedctl.scheduler.scheduler import Scheduler
     from kschedctl.simulate.aftermath import Aftermath
     from kschedctl.simulate.attempt import Attempt
+    from kschedctl.simulate.drain import DrainOptions
     from kschedctl.simulate.simulation import Simulation
     from kschedctl.simulate.timeline import TimelineEntry
     from kschedctl.simulate.world import World
@@ -73,21 +93,34 @@ __all__ = [
     "Attempt",
     "CancelledError",
     "Candidate",
+    "Catalog",
+    "ClaimVolumes",
     "Cluster",
     "ClusterError",
     "Cordon",
     "Decision",
     "Delete",
+    "DeviceSupply",
+    "DevicesOverview",
+    "Diff",
     "Drain",
+    "DrainOptions",
+    "Drained",
     "DropConstraint",
     "Edit",
+    "Emptied",
+    "Explanation",
     "FailZone",
+    "FinalGoal",
     "Finding",
     "Handle",
     "InputError",
     "KschedctlError",
     "LabelNode",
+    "LeaderOverview",
+    "LintReport",
     "LiveContext",
+    "LoadedCluster",
     "Location",
     "MadePod",
     "Missing",
@@ -95,13 +128,21 @@ __all__ = [
     "Nodes",
     "NotModelled",
     "ObjectRef",
+    "Optimum",
     "Outcome",
+    "Pending",
     "Pod",
+    "PodCapacity",
     "PodEdit",
+    "PodVolumes",
     "Pods",
+    "Preemption",
     "PreemptionResult",
+    "Purchased",
     "Release",
     "Remedy",
+    "RolledOut",
+    "Scheduler",
     "SchedulerConfiguration",
     "SchedulingCluster",
     "SetNodeSelector",
@@ -109,15 +150,19 @@ __all__ = [
     "SetReplicas",
     "SetRequest",
     "Severity",
+    "Simulated",
     "Simulation",
     "Subject",
     "Suggestion",
     "TaintNode",
+    "Threat",
     "TimelineEntry",
     "Tolerate",
     "UnsupportedError",
+    "Verification",
     "World",
     "__version__",
+    "lint",
     "load",
 ]
 
@@ -131,21 +176,34 @@ _HOMES = {
     "Attempt": "kschedctl.simulate.attempt",
     "CancelledError": "kschedctl.analyses.handle",
     "Candidate": "kschedctl.preemption.result",
+    "Catalog": "kschedctl.optimum.catalog",
+    "ClaimVolumes": "kschedctl.answers.volumes",
     "Cluster": "kschedctl.cluster.cluster",
     "ClusterError": "kschedctl.errors",
     "Cordon": "kschedctl.whatif.edits",
     "Decision": "kschedctl.scheduler.decision",
     "Delete": "kschedctl.whatif.edits",
+    "DeviceSupply": "kschedctl.answers.devices",
+    "DevicesOverview": "kschedctl.answers.devices",
+    "Diff": "kschedctl.answers.diff",
     "Drain": "kschedctl.whatif.edits",
+    "DrainOptions": "kschedctl.simulate.drain",
+    "Drained": "kschedctl.answers.drain",
     "DropConstraint": "kschedctl.whatif.edits",
     "Edit": "kschedctl.whatif.edits",
+    "Emptied": "kschedctl.answers.optimum",
+    "Explanation": "kschedctl.answers.explain",
     "FailZone": "kschedctl.whatif.edits",
+    "FinalGoal": "kschedctl.optimum.goals",
     "Finding": "kschedctl.findings.finding",
     "Handle": "kschedctl.analyses.handle",
     "InputError": "kschedctl.errors",
     "KschedctlError": "kschedctl.errors",
     "LabelNode": "kschedctl.whatif.edits",
+    "LeaderOverview": "kschedctl.answers.leader",
+    "LintReport": "kschedctl.answers.lint",
     "LiveContext": "kschedctl.live.context",
+    "LoadedCluster": "kschedctl.loaded_cluster",
     "Location": "kschedctl.findings.location",
     "MadePod": "kschedctl.workloads.made_pods",
     "Missing": "kschedctl.completeness.missing",
@@ -153,13 +211,21 @@ _HOMES = {
     "Nodes": "kschedctl.cluster.nodes",
     "NotModelled": "kschedctl.framework.cycle_state",
     "ObjectRef": "kschedctl.findings.finding",
+    "Optimum": "kschedctl.answers.optimum",
     "Outcome": "kschedctl.scheduler.outcome",
+    "Pending": "kschedctl.answers.pending",
     "Pod": "kschedctl.api.pod",
+    "PodCapacity": "kschedctl.answers.capacity",
     "PodEdit": "kschedctl.whatif.edit",
+    "PodVolumes": "kschedctl.answers.volumes",
     "Pods": "kschedctl.cluster.pods",
+    "Preemption": "kschedctl.answers.preempt",
     "PreemptionResult": "kschedctl.preemption.result",
+    "Purchased": "kschedctl.answers.optimum",
     "Release": "kschedctl.releases.release",
     "Remedy": "kschedctl.framework.remedy",
+    "RolledOut": "kschedctl.answers.rollout",
+    "Scheduler": "kschedctl.scheduler.scheduler",
     "SchedulerConfiguration": "kschedctl.framework.config.load",
     "SchedulingCluster": "kschedctl.face",
     "SetNodeSelector": "kschedctl.whatif.edits",
@@ -167,14 +233,18 @@ _HOMES = {
     "SetReplicas": "kschedctl.whatif.edits",
     "SetRequest": "kschedctl.whatif.edits",
     "Severity": "kschedctl.findings.finding",
+    "Simulated": "kschedctl.answers.simulate",
     "Simulation": "kschedctl.simulate.simulation",
     "Subject": "kschedctl.findings.finding",
     "Suggestion": "kschedctl.why.proof",
     "TaintNode": "kschedctl.whatif.edits",
+    "Threat": "kschedctl.answers.preempt",
     "TimelineEntry": "kschedctl.simulate.timeline",
     "Tolerate": "kschedctl.whatif.edits",
     "UnsupportedError": "kschedctl.errors",
+    "Verification": "kschedctl.answers.verify",
     "World": "kschedctl.simulate.world",
+    "lint": "kschedctl.linting",
     "load": "kschedctl.loading",
 }
 

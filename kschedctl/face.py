@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from kschedctl.answers.diff import Diff
     from kschedctl.answers.drain import Drained
     from kschedctl.answers.explain import Explanation
+    from kschedctl.answers.leader import LeaderOverview
+    from kschedctl.answers.optimum import Emptied, Optimum, Purchased
     from kschedctl.answers.pending import Pending
     from kschedctl.answers.preempt import Preemption, Threat
     from kschedctl.answers.rollout import RolledOut
@@ -24,12 +26,16 @@ if TYPE_CHECKING:
     from kschedctl.answers.verify import Verification
     from kschedctl.answers.volumes import ClaimVolumes, PodVolumes
     from kschedctl.api.pod import Pod
+    from kschedctl.optimum.catalog import Catalog
+    from kschedctl.optimum.goals import FinalGoal
     from kschedctl.simulate.drain import DrainOptions
     from kschedctl.why.proof import Suggestion
 
 T = TypeVar("T", bound=ApiObject)
 #: Up to this many suggestions are searched for, if nothing else is said.
 _MOST_SUGGESTIONS = 5
+#: The time limit of the solver, in seconds.
+_SOLVER_SECONDS = 60.0
 
 
 class SchedulingCluster(LoadedCluster):
@@ -418,6 +424,93 @@ class SchedulingCluster(LoadedCluster):
         from kschedctl.analyses.rollout import RolloutRequest, rollout
 
         return rollout(self, RolloutRequest(workload=workload), _handle(handle))
+
+    def optimum(
+        self, goal: FinalGoal | None = None, *, seconds: float = _SOLVER_SECONDS, handle: Handle | None = None
+    ) -> Optimum:
+        """Find the best placement of all pending pods at once, beside what the scheduler makes of them one by one.
+
+        Parameters
+        ----------
+        goal : FinalGoal, optional
+            The goal that decides between placements that are equal in all other goals: the scheduler's own scores by
+            default, or few nodes in use.
+        seconds : float
+            The time limit of the solver. After it, the answer is the best placement so far, with its bound.
+
+        Raises
+        ------
+        InputError
+            If the solver is not installed (``pip install 'kschedctl[optimum]'``).
+
+        Examples
+        --------
+        >>> import kschedctl
+        >>> answer = kschedctl.load("fixtures/shop/cluster").optimum()
+        >>> answer.placed, answer.multi_step_placed, answer.proven
+        (3, 3, True)
+        """
+        from kschedctl.analyses.optimum.analysis import OptimumRequest, optimum
+        from kschedctl.optimum.goals import FinalGoal
+
+        return optimum(self, OptimumRequest(final=goal or FinalGoal.SCORES, seconds=seconds), _handle(handle))
+
+    def purchase(
+        self, catalog: Catalog | str | Path, *, seconds: float = _SOLVER_SECONDS, handle: Handle | None = None
+    ) -> Purchased:
+        """Find the cheapest nodes of a catalog that place every pending pod, with no evictions.
+
+        Parameters
+        ----------
+        catalog : Catalog, str or Path
+            The kinds of nodes that can be bought, or the path of a file with them.
+        seconds : float
+            The time limit of the solver.
+
+        Raises
+        ------
+        InputError
+            If the catalog is wrong, or the solver is not installed (``pip install 'kschedctl[optimum]'``).
+        """
+        from kschedctl.analyses.optimum.analysis import purchase
+        from kschedctl.optimum.catalog import read_catalog
+
+        kinds = read_catalog(str(catalog)) if isinstance(catalog, str | Path) else catalog
+        return purchase(self, kinds, _handle(handle), seconds=seconds)
+
+    def consolidate(self, *, seconds: float = _SOLVER_SECONDS, handle: Handle | None = None) -> Emptied:
+        """Find the most nodes that can be emptied, and the order to drain them in.
+
+        Parameters
+        ----------
+        seconds : float
+            The time limit of the solver.
+
+        Raises
+        ------
+        InputError
+            If the solver is not installed (``pip install 'kschedctl[optimum]'``).
+        """
+        from kschedctl.analyses.optimum.analysis import consolidate
+
+        return consolidate(self, _handle(handle), seconds=seconds)
+
+    def leader(self, *, check_configuration: bool = False) -> LeaderOverview:
+        """Report who leads in every election of the cluster, and when another would take over.
+
+        Parameters
+        ----------
+        check_configuration : bool
+            True to check the configuration of the scheduler's own election against the Leases.
+
+        Raises
+        ------
+        ClusterError
+            If the Leases could not be listed.
+        """
+        from kschedctl.analyses.leader.elections import leader
+
+        return leader(self, check_configuration=check_configuration)
 
     def _named(self, kind: type[T], name: str) -> T:
         """Return the object of a kind, given as ``namespace/name``, or as its name if the kind has no namespaces."""

@@ -11,6 +11,7 @@ import pytest
 import kschedctl
 from kschedctl.api.workload import StatefulSet
 from kschedctl.errors import ManifestError
+from kschedctl.optimum.catalog import read_catalog
 from tests.builders import make_object, make_pod
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -235,3 +236,43 @@ def test_pods_that_wait_are_simulated_as_edits_make_them() -> None:
         edits = [kschedctl.SetRequest.parse(f"cpu={size}")]
         simulation = kschedctl.load(SHOP, edits=edits).simulation()
         assert len([attempt for attempt in simulation if attempt.node]) == n_placed, size
+
+
+def test_lint_goes_by_the_given_cluster() -> None:
+    manifests = SHOP.parent / "manifests"
+    answer = kschedctl.lint(manifests, cluster=kschedctl.load(SHOP), select=["KS501"])
+    assert [found.object for found in answer.findings] == ["Pod/ml/train-3", "Pod/data/warehouse-0"]
+    assert not answer.outcome.yes
+    untainted = kschedctl.load(SHOP, edits=[kschedctl.TaintNode.parse("gpu-*:nvidia.com/gpu-")])
+    answer = kschedctl.lint(manifests, cluster=untainted, select=["KS501"])
+    assert [found.object for found in answer.findings] == ["Pod/data/warehouse-0"]
+    assert kschedctl.lint([manifests], select=["KS501"]).findings == ()
+
+
+def test_lint_refuses_paths_that_are_not_there() -> None:
+    with pytest.raises(kschedctl.InputError, match=r"none\.yaml: there is no such file"):
+        kschedctl.lint("none.yaml")
+
+
+CATALOG = """
+kinds:
+- name: big
+  price: 1.5
+  allocatable: {cpu: 16, memory: 64Gi, pods: 110}
+"""
+
+
+def test_optimum_purchase_and_consolidate(shop: kschedctl.SchedulingCluster, tmp_path: Path) -> None:
+    best = shop.optimum(kschedctl.FinalGoal.NODES)
+    assert (best.pods, best.placed, best.multi_step_placed) == (3, 3, 3)
+    assert shop.consolidate().outcome.yes
+    catalog = tmp_path / "catalog.yaml"
+    catalog.write_text(CATALOG)
+    bought = shop.purchase(catalog)
+    assert bought.outcome == shop.purchase(read_catalog(str(catalog))).outcome
+
+
+def test_leader_without_leases_is_not_known(shop: kschedctl.SchedulingCluster) -> None:
+    answer = shop.leader()
+    assert answer.elections == ()
+    assert not answer.outcome.complete

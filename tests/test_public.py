@@ -12,6 +12,7 @@ import pytest
 
 import kschedctl
 from kschedctl.face import SchedulingCluster
+from kschedctl.linting import lint
 from kschedctl.loading import load
 from kschedctl.scheduler.decision import Decision, NodeVerdict
 
@@ -28,6 +29,7 @@ def mentioned(annotation: Any) -> Iterator[type]:
 
 def signatures() -> Iterator[tuple[str, Any]]:
     yield "load", load
+    yield "lint", lint
     for cls in OFFERED:
         for name, member in inspect.getmembers_static(cls):
             if name.startswith("_"):
@@ -40,7 +42,7 @@ def signatures() -> Iterator[tuple[str, Any]]:
 
 @pytest.mark.parametrize(("name", "function"), list(signatures()), ids=[name for name, _ in signatures()])
 def test_every_type_that_is_taken_or_returned_can_be_imported(name: str, function: Any) -> None:
-    hints = typing.get_type_hints(function, localns={"LiveContext": kschedctl.LiveContext})
+    hints = typing.get_type_hints(function, localns={one: getattr(kschedctl, one) for one in kschedctl.__all__})
     for cls in {cls for hint in hints.values() for cls in mentioned(hint)}:
         assert getattr(kschedctl, cls.__name__, None) is cls, f"{name} has {cls.__module__}.{cls.__name__}"
 

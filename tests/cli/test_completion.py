@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kschedctl.cli import completion
+from kschedctl.cli import completion, kubectl_completion
 from tests.cli.transcript import DEVICES, SHOP, VOLUMES
 
 SCRIPTS = sysconfig.get_path("scripts")
@@ -29,7 +29,7 @@ class Asked:
         for name, value in {**own, **environment}.items():
             self._monkeypatch.setenv(name, value)
         self._monkeypatch.setattr(sys, "argv", ["kubectl_complete-ksched", *words])
-        completion.run()
+        kubectl_completion.run()
         printed = self._capfd.readouterr()
         assert printed.err == ""
         *names, files_too = printed.out.splitlines()

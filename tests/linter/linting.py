@@ -36,10 +36,10 @@ def lint(
 
 def overlay_of(snapshot: str, given: ManifestSet) -> Overlay:
     """Manifests applied to a snapshot that is a text."""
-    from kschedctl.linter.cluster.snapshot_overlay import SnapshotOverlay
-    from kschedctl.loading import read_snapshot
+    from kschedctl.linter.cluster.cluster_overlay import ClusterOverlay
+    from kschedctl.loading import load
 
-    return SnapshotOverlay(read_snapshot("-", stdin=BytesIO(snapshot.encode())), given)
+    return ClusterOverlay(load("-", stdin=BytesIO(snapshot.encode())), given)
 
 
 def told(found: Iterable[Diagnosis]) -> list[str]:

@@ -13,11 +13,11 @@ import jsonschema
 import msgspec
 import pytest
 
+from kschedctl.analyses.lint.answer import report
 from kschedctl.answers.schema import schema
 from kschedctl.cli.invocation import Invocation
 from kschedctl.cli.terminal import ColorWhen, open_console
 from kschedctl.linter.reading import read_text
-from kschedctl.linter.report import report
 from kschedctl.linter.rules import RULES
 from kschedctl.linter.run import Linted, LintRequest, lint_files
 from kschedctl.linter.selection import asked

@@ -31,9 +31,9 @@ from kschedctl.render.form import FormKind, Medium
 from kschedctl.render.forms import names, parse_form
 
 if TYPE_CHECKING:
-    from kschedctl.linter.analysis import RuleChoice
     from kschedctl.linter.fixing import Repaired
     from kschedctl.linter.run import Linted
+    from kschedctl.requests.lint import RuleChoice
 
 _RULES: Final = "KS201,KS3,..."
 _NEVER: Final = "never"
@@ -96,7 +96,7 @@ class RuleOptions(OptionGroup):
         typer.BadParameter
             If the severity is none.
         """
-        from kschedctl.linter.analysis import RuleChoice
+        from kschedctl.requests.lint import RuleChoice
 
         return RuleChoice(
             select=self.select or (),
@@ -250,13 +250,13 @@ def lint(
     choice = rules.choice()
     fail_on = None if rules.exit_zero or rules.fail_on == _NEVER else severity(rules.fail_on, "--fail-on", _NEVER)
 
+    from kschedctl.analyses.lint.analysis import lint as lint_manifests
     from kschedctl.cli.progress import TerminalHandle
-    from kschedctl.linter.analysis import ManifestChoice, lint_request
-    from kschedctl.linter.analysis import lint as lint_manifests
+    from kschedctl.requests.lint import ManifestChoice, lint_request
 
     manifests = ManifestChoice(
         paths=tuple(paths or ()),
-        snapshot=tuple(snapshot or ()),
+        cluster=tuple(snapshot or ()),
         namespace=namespace,
         kubernetes_version=kubernetes_version,
         config=config,
@@ -269,7 +269,7 @@ def lint(
     request = lint_request(manifests, choice, handle)
     if choice.update_baseline and not request.baseline:
         raise typer.BadParameter("goes with --baseline FILE", param_hint="--update-baseline")
-    linted = lint_manifests(manifests, request, handle, allow_empty=allow_empty)
+    linted = lint_manifests(manifests.paths, request, handle, allow_empty=allow_empty)
     if choice.update_baseline:
         _update_baseline(linted, request.baseline)
         return
@@ -289,9 +289,9 @@ def lint(
         return
     failed = fail_on is not None and linted.at_least(fail_on) > 0
 
+    from kschedctl.analyses.lint.answer import report
     from kschedctl.answers.base import AnswerOutcome
     from kschedctl.cli.invocation import Invocation
-    from kschedctl.linter.report import report
     from kschedctl.presentation.lint import LintView
 
     medium = Medium(

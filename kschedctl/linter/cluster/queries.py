@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from kschedctl.api.workload import DaemonSet
-from kschedctl.linter.cluster.snapshot_overlay import SnapshotOverlay
+from kschedctl.linter.cluster.cluster_overlay import ClusterOverlay
 from kschedctl.linter.cluster.trial import Trial
 from kschedctl.linter.context import Context
 from kschedctl.linter.pods import Pods
@@ -25,9 +25,9 @@ STANDING = frozenset(
 )
 
 
-def overlay_of(context: Context) -> SnapshotOverlay:
+def overlay_of(context: Context) -> ClusterOverlay:
     """Return the snapshot with the manifests applied; rules that need a snapshot run only where there is one."""
-    return cast("SnapshotOverlay", context.overlay)
+    return cast("ClusterOverlay", context.overlay)
 
 
 def trial_of(pods: Pods, context: Context, rule: str) -> Trial | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
@@ -13,11 +12,10 @@ from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.well_known import POD_TEMPLATE_HASH
 from kschedctl.api.workload import CronJob, DaemonSet, Job
-from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import InputError
-from kschedctl.face import SchedulingCluster
 from kschedctl.findings.finding import Finding
 from kschedctl.findings.location import Location
+from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.scheduler.decision import Decision
 from kschedctl.whatif.workload_pods import fresh_names
 from kschedctl.workloads.made_pods import MadePod
@@ -35,7 +33,7 @@ class Placed(NamedTuple):
     #: What was said of the next one; ``None`` where all fit.
     stopped: Decision | None
     #: The cluster with those that fit.
-    cluster: SchedulingCluster
+    cluster: LoadedCluster
 
 
 class Trial:
@@ -44,7 +42,7 @@ class Trial:
     ``workload`` is what makes the pods, or a pod; ``place`` is where it was read.
     """
 
-    def __init__(self, cluster: SchedulingCluster, workload: ApiObject, place: Location) -> None:
+    def __init__(self, cluster: LoadedCluster, workload: ApiObject, place: Location) -> None:
         self.cluster = cluster
         self.workload = workload
         self.place = place
@@ -71,12 +69,12 @@ class Trial:
         return pods_made_by(self.cluster.cluster, kind, self.workload.namespace, self.workload.name)
 
     @cached_property
-    def without_own(self) -> SchedulingCluster:
+    def without_own(self) -> LoadedCluster:
         """The cluster without them."""
         return self._with_pods_removed(self.own) if self.own else self.cluster
 
-    def _with_pods_removed(self, removed: list[int]) -> SchedulingCluster:
-        return over_cluster(self.cluster, self.cluster.cluster.with_pods(removed=removed))
+    def _with_pods_removed(self, removed: list[int]) -> LoadedCluster:
+        return self.cluster.over(self.cluster.cluster.with_pods(removed=removed))
 
     @cached_property
     def made(self) -> tuple[MadePod, ...]:
@@ -87,7 +85,7 @@ class Trial:
         return self.without_own.pods_of(self.workload, where=self.place)
 
     @cached_property
-    def base(self) -> SchedulingCluster:
+    def base(self) -> LoadedCluster:
         """The cluster that the pods are asked about in."""
         return self.without_own.with_made(self.made)
 
@@ -110,8 +108,8 @@ class Trial:
         return self._empty.decide(self.pod)
 
     @cached_property
-    def _empty(self) -> SchedulingCluster:
-        return over_cluster(self.base, self.base.cluster.with_pods(removed=range(len(self.base.pods))))
+    def _empty(self) -> LoadedCluster:
+        return self.base.over(self.base.cluster.with_pods(removed=range(len(self.base.pods))))
 
     def placed(self, n: int, *, without_nodes: frozenset[str] = frozenset()) -> Placed:
         """How many of n pods fit, one after another, each beside those before it.
@@ -121,7 +119,7 @@ class Trial:
         cluster = self.base
         if without_nodes:
             nodes = [node for node in cluster.nodes.objects if node.name not in without_nodes]
-            cluster = over_cluster(cluster, cluster.cluster.with_nodes(nodes))
+            cluster = cluster.over(cluster.cluster.with_nodes(nodes))
         n_placed = 0
         for pod in self._copies(n):
             decision = cluster.decide_admitted(cluster.admit(pod, where=self.place).pod)
@@ -167,14 +165,3 @@ class Trial:
             return self.made
         scaled = structs.replace(workload, spec=structs.replace(workload.spec, replicas=n))
         return self.without_own.pods_of(scaled, where=self.place)
-
-
-def over_cluster(scheduling: SchedulingCluster, cluster: Cluster) -> SchedulingCluster:
-    """A scheduler over another cluster."""
-    return SchedulingCluster(
-        replace(scheduling.snapshot, cluster=cluster),
-        scheduling.release_choice,
-        scheduling.configuration,
-        scheduling.registry,
-        admission=scheduling.admission,
-    )

@@ -1,34 +1,28 @@
-"""The analysis behind ``lint``: settings and rules are chosen, manifests are read, and findings are reported."""
+"""The request of ``lint``: settings are read, rules are chosen, and the cluster is loaded."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from kschedctl.analyses.handle import Handle
-from kschedctl.api.wording import listed
 from kschedctl.errors import InputError
 from kschedctl.findings.finding import Severity
 from kschedctl.linter.manifest_set import ManifestSet
+from kschedctl.linter.overlay import Overlay
 from kschedctl.linter.rules import RULES
-from kschedctl.linter.run import Linted, LintRequest
-from kschedctl.linter.run import lint as lint_paths
+from kschedctl.linter.run import LintRequest
 from kschedctl.linter.selection import asked
 from kschedctl.linter.settings import chosen_settings
 from kschedctl.releases.choice import choose_release
-from kschedctl.releases.release import Release
-from kschedctl.snapshot.load import Snapshot
-from kschedctl.snapshot.standard_input import STDIN, open_stdin
 
 if TYPE_CHECKING:
-    from kschedctl.linter.cluster.snapshot_overlay import SnapshotOverlay
+    from kschedctl.loaded_cluster import LoadedCluster
 
 #: The rule behind ``--fail-zone``.
 _FAIL_ZONE: Final = "KS511"
-#: Findings that say why nothing else was found.
-_UNREADABLE, _TEMPLATES = "KS901", "KS902"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,12 +63,12 @@ class ManifestChoice:
     ----------
     paths : tuple of str
         Files, folders and archives; ``-`` is standard input.
-    snapshot : tuple of str or Snapshot
-        The cluster: paths, or a snapshot that was read; empty for that of the settings, or none.
+    cluster : tuple of str or LoadedCluster
+        The cluster: paths of a snapshot, or a cluster that was loaded; empty for that of the settings, or none.
     namespace : str
         The namespace of objects that name none.
     kubernetes_version, config : str
-        The release and the configuration, as for ``kschedctl.load``.
+        The release and the configuration, as for ``kschedctl.load``; a cluster that was loaded has its own.
     fail_zone : bool
         True to check whether all pods fit without one of the zones.
     single_files : bool
@@ -86,7 +80,7 @@ class ManifestChoice:
     """
 
     paths: tuple[str, ...]
-    snapshot: tuple[str, ...] | Snapshot = ()
+    cluster: tuple[str, ...] | LoadedCluster = ()
     namespace: str = ""
     kubernetes_version: str = ""
     config: str = ""
@@ -97,7 +91,7 @@ class ManifestChoice:
 
 
 def lint_request(manifests: ManifestChoice, choice: RuleChoice, handle: Handle) -> LintRequest:
-    """Return the request for a run: settings are read, rules are chosen, and the snapshot is read.
+    """Return the request of a run: settings are read, rules are chosen, and the cluster is loaded.
 
     Raises
     ------
@@ -105,12 +99,12 @@ def lint_request(manifests: ManifestChoice, choice: RuleChoice, handle: Handle) 
         If a path, a rule or the settings are wrong, or there is no such baseline.
     """
     settings = chosen_settings(choice.settings, manifests.paths)
-    snapshot = manifests.snapshot or tuple(map(settings.relative, settings.snapshot))
+    asked_cluster = manifests.cluster or tuple(map(settings.relative, settings.snapshot))
     rules = asked(
         _words(choice.select) or settings.select,
         (*settings.extend_select, *_words(choice.extend_select)),
         (*settings.ignore, *_words(choice.ignore)),
-        complete=settings.complete or bool(snapshot),
+        complete=settings.complete or bool(asked_cluster),
     )
     if manifests.fail_zone:
         rules = [rule for rule in RULES if rule in rules or rule.code == _FAIL_ZONE]
@@ -118,13 +112,13 @@ def lint_request(manifests: ManifestChoice, choice: RuleChoice, handle: Handle) 
     if baseline and not choice.update_baseline and not Path(baseline).exists():
         hint = "kschedctl lint --baseline FILE --update-baseline writes it"
         raise InputError("there is no such baseline", where=baseline, hint=hint)
-    source = _Source(manifests, snapshot, handle) if snapshot else None
+    cluster = _load(asked_cluster, manifests, handle) if isinstance(asked_cluster, tuple) else asked_cluster
     return LintRequest(
         rules=rules,
         settings=settings,
         namespace=manifests.namespace,
-        release=source.release if source is not None else choose_release(manifests.kubernetes_version, "", ()).release,
-        overlay=source.overlay if source is not None else None,
+        release=(cluster.release_choice if cluster else choose_release(manifests.kubernetes_version, "", ())).release,
+        overlay=_overlay_of(cluster, manifests.namespace) if cluster else None,
         least=choice.severity,
         ignores=choice.ignores,
         baseline=baseline,
@@ -135,55 +129,25 @@ def lint_request(manifests: ManifestChoice, choice: RuleChoice, handle: Handle) 
     )
 
 
-class _Source:
-    """The snapshot that manifests are checked against."""
+def _load(paths: tuple[str, ...], manifests: ManifestChoice, handle: Handle) -> LoadedCluster | None:
+    if not paths:
+        return None
+    # Without a cluster lint needs no engine.
+    from kschedctl.loading import load
 
-    def __init__(self, manifests: ManifestChoice, snapshot: tuple[str, ...] | Snapshot, handle: Handle) -> None:
-        self._manifests = manifests
-        if isinstance(snapshot, Snapshot):
-            self._snapshot = snapshot
-        else:
-            # Without a snapshot lint needs no engine.
-            from kschedctl.loading import read_snapshot
-
-            with handle.busy("reading the snapshot"):
-                self._snapshot = read_snapshot(*snapshot, max_unpacked=manifests.max_bytes)
-
-    def overlay(self, given: ManifestSet) -> SnapshotOverlay:
-        """Return the snapshot with manifests applied."""
-        from kschedctl.linter.cluster.snapshot_overlay import SnapshotOverlay
-
-        own = self._manifests
-        return SnapshotOverlay(
-            self._snapshot,
-            given,
-            namespace=own.namespace,
-            config=own.config,
-            kubernetes_version=own.kubernetes_version,
+    with handle.busy("reading the snapshot"):
+        return load(
+            *paths,
+            kubernetes_version=manifests.kubernetes_version,
+            config=manifests.config or None,
+            max_unpacked=manifests.max_bytes,
         )
 
-    @property
-    def release(self) -> Release:
-        """The release whose rules apply."""
-        return self.overlay(ManifestSet([])).before.release_choice.release
 
+def _overlay_of(cluster: LoadedCluster, namespace: str) -> Callable[[ManifestSet], Overlay]:
+    from kschedctl.linter.cluster.cluster_overlay import ClusterOverlay
 
-def lint(manifests: ManifestChoice, request: LintRequest, handle: Handle, *, allow_empty: bool = False) -> Linted:
-    """Check manifests.
-
-    Raises
-    ------
-    InputError
-        If a path cannot be read, or no object is found and that is not allowed.
-    """
-    linted = lint_paths(manifests.paths, request, open_stdin() if STDIN in manifests.paths else None)
-    for what in linted.unread:
-        handle.warn(what)
-    if not (linted.n_objects or allow_empty or any(each.rule.code == _UNREADABLE for each in linted.found)):
-        templates = next((each for each in linted.found if each.rule.code == _TEMPLATES), None)
-        hint = templates.help if templates is not None else "--allow-empty lets it pass"
-        raise InputError("no Kubernetes object is found", where=listed(list(manifests.paths)), hint=hint)
-    return linted
+    return lambda given: ClusterOverlay(cluster, given, namespace=namespace)
 
 
 def _words(given: Sequence[str]) -> tuple[str, ...]:

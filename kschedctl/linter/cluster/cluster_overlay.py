@@ -1,4 +1,4 @@
-"""A snapshot with the manifests applied to it, but for workloads: these are tried one at a time."""
+"""A cluster with the manifests applied to it, but for workloads: these are tried one at a time."""
 
 from __future__ import annotations
 
@@ -10,38 +10,36 @@ from kschedctl.api.pod import PodAffinityTerm
 from kschedctl.api.well_known import HOSTNAME
 from kschedctl.api.workload import PodTemplate
 from kschedctl.errors import InputError
-from kschedctl.face import SchedulingCluster
 from kschedctl.linter.cluster.trial import Trial
 from kschedctl.linter.labels import PodLabels, holds
 from kschedctl.linter.manifest_set import ManifestObject, ManifestSet
 from kschedctl.linter.pods import Part, Pods
-from kschedctl.loading import over
-from kschedctl.snapshot.load import Snapshot
+from kschedctl.loaded_cluster import LoadedCluster
+from kschedctl.whatif.edit_sequence import edited
 from kschedctl.whatif.edits import Apply
 from kschedctl.workloads.pods import WORKLOADS
 
 _OPENSHIFT: Final = "node.openshift.io/"
 
 
-class SnapshotOverlay:
-    """A snapshot with the manifests applied to it.
+class ClusterOverlay:
+    """A cluster with the manifests applied to it.
 
-    ``namespace`` is for objects that name none; ``config`` and ``kubernetes_version`` are as for ``kschedctl.load``.
+    Parameters
+    ----------
+    before : LoadedCluster
+        The cluster as it is.
+    manifests : ManifestSet
+        The manifests.
+    namespace : str
+        The namespace of objects that name none.
     """
 
-    def __init__(
-        self,
-        snapshot: Snapshot,
-        manifests: ManifestSet,
-        *,
-        namespace: str = "",
-        config: str = "",
-        kubernetes_version: str = "",
-    ) -> None:
+    def __init__(self, before: LoadedCluster, manifests: ManifestSet, *, namespace: str = "") -> None:
         self._namespace = namespace
         self._trials: dict[ManifestObject, Trial] = {}
-        #: The snapshot as it is.
-        self.before = over(snapshot, kubernetes_version=kubernetes_version, config=config or None)
+        self.before = before
+        release = before.release_choice.release
         edits: list[Apply] = []
         for obj in manifests.whole:
             typed = obj.typed
@@ -49,13 +47,11 @@ class SnapshotOverlay:
                 continue
             edit = Apply(((placed(typed, self._namespace), obj.location),), source="manifests")
             try:
-                edit.apply(self.before.cluster, release=self.before.release_choice.release)
+                edit.apply(before.cluster, release=release)
             except InputError:
                 continue
             edits.append(edit)
-        self.cluster: SchedulingCluster = self.before
-        if edits:
-            self.cluster = over(snapshot, kubernetes_version=kubernetes_version, config=config or None, edits=edits)
+        self.cluster = before.over(edited(before.cluster, edits, release=release).cluster) if edits else before
 
     def trial(self, pods: Pods) -> Trial | None:
         """Return the trial of a workload; ``None`` where the workload cannot be read."""

@@ -1,0 +1,42 @@
+"""The analysis behind ``lint``: manifests are read, and their problems are found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from kschedctl.analyses.handle import Handle
+from kschedctl.api.wording import listed
+from kschedctl.errors import InputError
+from kschedctl.linter.run import Linted, LintRequest
+from kschedctl.linter.run import lint as lint_paths
+from kschedctl.snapshot.standard_input import STDIN, open_stdin
+
+#: Findings that say why nothing else was found.
+_UNREADABLE: Final = "KS901"
+_TEMPLATES: Final = "KS902"
+
+
+def lint(paths: Sequence[str], request: LintRequest, handle: Handle, *, allow_empty: bool = False) -> Linted:
+    """Check manifests.
+
+    Parameters
+    ----------
+    paths : sequence of str
+        Files, folders and archives; ``-`` is standard input.
+    allow_empty : bool
+        False to refuse paths with no Kubernetes object.
+
+    Raises
+    ------
+    InputError
+        If a path cannot be read, or no object is found and that is not allowed.
+    """
+    linted = lint_paths(paths, request, open_stdin() if STDIN in paths else None)
+    for what in linted.unread:
+        handle.warn(what)
+    if not (linted.n_objects or allow_empty or any(each.rule.code == _UNREADABLE for each in linted.found)):
+        templates = next((each for each in linted.found if each.rule.code == _TEMPLATES), None)
+        hint = templates.help if templates is not None else "--allow-empty lets it pass"
+        raise InputError("no Kubernetes object is found", where=listed(list(paths)), hint=hint)
+    return linted
