@@ -117,7 +117,8 @@ def test_summary_comes_first(case: str) -> None:
 @pytest.mark.parametrize("width", [40, 80, 160])
 @pytest.mark.parametrize("case", ANSWERS)
 def test_lines_keep_to_the_width(case: str, width: int) -> None:
-    assert all(len(line) <= width for line in text(ANSWERS[case], width))
+    # A command is copied, and therefore never broken.
+    assert all(len(line) <= width for line in text(ANSWERS[case], width) if "kschedctl " not in line)
 
 
 def test_who_is_stranded_and_what_would_have_helped() -> None:

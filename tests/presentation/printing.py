@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 from rich.console import Console
 
+# The commands that next questions are written as declare their options when they are imported.
+import kschedctl.cli.commands  # noqa: F401
 from kschedctl.cli.invocation import Invocation
 from kschedctl.presentation.document import Block
 from kschedctl.render.terminal import render

@@ -87,8 +87,7 @@ def test_the_text_tells_what_failed_and_what_is_in_doubt() -> None:
     assert "     2  -          []                               -       4          3" in printed
     assert printed[-4:-2] == ["warning: pods were not listed (in 1 case)", "warning: a field is not read (in 1 case)"]
     assert "      1  4      no zone a" in printed
-    # The name of its command stands for a question.
-    assert printed[-1] == "The scheduler's configuration of case 1: sweep"
+    assert printed[-1] == "The scheduler's configuration of case 1: kschedctl sweep --config-of 1"
 
 
 def test_of_many_rows_a_few_are_shown_those_of_the_front_first() -> None:
