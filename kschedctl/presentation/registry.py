@@ -46,6 +46,11 @@ _DOCUMENTS: Final[Mapping[str, tuple[str, str]]] = {
 }
 
 
+def has_document(kind: type[Answer]) -> bool:
+    """Report whether answers of a type can be laid out."""
+    return kind.__name__ in _DOCUMENTS or issubclass(kind, AnswerList)
+
+
 def document(answer: Answer | AnswerStream[Any], view: View) -> Document:
     """Lay out an answer, or the answers of a stream, each as soon as it comes."""
     if isinstance(answer, AnswerStream):

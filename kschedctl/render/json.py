@@ -1,4 +1,4 @@
-"""``-o json``: as described by the command's file in ``schema``."""
+"""``-o json``: as described by ``answers/schema.json``."""
 
 from __future__ import annotations
 

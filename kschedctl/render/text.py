@@ -1,4 +1,4 @@
-"""The form for people, on a terminal or in a pipe: short, and in full with ``-o wide``."""
+"""The forms for people: by default and ``-o human`` short, ``-o wide`` in full."""
 
 from __future__ import annotations
 

@@ -7,47 +7,65 @@ from pathlib import Path
 
 import pytest
 
+from kschedctl.answers.schema import ANSWERS
 from kschedctl.cli.commands import COMMANDS
+from kschedctl.presentation.registry import has_document
 from kschedctl.render.forms import FORMS
 
 ROOT = Path(__file__).parents[2]
-CLI, REPORT = ROOT / "kschedctl" / "cli", ROOT / "kschedctl" / "report"
+PACKAGE = ROOT / "kschedctl"
 GOLDEN = "\n".join(path.read_text() for path in sorted((ROOT / "tests" / "cli" / "golden").glob("*.txt")))
-#: Answers in the form of recorded ones, which programs compare, so that it is neither worded nor described.
+#: Answers in the form of recorded ones, which programs compare: they have no type and no document.
 ONLY_DATA = {"batch"}
+#: A stream of its own, which is printed event by event.
+STREAMS = {"watch"}
+#: Their answer is a function of a name or a plan, not of a loaded cluster.
+WITHOUT_CLUSTER = {"rule", "sweep", "watch", "snapshot"}
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_command_step_1_a_folder_has_its_options(name: str) -> None:
-    module = CLI / name / "command.py"
-    assert module.read_text().startswith(f'"""``kschedctl {name}``'), f"{module} says first which command it is of"
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_command_step_2_a_folder_of_the_same_name_has_its_answer(name: str) -> None:
-    expected = ["answer.py"] if name in ONLY_DATA else ["answer.py", "data.py", "text.py"]
-    missing = [file for file in expected if not (REPORT / name / file).exists()]
-    assert not missing, f"kschedctl/report/{name} has no {', '.join(missing)}"
+def of_command(folder: str, name: str) -> bool:
+    """Report whether a package has a module or a folder of a command."""
+    return (PACKAGE / folder / f"{name}.py").exists() or (PACKAGE / folder / name).is_dir()
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ONLY_DATA])
-def test_command_step_3_a_schema_describes_it(name: str) -> None:
-    assert (REPORT / "schema" / f"{name}.json").exists(), "a test in tests/report writes it with make golden"
+def test_command_step_1_types_of_its_answers_are_in_the_schema(name: str) -> None:
+    kinds = [kind for command, of in ANSWERS.items() if command.split()[0] == name for kind in of]
+    assert kinds, "a line in kschedctl/answers/schema.py names them"
+    assert {kind.__module__ for kind in kinds} == {f"kschedctl.answers.{name}"}
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in WITHOUT_CLUSTER])
+def test_command_step_2_an_analysis_answers_it(name: str) -> None:
+    assert of_command("analyses", name)
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ONLY_DATA | STREAMS])
+def test_command_step_3_its_answers_have_documents(name: str) -> None:
+    kinds = [kind for command, of in ANSWERS.items() if command.split()[0] == name for kind in of]
+    assert [kind.__name__ for kind in kinds if not has_document(kind)] == []
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_command_step_4_a_golden_file_shows_it(name: str) -> None:
+def test_command_step_4_a_module_has_its_options(name: str) -> None:
+    modules = (PACKAGE / "cli" / f"{name}.py", PACKAGE / "cli" / name / "command.py")
+    (module,) = [path for path in modules if path.exists()]
+    assert module.read_text().startswith(f'"""``kschedctl {name}``'), f"{module} names its command first"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_command_step_5_a_golden_file_shows_it(name: str) -> None:
     assert f"kschedctl {name}" in GOLDEN
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_command_step_5_the_changelog_and_the_readme_name_it(name: str) -> None:
+def test_command_step_6_the_changelog_and_the_readme_name_it(name: str) -> None:
     assert f"kschedctl {name}" in (ROOT / "CHANGELOG.md").read_text()
     assert f"kschedctl {name}" in (ROOT / "README.md").read_text()
 
 
 def test_nothing_else_names_the_commands() -> None:
-    main = (CLI / "main.py").read_text()
+    main = (PACKAGE / "cli" / "main.py").read_text()
     assert not [name for name in COMMANDS if f"cli.{name}" in main]
 
 

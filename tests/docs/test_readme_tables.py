@@ -19,18 +19,15 @@ from tools import picture
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
-SCHEMAS = ROOT / "kschedctl" / "report" / "schema"
 
 
 def commands() -> str:
-    """The commands, with the first sentence of their help, and the schema of what they answer."""
+    """The commands, with the first sentence of their help."""
     program: Any = typer.main.get_command(app)
-    rows = ["| command | what it does | JSON |", "|---|---|---|"]
+    rows = ["| command | what it does |", "|---|---|"]
     for name in COMMANDS:
         first = re.split(r"(?<=\.)\s", " ".join(program.commands[name].help.split()))[0]
-        schema = SCHEMAS / f"{name}.json"
-        link = f"[{schema.name}]({schema.relative_to(ROOT)})" if schema.exists() else "an answer per line"
-        rows.append(f"| `kschedctl {name}` | {first} | {link} |")
+        rows.append(f"| `kschedctl {name}` | {first} |")
     return "\n".join(rows)
 
 
