@@ -46,7 +46,7 @@ _DOCUMENTS: Final[Mapping[str, tuple[str, str]]] = {
 }
 
 
-def has_document(kind: type[Answer]) -> bool:
+def has_document(kind: type) -> bool:
     """Report whether answers of a type can be laid out."""
     return kind.__name__ in _DOCUMENTS or issubclass(kind, AnswerList)
 
