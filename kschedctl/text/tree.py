@@ -156,8 +156,8 @@ def _tree(next_event: Any, inside: Sequence[Step]) -> YamlNode:
             continue
         if isinstance(event, yaml.CollectionEndEvent):
             node = opened.pop()
-            # A block's end is only seen where something else begins.
             # The parser reports the end of a block only where the next token begins.
+            last = node.end = end if node.flow else max(last, node.end)
             if not _leads_on(opened, inside) and not any(each.anchor for each in (node, *opened)):
                 node.children, node.elements = {}, []
         elif isinstance(event, yaml.AliasEvent):

@@ -83,7 +83,7 @@ def yaml_documents(text: bytes | memoryview, file: str, first: int = 1) -> Itera
 
 
 def documents_by_events(text: bytes, file: str, first: int = 1, start: int = 0) -> Iterator[tuple[int, bytes]]:
-    """Yield documents like ``yaml_documents``, with libyaml alone, starting at the offset `start` with number `first`."""
+    """Yield documents like ``yaml_documents``, with libyaml alone, starting at offset `start` with number `first`."""
     for number, value, _ in _by_events(text, file, first, start, items_as_text=True):
         yield number, msgspec.json.encode(value)
 

@@ -1,4 +1,4 @@
-"""One line of YAML in block style: its leading dashes, key and scalar."""
+"""A line of YAML in block style: its leading dashes, key and scalar."""
 
 from __future__ import annotations
 
