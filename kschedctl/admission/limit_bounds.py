@@ -21,7 +21,7 @@ def broken_bounds(
     Parameters
     ----------
     kind : str
-        ``Container`` or ``Pod``.
+        The kind of the bounds: ``Container`` or ``Pod``.
     bounds : tuple of dict
         Minimum, maximum and the largest ratio of limit to request, by resource. The API server iterates over each
         in random order; here the order is that of the names.

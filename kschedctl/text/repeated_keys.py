@@ -67,7 +67,7 @@ def repeated_in_yaml(text: bytes, *, last: int | None = None) -> Iterator[tuple[
     Parameters
     ----------
     text : bytes
-        UTF-8.
+        The YAML text, in UTF-8.
     last : int, optional
         The number of the last document to check; by default all documents are checked.
 

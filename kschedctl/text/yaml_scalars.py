@@ -63,7 +63,7 @@ def plain_scalar(text: str) -> Scalar:
     Raises
     ------
     NotFiniteError
-        For ``.inf``, ``.nan`` and their spellings.
+        If the text is ``.inf``, ``.nan`` or another spelling of them.
     """
     if text in _NULLS:
         return None

@@ -79,7 +79,7 @@ def pods_of(obj: ApiObject, cluster: Cluster, *, where: Where = "") -> tuple[Mad
     if not isinstance(obj, WORKLOADS):
         known = ", ".join(kind.__name__ for kind in WORKLOADS)
         raise ManifestError(f"a {type(obj).__name__} makes no pods", where=where, hint=f"there are {known}")
-    # Names and namespaces are compared with those of the cluster, which has defaults.
+    # Names and namespaces are compared with those of the cluster's objects, which have API defaults.
     obj = default_object(obj)
     path = _template_path(obj)
     if isinstance(obj, CronJob):

@@ -33,7 +33,7 @@ class DeploymentRolling:
     max_surge : int
         The maximum number of pods above the number of replicas.
     max_unavailable : int
-        The maximum number of unavailable replicas; 1 if both percentages round to 0.
+        The maximum number of unavailable replicas; 1 if it and maxSurge both round to 0, capped at the replicas.
     """
 
     recreate: bool
