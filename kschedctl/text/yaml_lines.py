@@ -58,7 +58,7 @@ def may_be_plain(text: bytes) -> bool:
 
 
 def document_spans(text: bytes) -> Iterator[tuple[int, int, int]]:
-    r"""Yield the spans of documents; a line ``---`` always ends a document, whatever contains the line.
+    r"""Yield the spans of documents; a line ``---`` always ends a document, even within a scalar.
 
     Yields
     ------

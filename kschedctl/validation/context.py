@@ -52,7 +52,10 @@ class Context:
         return self.release.validation
 
     def of_pod(self, metadata: Tree) -> Context:
-        """Return the context for a Pod itself; the label keys of a partial, admitted pod are merged."""
+        """Return the context for a Pod itself.
+
+        A partial pod has been admitted, so its label keys are already merged into its selectors.
+        """
         labels = {} if self.partial else metadata.get("labels", {})
         return replace(self, is_pod=True, pod_name=metadata.get("name", ""), merged_labels=labels)
 
