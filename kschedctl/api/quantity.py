@@ -24,7 +24,8 @@ _FORM_TEXT: Final = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
 _EXPONENT: Final = re.compile(r"[eE]([+-]?\d+)", re.ASCII)
 _DECIMAL_SUFFIXES: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY_SUFFIXES: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
-#: Exponents are clamped to -64 and 64: larger values exceed int64, and smaller ones round up to one nano-unit.
+#: Exponents are clamped to -64 and 64. Unless the mantissa has dozens of digits, values beyond exceed int64 or round up
+#: to one nano-unit.
 _EXPONENT_LIMIT: Final = 64
 #: Python parses and prints integers of slightly more digits (4,300 by default).
 _MAX_LENGTH: Final = 4000
