@@ -1,1 +1,1 @@
-"""What an API server does to a new pod before the scheduler sees it."""
+"""The API server's admission plugins, applied to a new pod before the scheduler sees it."""

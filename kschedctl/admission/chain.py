@@ -1,7 +1,8 @@
-"""All of what an API server makes of a new pod before the scheduler sees it, in the API server's order.
+"""The admission chain: every change that an API server makes to a new pod before scheduling, in its order.
 
-The plugins that are on by default and touch what scheduling reads. ServiceAccount is one of those that do not, and
-ExtendedResourceToleration, PodNodeSelector and PodTolerationRestriction are off by default.
+The chain contains the plugins that are on by default and change fields that scheduling reads. ServiceAccount is on
+by default but changes no such field. ExtendedResourceToleration, PodNodeSelector and PodTolerationRestriction are off
+by default.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ from kschedctl.releases.release import Release
 from kschedctl.validation.pods_refused import in_workload
 from kschedctl.validation.validate import pod_findings
 
-#: What the defaults of the API, which are set before any plugin runs, are called in changes.
+#: The plugin name under which changes report the API defaults, which are set before any plugin runs.
 DEFAULTS: Final = "defaults"
-#: Likewise the merging of label keys, which comes after all plugins.
+#: The plugin name under which changes report merged label keys; merging comes after all plugins.
 LABEL_KEYS: Final = "matchLabelKeys"
 
 _Step = Callable[[Pod], tuple[Pod, tuple[str, ...]]]
@@ -45,11 +46,11 @@ class Admitted:
     Attributes
     ----------
     changes : tuple of Change
-        What was changed, in order.
+        The changed fields, in order.
     warnings : tuple of str
-        What could not be found out from the cluster.
+        Messages about values that the cluster snapshot does not contain.
     quota_refusals : tuple of QuotaRefusal
-        The quotas that would not let the pod in.
+        The quotas that would reject the pod.
     """
 
     pod: Pod
@@ -59,31 +60,32 @@ class Admitted:
 
 
 def admit(pod: Pod, cluster: Cluster, *, release: Release, where: Where = "", created: bool = True) -> Admitted:
-    """Do with a pod what an API server does.
+    """Apply to a pod what an API server does on admission: defaults, admission plugins, validation and quotas.
 
     Parameters
     ----------
     pod : Pod
-        The pod, as it was written. It is not changed; its status is left as it is.
+        The pod as written. It is not modified; the status is copied unchanged.
     cluster : Cluster
-        Its classes, limits and quotas.
+        The cluster with its classes, limits and quotas.
     release : Release
-        The release whose API server it is.
+        The Kubernetes release of the API server.
     where : Subject, Location or str
-        Where the pod was read, for errors.
+        The source of the pod, for error messages.
     created : bool
-        Whether the pod is a new one; of others an API server has seen the classes, also those that the snapshot lacks.
+        True if the pod is new. For an existing pod the API server has already resolved the classes, including
+        classes that the snapshot lacks.
 
     Raises
     ------
     ManifestError
-        Where an API server would refuse the pod, for anything but a quota.
+        If an API server would reject the pod for any reason other than a quota.
 
     Notes
     -----
-    A pod that was admitted before comes out as it went in, as long as its classes and limits are the same.
+    Admission is idempotent: an admitted pod is unchanged as long as its classes and limits are the same.
     """
-    # Merging into spread constraints has a gate of its own; it is on in all releases that are modelled.
+    # Merging into topology spread constraints has its own feature gate, which is on in all supported releases.
     spread = release.enabled("MatchLabelKeysInPodTopologySpread")
     rules = RequestRules.of(release)
     steps: tuple[tuple[str, _Step], ...] = (
@@ -114,7 +116,7 @@ def admit(pod: Pod, cluster: Cluster, *, release: Release, where: Where = "", cr
         workload = subject_of(where).object
         if workload is None or workload.kind == "Pod":
             raise
-        # What is found where a workload was read, which is itself taken, is found in its template.
+        # The workload itself was accepted, so a problem of its pod belongs to the pod template.
         found = error.findings
         own = [in_workload(each, workload.kind) if each.object == workload else each for each in found]
         raise ManifestError.together(own) from None

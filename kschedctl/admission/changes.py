@@ -1,4 +1,4 @@
-"""What admission changed in a pod, as data: field by field, with the plugin that did it."""
+"""The changes that admission made to a pod, field by field, with the responsible plugin."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from kschedctl.api.pod import Pod
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A field that a plugin set.
+    """A field that an admission plugin set.
 
     Attributes
     ----------
     plugin : str
-        The admission plugin, or the part of the API server that did it.
+        The admission plugin, or the step of the API server, that set the field.
     path : str
-        The field, such as ``spec.containers[0].resources.requests[cpu]``.
+        The field's path, such as ``spec.containers[0].resources.requests[cpu]``.
     before, after : plain data
-        Its values; ``None`` where the field was or is not set.
+        The field's values before and after; ``None`` where the field is not set.
     """
 
     plugin: str
@@ -32,14 +32,14 @@ class Change:
 
 
 def changes_between(plugin: str, before: Pod, after: Pod) -> tuple[Change, ...]:
-    """Every field in which two pods differ, in the order of the fields."""
+    """Return every field in which two pods differ, in the order of the fields."""
     if before is after:
         return ()
     return tuple(Change(plugin, path, old, new) for path, old, new in _differences("", _plain(before), _plain(after)))
 
 
 def _plain(pod: Pod) -> Any:
-    """The pod as a manifest has it."""
+    """Return the pod as plain data, as a manifest contains it."""
     return msgspec.json.decode(msgspec.json.encode(pod))
 
 
@@ -60,7 +60,7 @@ def _differences(path: str, before: Any, after: Any) -> Iterator[tuple[str, Any,
 
 
 def _whole(path: str, before: Any, after: Any) -> Iterator[tuple[str, Any, Any]]:
-    """The differences of items of a list: what is new or gone is shown as one."""
+    """Yield the differences of two list items; an added or removed item is a single difference."""
     if before is None or after is None:
         yield path, before, after
     else:
@@ -78,5 +78,5 @@ def _joined(path: str, key: str) -> str:
 
 
 def _is_map(path: str) -> bool:
-    """Whether a field's keys are the user's own."""
+    """Report whether a field is a map whose keys the user chooses."""
     return path.rpartition(".")[2] in ("requests", "limits", "overhead", "nodeSelector", "labels", "annotations")

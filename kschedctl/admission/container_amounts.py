@@ -1,4 +1,4 @@
-"""Requests and limits of a pod's containers, and of all of them together."""
+"""Requests and limits of the containers of a pod, each and summed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BY_SPEC = RequestRules(pod_level=False, status=False, pod_level_status=False)
 
 
 def containers_of(pod: Pod) -> Iterator[tuple[str, Container]]:
-    """All containers with their fields."""
+    """Yield every container with its field path: first the containers, then the init containers."""
     for i, container in enumerate(pod.spec.containers):
         yield f"spec.containers[{i}]", container
     for i, container in enumerate(pod.spec.init_containers):
@@ -21,7 +21,7 @@ def containers_of(pod: Pod) -> Iterator[tuple[str, Container]]:
 
 
 def amounts_of(resources: ResourceRequirements, path: str) -> tuple[Amounts, Amounts]:
-    """Requests and limits of the container, or pod, at a field."""
+    """Return the requests and limits of the container or pod at the field `path`."""
     return (
         parse_amounts(resources.requests, f"{path}.resources.requests"),
         parse_amounts(resources.limits, f"{path}.resources.limits"),
@@ -29,7 +29,7 @@ def amounts_of(resources: ResourceRequirements, path: str) -> tuple[Amounts, Amo
 
 
 def summed(pod: Pod) -> tuple[Amounts, Amounts]:
-    """Requests and limits of all containers of a pod together."""
+    """Return the requests and limits of a pod, aggregated over all its containers."""
     every = [container.resources for _, container in containers_of(pod)]
     out = []
     for nanos, lists in (

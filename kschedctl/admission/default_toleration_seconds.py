@@ -1,6 +1,6 @@
 """The DefaultTolerationSeconds admission plugin.
 
-Pods stay for five minutes on nodes that are not ready or cannot be reached, unless they say otherwise.
+Pods stay for 300 seconds on nodes that are not ready or unreachable, unless they set their own tolerations.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from kschedctl.api.tolerations import NO_EXECUTE
 
 _TAINTS: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _SECONDS: Final = 300
-#: What is added, in the order in which it is.
+#: The added tolerations, in the order in which they are appended.
 DEFAULT_TOLERATIONS: Final = tuple(
     Toleration(key=key, operator="Exists", effect=NO_EXECUTE, toleration_seconds=_SECONDS) for key in _TAINTS
 )
 
 
 def admit_tolerations(pod: Pod) -> Pod:
-    """Add the tolerations that a pod lacks."""
+    """Add the default tolerations that a pod lacks."""
     own = pod.spec.tolerations
     missing = [
         added

@@ -1,7 +1,7 @@
-"""The label keys of pod affinity and topology spreading, merged into the selector they stand beside.
+"""Label keys of pod affinity and topology spread constraints, merged into the label selector of the same term.
 
-What the API server's pod strategy does when it stores a pod. In InterPodAffinity the scheduler reads only the
-selector; PodTopologySpread reads the keys as well, which finds the same pods.
+The API server's pod strategy does this when it stores a pod. The InterPodAffinity plugin reads only the selector;
+PodTopologySpread also reads the keys, which select the same pods.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ def merge_label_keys(pod: Pod, *, spread: bool = True) -> Pod:
     Parameters
     ----------
     pod : Pod
-        The pod. What is in its selectors already, as in a pod that was stored before, is not added again.
+        The pod. Requirements that its selectors already contain, as in a stored pod, are not added again.
     spread : bool
-        Whether topologySpreadConstraints are merged (MatchLabelKeysInPodTopologySpreadSelectorMerge).
+        True if topologySpreadConstraints are merged too (MatchLabelKeysInPodTopologySpreadSelectorMerge).
     """
     spec, labels = pod.spec, pod.metadata.labels
     if spec.affinity is not None:
@@ -64,7 +64,7 @@ def _merge_term(term: PodAffinityTerm, labels: Labels) -> PodAffinityTerm:
 def _merged(
     selector: LabelSelector | None, keys: Iterable[str], mismatch_keys: Iterable[str], labels: Labels
 ) -> LabelSelector | None:
-    # No selector matches nothing, whatever keys stand beside it.
+    # An absent selector matches nothing, whatever the label keys are.
     if selector is None:
         return None
     wanted = (

@@ -1,4 +1,4 @@
-"""The bounds of a LimitRange item, and how an API server words that one is broken."""
+"""The bounds of a LimitRange item, and the API server's messages for violations."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 from kschedctl.api.canonical import Amount, Amounts
 from kschedctl.api.quantity import milli_value, value
 
-#: The largest amount that is compared in thousandths (resource.MaxMilliValue).
+#: The largest amount that is compared in milli-units (resource.MaxMilliValue).
 _MAX_MILLI_VALUE: Final = (2**63 - 1) // 1000
 _ZERO: Final = Amount(0)
 
@@ -16,17 +16,17 @@ _ZERO: Final = Amount(0)
 def broken_bounds(
     kind: str, bounds: tuple[Amounts, Amounts, Amounts], requests: Amounts, limits: Amounts
 ) -> Iterator[str]:
-    """Every bound that requests and limits break, in the API server's words.
+    """Yield one message, in the API server's words, per bound that requests or limits violate.
 
     Parameters
     ----------
     kind : str
-        ``Container`` or ``Pod``.
+        The kind of the bounds: ``Container`` or ``Pod``.
     bounds : tuple of dict
-        Minimum, maximum and the largest ratio of limit to request, by resource. The API server goes through each
-        in no order; here it is that of the names.
+        Minimum, maximum and the largest ratio of limit to request, by resource. The API server iterates over each
+        in random order; here the order is that of the names.
     requests, limits : dict of str to Amount
-        What the container or pod has.
+        The requests and limits of the container or pod.
     """
     minimum, maximum, ratio = bounds
     for name, bound in sorted(minimum.items()):
@@ -73,7 +73,7 @@ def _beyond(head: str, bound: Amount, request: Amount | None, limit: Amount | No
 
 
 def _comparable(request: Amount | None, limit: Amount | None, bound: Amount) -> tuple[int, int, int]:
-    """All three in thousandths, where each of them can be written so, else in whole units."""
+    """Return all three amounts in milli-units if each fits into an int64 that way, else in whole units."""
     nanos = (request or _ZERO).nanos, (limit or _ZERO).nanos, bound.nanos
     scale = milli_value if all(value(n) <= _MAX_MILLI_VALUE for n in nanos) else value
     requested, limited, enforced = map(scale, nanos)

@@ -1,6 +1,6 @@
-"""The LimitRanger admission plugin: defaults of a namespace's LimitRanges, then their bounds.
+"""The LimitRanger admission plugin: the defaults of a namespace's LimitRanges, then their bounds.
 
-The annotation that an API server leaves on the pod is not made; scheduling does not read it.
+The annotation that an API server adds to the pod is omitted, because scheduling does not read it.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from kschedctl.findings.finding import Finding, ObjectRef
 
 _CONTAINER: Final = "Container"
 _POD: Final = "Pod"
-#: LimitRanger does not count huge pages of the pod as a whole.
+#: The resources LimitRanger checks at pod level; huge pages are not among them.
 _POD_LEVEL_RESOURCES: Final = (CPU, MEMORY)
 
 
 def default_limits(pod: Pod, cluster: Cluster) -> Pod:
-    """Fill in what containers leave open.
+    """Fill in the requests and limits that containers do not set.
 
     Parameters
     ----------
     pod : Pod
-        The pod, defaulted.
+        The pod, with API defaults applied.
     cluster : Cluster
-        The cluster with its LimitRanges. Of several, the first with a default for a resource sets it.
+        The cluster with its LimitRanges. If several have a default for a resource, the first one applies.
     """
     for limit_range in _limit_ranges(pod, cluster):
         pod = _with_defaults(pod, limit_range)
@@ -44,28 +44,28 @@ def default_limits(pod: Pod, cluster: Cluster) -> Pod:
 
 
 def limit_findings(pod: Pod, cluster: Cluster, *, pod_level: bool = True) -> Iterator[Finding]:
-    """Every bound of its namespace that a pod breaks.
+    """Yield one finding per LimitRange bound that a pod violates.
 
     Parameters
     ----------
     pod : Pod
-        The pod, as the plugins left it.
+        The pod as changed by the admission plugins.
     cluster : Cluster
         The cluster with its LimitRanges.
     pod_level : bool
-        Whether ``spec.resources`` counts (PodLevelResources).
+        True if ``spec.resources`` counts (PodLevelResources).
 
     Yields
     ------
     Finding
-        In the API server's words.
+        A violation, in the API server's words.
 
     Raises
     ------
     SnapshotError
-        Where a bound is not a quantity.
+        If a bound is not a quantity.
     QuantityError
-        Where a resource of the pod is not a quantity.
+        If a resource of the pod is not a quantity.
     """
     for limit_range in _limit_ranges(pod, cluster):
         hint = f"LimitRange {limit_range.name} of {pod.namespace} says so"
@@ -105,7 +105,7 @@ def _with_defaults(pod: Pod, limit_range: LimitRange) -> Pod:
 
 
 def _problems(pod: Pod, limit_range: LimitRange, pod_level: bool) -> Iterator[tuple[str, str]]:
-    """Every bound that the pod breaks: the field and the API server's words."""
+    """Yield the field and the API server's message for every bound that the pod violates."""
     for i, item in enumerate(limit_range.spec.limits):
         bounds = _bounds(item, limit_range.ref, f"spec.limits[{i}]")
         if item.type == _CONTAINER:
@@ -118,7 +118,7 @@ def _problems(pod: Pod, limit_range: LimitRange, pod_level: bool) -> Iterator[tu
 
 
 def _of_pod(pod: Pod, pod_level: bool) -> tuple[Amounts, Amounts]:
-    """Requests and limits of the pod as a whole, without its overhead."""
+    """Return the requests and limits of the pod as a whole, without its overhead."""
     requests, limits = summed(pod)
     if pod_level:
         requests |= _pod_level(pod.spec.resources.requests, "spec.resources.requests")
@@ -131,7 +131,7 @@ def _pod_level(resources: ResourceList, path: str) -> Amounts:
 
 
 def _bounds(item: LimitRangeItem, where: ObjectRef, path: str) -> tuple[Amounts, Amounts, Amounts]:
-    """Minimum, maximum and the largest ratio of limit to request."""
+    """Return the minimum, the maximum and the largest ratio of limit to request."""
     try:
         return (
             parse_amounts(item.min, f"{path}.min"),

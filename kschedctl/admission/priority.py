@@ -1,4 +1,4 @@
-"""The Priority admission plugin: a pod's priority and preemption policy come from its PriorityClass."""
+"""The Priority admission plugin: a pod gets its priority and preemption policy from its PriorityClass."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _NONE_HINT: Final = "the snapshot has no PriorityClasses: give it with the pod, 
 
 
 def priority_class(cluster: Cluster, name: str) -> PriorityClass | None:
-    """The class of a name, the system's own included."""
+    """Return the PriorityClass called `name`, including the built-in system classes."""
     found = cluster.get(PriorityClass, name)
     return found or next((system for system in SYSTEM_CLASSES if system.name == name), None)
 
 
 def default_priority_class(cluster: Cluster) -> PriorityClass | None:
-    """The class of pods that name none: of those marked globalDefault the one with the lowest value."""
+    """Return the default class: of the classes marked globalDefault, the one with the lowest value."""
     marked = [candidate for candidate in cluster.list(PriorityClass) if candidate.global_default]
     return min(marked, key=lambda candidate: candidate.value, default=None)
 
@@ -31,34 +31,35 @@ def default_priority_class(cluster: Cluster) -> PriorityClass | None:
 def admit_priority(
     pod: Pod, cluster: Cluster, *, where: Where = "", created: bool = True
 ) -> tuple[Pod, tuple[str, ...]]:
-    """Set priority and preemption policy of a new pod.
+    """Set the priority and preemption policy of a new pod.
 
     Parameters
     ----------
     cluster : Cluster
         The cluster with its PriorityClasses.
     where : Subject, Location or str
-        Where the pod was read, for errors.
+        The source of the pod, for error messages.
     created : bool
-        Whether the pod is a new one; of others an API server has seen the classes, also those that the snapshot lacks.
+        True if the pod is new. For an existing pod the API server has already resolved the classes, including
+        classes that the snapshot lacks.
 
     Returns
     -------
     pod : Pod
         The pod as the scheduler sees it.
     warnings : tuple of str
-        That the snapshot has no PriorityClasses at all, where there may be some all the same.
+        A warning if the named class is unknown and the snapshot has no PriorityClasses, although the cluster may.
 
     Raises
     ------
     ManifestError
-        Where an API server would refuse the pod.
+        If an API server would reject the pod.
     """
     name = pod.spec.priority_class_name
     chosen = priority_class(cluster, name) if name else default_priority_class(cluster)
     if name and chosen is None:
         known = sorted(known.name for known in cluster.list(PriorityClass))
-        # Of a pod that tells its priority as well, an API server has seen the class.
+        # If `spec.priority` is set, the API server has already resolved the class.
         was_there = not created or "PriorityClass" in cluster.not_listed or pod.spec.priority is not None
         if known or not was_there:
             raise ManifestError(

@@ -1,4 +1,4 @@
-"""What a pod uses of a ResourceQuota, and which quotas are about it (pkg/quota/v1/evaluator/core)."""
+"""A pod's usage of a ResourceQuota, and the scopes of quotas (pkg/quota/v1/evaluator/core)."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ _COMPUTE: Final = (CPU, MEMORY, EPHEMERAL_STORAGE)
 _COUNTED: Final = frozenset(
     {_COUNT, PODS, *(f"{prefix}{name}" for prefix in ("", _REQUESTS, _LIMITS) for name in _COMPUTE)}
 )
-#: Where a quota counts one of these, every container has to say how much it wants.
+#: If a quota counts one of these resources, every container must specify it.
 _TO_BE_GIVEN: Final = frozenset(f"{prefix}{name}" for prefix in ("", _REQUESTS, _LIMITS) for name in (CPU, MEMORY))
 _ONE: Final = Amount(NANO)
 _PRIORITY_CLASS: Final = "PriorityClass"
 
 
 def pod_usage(pod: Pod, rules: RequestRules) -> Amounts:
-    """What a pod that has not finished uses, by the names that quotas count by.
+    """Return the usage of a pod that has not finished, by the names under which quotas count.
 
     Raises
     ------
     QuantityError
-        Where a resource of the pod is not a quantity.
+        If a resource of the pod is not a quantity.
     """
     every = [c.resources for c in (*pod.spec.containers, *pod.spec.init_containers)]
     own = [pod.spec.resources] if rules.pod_level else []
@@ -56,21 +56,21 @@ def pod_usage(pod: Pod, rules: RequestRules) -> Amounts:
 
 
 def counted(names: Iterable[str]) -> list[str]:
-    """Those of a quota's resources that pods use."""
+    """Return the names of a quota's resources that pods can use."""
     return [name for name in names if name in _COUNTED or _is_counted_by_prefix(name)]
 
 
 def not_given(pod: Pod, names: Iterable[str], rules: RequestRules) -> str:
-    """Which resources containers have to give and do not, in the API server's words; empty where all do.
+    """Return the API server's message about resources that containers must specify and do not; empty if none.
 
     Parameters
     ----------
     pod : Pod
-        The pod, defaulted.
+        The pod, with API defaults applied.
     names : iterable of str
-        What the quota counts.
+        The resources that the quota counts.
     rules : RequestRules
-        Whether resources of the pod as a whole release the containers from giving theirs.
+        The rules that say whether pod-level resources exempt the containers from specifying theirs.
     """
     whole = pod.spec.resources
     if rules.pod_level and any(map(is_pod_level_resource, (*whole.requests, *whole.limits))):
@@ -87,14 +87,14 @@ def not_given(pod: Pod, names: Iterable[str], rules: RequestRules) -> str:
 
 
 def is_about(quota: ResourceQuota, pod: Pod, *, pod_level: bool) -> bool:
-    """Whether all scopes of a quota hold for a pod."""
+    """Report whether a pod matches all scopes of a quota."""
     spec = quota.spec
     scopes = [ScopedResourceSelectorRequirement(scope_name=name, operator=EXISTS) for name in spec.scopes]
     return all(_in_scope(scope, pod, pod_level) for scope in (*scopes, *spec.scope_selector.match_expressions))
 
 
 def _pod_limits(pod: Pod, rules: RequestRules) -> dict[str, int]:
-    """Limits of containers and of the pod as a whole in nano-units; overhead counts where there is a limit."""
+    """Return the limits of the containers and of the pod in nano-units, plus overhead for limited resources."""
     limits = container_limits(pod)
     if rules.pod_level:
         for name, nanos in parse_resources(pod.spec.resources.limits, "spec.resources.limits").items():
@@ -155,7 +155,7 @@ def _ends_by_itself(pod: Pod) -> bool:
 
 
 def _is_best_effort(pod: Pod, pod_level: bool) -> bool:
-    """Whether nothing asks for cpu or memory, nor has a limit of them."""
+    """Report whether no container, or pod-level resource, requests or limits CPU or memory."""
     whole = pod.spec.resources
     if pod_level and (whole.requests or whole.limits):
         lists: list[ResourceList] = [whole.requests, whole.limits]

@@ -1,4 +1,4 @@
-"""The ResourceQuota admission plugin, as an answer: which quotas would refuse a pod before the scheduler sees it."""
+"""The ResourceQuota admission plugin: the quotas that would reject a pod before the scheduler sees it."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from kschedctl.errors import SnapshotError
 
 @dataclass(frozen=True, slots=True)
 class QuotaRefusal:
-    """A quota that a pod does not keep.
+    """A quota that rejects a pod.
 
     Attributes
     ----------
     quota : str
-        Its name; it is in the pod's namespace.
+        The name of the quota, in the pod's namespace.
     message : str
-        Why, in the API server's words.
+        The reason, in the API server's words.
     requested, used, limited : dict of str to Amount
-        By resource, those that are exceeded: what the pod asks for, what others use, and how much there is. Empty
-        where containers do not say what they want.
+        The exceeded resources only: the pod's usage, the usage of the other pods, and the quota's hard limit. Empty
+        if the reason is that containers do not specify a resource.
     """
 
     quota: str
@@ -42,29 +42,29 @@ class QuotaRefusal:
 
 
 def quota_refusals(pod: Pod, cluster: Cluster, rules: RequestRules) -> tuple[QuotaRefusal, ...]:
-    """Every quota that refuses a pod.
+    """Return one refusal per quota that rejects a pod.
 
     Parameters
     ----------
     pod : Pod
-        The pod, as the other plugins left it. Of one that the cluster has already, only what it asks for beyond that
-        one counts.
+        The pod as changed by the other plugins. If the cluster already has the pod, only the increase over the
+        stored pod counts.
     cluster : Cluster
-        The cluster with its ResourceQuotas. What is used is taken from their status, and where that does not tell,
-        from the pods of the cluster.
+        The cluster with its ResourceQuotas. Usage is taken from their status, and computed from the cluster's pods
+        for resources that the status lacks.
     rules : RequestRules
-        Which feature gates are on.
+        The enabled feature gates that affect pod requests.
 
     Raises
     ------
     SnapshotError
-        Where an amount of a quota is not a quantity.
+        If an amount of a quota is not a quantity.
     QuantityError
-        Where a resource of the pod is not one.
+        If a resource of the pod is not a quantity.
 
     Notes
     -----
-    An API server names the first of them only.
+    An API server reports only the first of these quotas.
     """
     quotas = [quota for quota in cluster.list(ResourceQuota) if quota.namespace == pod.namespace]
     about = [quota for quota in quotas if is_about(quota, pod, pod_level=rules.pod_level)]
@@ -100,7 +100,7 @@ def _refusal(
 
 
 def _beyond_stored(pod: Pod, cluster: Cluster, rules: RequestRules) -> Amounts:
-    """What the pod uses besides what the cluster's pod of the same name does; nothing that is zero."""
+    """Return the nonzero part of the pod's usage that exceeds the usage of the stored pod of the same name."""
     usage = pod_usage(pod, rules)
     index = cluster.pods.index.get((pod.namespace, pod.name))
     if index is not None:

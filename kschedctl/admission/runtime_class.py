@@ -1,4 +1,4 @@
-"""The RuntimeClass admission plugin: overhead, node selector and tolerations come from the pod's RuntimeClass."""
+"""The RuntimeClass admission plugin: a pod gets overhead, node selector and tolerations from its RuntimeClass."""
 
 from __future__ import annotations
 
@@ -21,36 +21,37 @@ _NONE_HINT: Final = "the snapshot has no RuntimeClasses: give it with the pod, i
 def admit_runtime_class(
     pod: Pod, cluster: Cluster, *, where: Where = "", created: bool = True
 ) -> tuple[Pod, tuple[str, ...]]:
-    """Set what a pod gets from its RuntimeClass.
+    """Set the fields that a pod inherits from its RuntimeClass.
 
     Parameters
     ----------
     cluster : Cluster
         The cluster with its RuntimeClasses.
     where : Subject, Location or str
-        Where the pod was read, for errors.
+        The source of the pod, for error messages.
     created : bool
-        Whether the pod is a new one; of others an API server has seen the classes, also those that the snapshot lacks.
+        True if the pod is new. For an existing pod the API server has already resolved the classes, including
+        classes that the snapshot lacks.
 
     Returns
     -------
     pod : Pod
         The pod as the scheduler sees it.
     warnings : tuple of str
-        That the snapshot has no RuntimeClasses at all, where there may be some all the same.
+        A warning if the named class is unknown and the snapshot has no RuntimeClasses, although the cluster may.
 
     Raises
     ------
     ManifestError
-        Where an API server would refuse the pod.
+        If an API server would reject the pod.
     QuantityError
-        Where an overhead is not a quantity.
+        If an overhead is not a quantity.
     """
     name = pod.spec.runtime_class_name
     runtime_class = cluster.get(RuntimeClass, name) if name else None
     if name and runtime_class is None:
         known = sorted(known.name for known in cluster.list(RuntimeClass))
-        # Of a pod that tells its overhead as well, an API server has seen the class.
+        # If `spec.overhead` is set, the API server has already resolved the class.
         was_there = not created or "RuntimeClass" in cluster.not_listed or pod.spec.overhead
         if not known and was_there:
             problem = f"the snapshot has no RuntimeClasses: what {name} adds to the pod is not known"
@@ -109,7 +110,7 @@ def _with_scheduling(spec: PodSpec, scheduling: RuntimeClassScheduling, where: W
 
 
 def merge_tolerations(tolerations: Iterable[Toleration]) -> tuple[Toleration, ...]:
-    """Leave out every toleration that another one covers; of equal ones the first stays (util/tolerations)."""
+    """Remove every toleration that another one covers; of equal ones the first remains (util/tolerations)."""
     every = tuple(tolerations)
     merged: list[Toleration] = []
     for i, toleration in enumerate(every):
@@ -120,7 +121,7 @@ def merge_tolerations(tolerations: Iterable[Toleration]) -> tuple[Toleration, ..
 
 
 def _covers(wide: Toleration, narrow: Toleration) -> bool:
-    """Whether all that one toleration tolerates is tolerated by another."""
+    """Report whether `wide` tolerates everything that `narrow` tolerates."""
     if wide == narrow:
         return True
     if wide.key != narrow.key and (wide.key or wide.operator != "Exists"):
@@ -132,7 +133,7 @@ def _covers(wide: Toleration, narrow: Toleration) -> bool:
         own = narrow.toleration_seconds
         if own is None or own > seconds:
             return False
-    # An operator that is left out means Equal, but the API server compares it as it is written.
+    # An absent operator means Equal, but the API server compares the operator as written.
     if wide.operator in ("", "Equal"):
         return narrow.operator == "Equal" and wide.value == narrow.value
     return wide.operator == "Exists"

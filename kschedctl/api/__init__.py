@@ -1,1 +1,1 @@
-"""The Kubernetes objects that scheduling reads, a module per API group, and how their fields are read."""
+"""The Kubernetes objects that scheduling reads, one module per API group, and parsers for their field values."""

@@ -1,4 +1,4 @@
-"""Amounts of resources as people read them: ``2 cpu``, ``1.5Gi memory``, ``3 nvidia.com/gpu``."""
+"""Human-readable amounts of resources: ``2 cpu``, ``1.5Gi memory``, ``3 nvidia.com/gpu``."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ _BINARY_UNITS: Final = tuple((1 << 10 * power, f"{prefix}i") for power, prefix i
 
 
 def format_amount(resource: str, amount: int) -> str:
-    """An amount without the resource's name.
+    """Format an amount for people, rounded to 3 decimals of a CPU or 2 of a binary unit, without the resource's name.
 
     Parameters
     ----------
     resource : str
-        Its name; it decides the unit.
+        The resource's name, which determines the unit.
     amount : int
-        Milli-CPU, bytes or a count.
+        The amount in milli-CPU, bytes, or as a count.
 
     Examples
     --------
@@ -32,14 +32,14 @@ def format_amount(resource: str, amount: int) -> str:
 
 
 def exact_quantity(resource: str, amount: int) -> str:
-    """An amount of the scheduler's as a quantity, without rounding.
+    """Format an amount in the scheduler's units as a quantity, without rounding.
 
     Parameters
     ----------
     resource : str
         The resource's name.
     amount : int
-        Milli-CPU, bytes or a count.
+        The amount in milli-CPU, bytes, or as a count.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Quantities that keep how they were written, so that messages name them as an API server does.
+"""Quantities that retain their notation, so that messages show them as an API server does.
 
-``kschedctl.api.quantity`` is for counting; here an amount prints itself in Kubernetes' canonical form.
+``kschedctl.api.quantity`` is for calculations; an ``Amount`` prints itself in Kubernetes' canonical form.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _EXPONENT: Final = re.compile(r"[eE][+-]?\d")
 
 
 class Form(Enum):
-    """How a quantity is written (resource.Format)."""
+    """The notation of a quantity (resource.Format)."""
 
     DECIMAL = "DecimalSI"
     BINARY = "BinarySI"
@@ -29,19 +29,19 @@ class Form(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """A quantity in nano-units, with the form it is written in."""
+    """A quantity in nano-units, with its notation."""
 
     nanos: int
     form: Form = Form.DECIMAL
 
     @classmethod
     def parse(cls, text: QuantityText) -> Amount:
-        """Read a quantity.
+        """Parse a quantity.
 
         Raises
         ------
         QuantityError
-            Where the text is not one.
+            If the text is not a quantity.
 
         Examples
         --------
@@ -56,10 +56,10 @@ class Amount:
         return cls(nanos, Form.EXPONENT if _EXPONENT.search(text) else Form.DECIMAL)
 
     def __str__(self) -> str:
-        """The canonical form (Quantity.CanonicalizeBytes)."""
+        """Return the canonical form (Quantity.CanonicalizeBytes)."""
         if not self.nanos:
             return "0"
-        # Small and fractional binary quantities are written as decimal ones, so as not to lose precision.
+        # Small and fractional binary quantities use the decimal form, to avoid losing precision.
         if self.form is Form.BINARY and abs(self.nanos) >= 1024 * NANO and not self.nanos % NANO:
             whole, power = _without_factor(self.nanos // NANO, 1024)
             return f"{whole}{_BINARY_SUFFIXES[power]}"
@@ -72,17 +72,17 @@ class Amount:
         return f"{digits}{_DECIMAL_SUFFIXES[exponent]}"
 
 
-#: What a ResourceList says.
+#: A parsed ResourceList: amounts by resource name.
 Amounts = dict[str, Amount]
 
 
 def parse_amounts(resources: ResourceList, path: str = "") -> Amounts:
-    """Read a ResourceList.
+    """Parse a ResourceList.
 
     Raises
     ------
     QuantityError
-        With the field's path below ``path``, where a value is not a quantity.
+        If a value is not a quantity; the error has the field's path below ``path``.
     """
     out = {}
     for name, text in resources.items():
@@ -94,7 +94,7 @@ def parse_amounts(resources: ResourceList, path: str = "") -> Amounts:
 
 
 def _without_factor(number: int, factor: int) -> tuple[int, int]:
-    """The number divided by the factor as often as it can be, and how often."""
+    """Divide the number by the factor as often as possible; return the quotient and the number of divisions."""
     power = 0
     while not number % factor:
         number //= factor
@@ -103,7 +103,7 @@ def _without_factor(number: int, factor: int) -> tuple[int, int]:
 
 
 def forms(lists: Iterable[ResourceList]) -> dict[str, Form]:
-    """The form that sums of resource lists have: of the first that is not zero (Quantity.Add)."""
+    """Return the notation of summed resource lists, by resource: that of the first nonzero amount (Quantity.Add)."""
     out: dict[str, Form] = {}
     for resources in lists:
         for name, text in resources.items():

@@ -1,4 +1,4 @@
-"""Classes that a pod's admission reads: PriorityClass (scheduling.k8s.io) and RuntimeClass (node.k8s.io)."""
+"""The classes that pod admission reads: PriorityClass (scheduling.k8s.io) and RuntimeClass (node.k8s.io)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class PriorityClass(ApiObject, frozen=True, kw_only=True):
     description: str = ""
 
 
-#: The classes that every API server has.
+#: The classes built into every API server.
 SYSTEM_CLASSES: Final = (
     PriorityClass(metadata=ObjectMeta(name="system-cluster-critical"), value=2_000_000_000),
     PriorityClass(metadata=ObjectMeta(name="system-node-critical"), value=2_000_001_000),

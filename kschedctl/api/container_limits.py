@@ -1,4 +1,4 @@
-"""What the containers of a pod may use, counted by the same rules as what they ask for."""
+"""The aggregated limits of a pod's containers, computed by the same rules as its requests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kschedctl.api.resources import Nanos, RequestRules, container_requests
 
 
 def container_limits(pod: Pod) -> Nanos:
-    """What the containers of a pod may use together, in nano-units, by their specs."""
+    """Return the aggregated limits of a pod's containers according to its spec, in nano-units by resource."""
     as_requests = RequestRules(pod_level=False, status=False, pod_level_status=False)
     return container_requests(replace(pod, spec=_limits_as_requests(pod.spec)), as_requests)
 

@@ -1,4 +1,4 @@
-"""Leases, and the candidates of coordinated election (coordination.k8s.io); and what elections had before."""
+"""Leases and LeaseCandidates (coordination.k8s.io), and the lock objects of leader election that preceded them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import msgspec
 
 from kschedctl.api.meta import ApiObject, ApiStruct, Int32, Time
 
-#: The annotation in which elections kept their record before there were Leases.
+#: The annotation that contained the leader election record before Leases existed.
 LEADER_ANNOTATION: Final = "control-plane.alpha.kubernetes.io/leader"
-#: Where every node has a Lease for its heartbeats, which is no election.
+#: The namespace of the nodes' heartbeat Leases, which are not leader elections.
 NODE_LEASES: Final = "kube-node-lease"
 
 
@@ -42,7 +42,7 @@ class LeaseCandidate(ApiObject, frozen=True, kw_only=True):
 
 
 class LockRecord(ApiStruct, frozen=True):
-    """The record of an election as an annotation has it."""
+    """The leader election record in an annotation."""
 
     holder_identity: str = ""
     lease_duration_seconds: Int32 = 0
@@ -52,7 +52,7 @@ class LockRecord(ApiStruct, frozen=True):
 
 
 def lock_record(text: str) -> LockRecord | None:
-    """The record in an annotation; ``None`` where it is none.
+    """Parse the leader election record in an annotation; return ``None`` if it is not a record.
 
     Examples
     --------
@@ -67,8 +67,8 @@ def lock_record(text: str) -> LockRecord | None:
 
 
 class ConfigMap(ApiObject, frozen=True, kw_only=True):
-    """A ConfigMap with the record of an election; what it holds is not read."""
+    """A ConfigMap whose annotation may be a leader election record; its data is not parsed."""
 
 
 class Endpoints(ApiObject, frozen=True, kw_only=True):
-    """Endpoints with the record of an election; what they hold is not read."""
+    """Endpoints whose annotation may be a leader election record; their addresses are not parsed."""

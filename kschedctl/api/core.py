@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kschedctl.api.meta import ApiObject, ApiStruct, Int64, Labels, Time
 
-#: A quantity as written; ``kschedctl.api.quantity`` reads it.
-#: No API server keeps a quantity as a number, and none of clients' numbers is larger.
+#: A quantity as written, parsed by ``kschedctl.api.quantity``. API servers never store a quantity as a number, and
+#: numbers that clients send are at most an int64.
 QuantityText = str | Int64 | float
 ResourceList = dict[str, QuantityText]
 
@@ -69,7 +69,7 @@ class Namespace(ApiObject, frozen=True, kw_only=True):
 
 
 class ServiceSpec(ApiStruct, frozen=True):
-    """The selector is a plain map of labels."""
+    """The spec of a Service; its selector is a plain map of labels."""
 
     selector: Labels = {}
 

@@ -1,4 +1,4 @@
-"""The defaults that an API server sets on objects, as far as scheduling reads them (core/v1 and storage/v1)."""
+"""The defaults that an API server sets on objects, limited to fields that scheduling reads (core/v1, storage/v1)."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ T = TypeVar("T", bound=ApiObject)
 
 
 def default_pod_spec(spec: PodSpec) -> PodSpec:
-    """A pod's spec as an API server stores it.
+    """Return a pod spec with the defaults that an API server sets.
 
     Raises
     ------
     QuantityError
-        With the field's path, where a value is not a quantity.
+        If a value is not a quantity; the error has the field's path.
     """
     spec = replace(
         spec,
@@ -73,13 +73,13 @@ def default_pod_spec(spec: PodSpec) -> PodSpec:
 
 
 def default_pod(pod: Pod) -> Pod:
-    """A pod as an API server stores it: ``default_pod_spec``, and the namespace ``default`` where it has none."""
+    """Return a pod with API defaults: those of ``default_pod_spec``, and the namespace ``default`` if it has none."""
     metadata = pod.metadata if pod.namespace else replace(pod.metadata, namespace=DEFAULT_NAMESPACE)
     return replace(pod, metadata=metadata, spec=default_pod_spec(pod.spec))
 
 
 def default_object(obj: T) -> T:
-    """An object of any kind but Pod as an API server stores it."""
+    """Return an object of any kind except Pod with the defaults that an API server sets."""
     if type(obj) in NAMESPACED and not obj.namespace:
         obj = replace(obj, metadata=replace(obj.metadata, namespace=DEFAULT_NAMESPACE))
     default = _DEFAULTS.get(type(obj))
@@ -105,7 +105,7 @@ def _default_containers(containers: Iterable[Container], host_network: bool) -> 
 
 
 def _default_volumes(volumes: Iterable[Volume]) -> tuple[Volume, ...]:
-    """RBD and ephemeral claims are the only sources of a pod's volume whose defaults scheduling reads."""
+    """Set the defaults of RBD and ephemeral volumes, the only volume sources whose defaults scheduling reads."""
     return tuple(_default_source(v) if v.rbd is not None or v.ephemeral is not None else v for v in volumes)
 
 
@@ -120,7 +120,7 @@ def _default_source(volume: Volume) -> Volume:
 
 
 def _default_pod_level(spec: PodSpec) -> PodSpec:
-    """Fill in pod-level limits and requests from each other and from the containers (KEP-2837)."""
+    """Fill in pod-level limits and requests from each other and from the containers' (KEP-2837)."""
     pod = Pod(spec=spec)
     every = [container.resources for container in (*spec.containers, *spec.init_containers)]
     written = forms([*(r.requests for r in every), *(r.limits for r in every)])

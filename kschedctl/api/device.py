@@ -1,7 +1,7 @@
 """Devices and the claims for them (resource.k8s.io/v1).
 
-An API server also returns v1beta2, which has the same form, and v1beta1, which keeps the fields of a device under
-``basic`` and those of a request beside its name; ``kschedctl.api.defaults`` brings these into the form of v1.
+An API server also serves v1beta2, which has the same schema, and v1beta1. In v1beta1 the fields of a device are under
+``basic``, and those of a request are next to its name; ``kschedctl.api.device_defaults`` converts them to v1.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from kschedctl.api.node_selector import NodeSelector
 
 ALL: Final = "All"
 EXACT_COUNT: Final = "ExactCount"
-#: The most devices that one claim's allocation can list.
+#: The maximum number of devices that the allocation of one claim can list.
 ALLOCATION_RESULTS_MAX: Final = 32
-#: The most alternatives of one request.
+#: The maximum number of alternatives of one request.
 FIRST_AVAILABLE_MAX: Final = 8
 
 
@@ -47,7 +47,7 @@ class DeviceDerivedAttribute(ApiStruct, frozen=True):
 
 
 class ExactDeviceRequest(ApiStruct, frozen=True):
-    """What is asked of the devices of one request."""
+    """The requirements that one request has for its devices."""
 
     device_class_name: str = ""
     selectors: tuple[DeviceSelector, ...] = ()
@@ -60,7 +60,7 @@ class ExactDeviceRequest(ApiStruct, frozen=True):
 
 
 class DeviceSubRequest(ApiStruct, frozen=True):
-    """One of several alternatives."""
+    """An alternative of a request with ``firstAvailable``."""
 
     name: str = ""
     device_class_name: str = ""
@@ -73,7 +73,7 @@ class DeviceSubRequest(ApiStruct, frozen=True):
 
 
 class DeviceRequest(ApiStruct, frozen=True):
-    """Either ``exactly`` or ``firstAvailable``; the fields of ExactDeviceRequest stand here in v1beta1."""
+    """A request with either ``exactly`` or ``firstAvailable``; the other fields are those of v1beta1."""
 
     name: str = ""
     exactly: ExactDeviceRequest | None = None
@@ -104,7 +104,7 @@ class ResourceClaimSpec(ApiStruct, frozen=True):
 
 
 class DeviceRequestAllocationResult(ApiStruct, frozen=True):
-    """One allocated device."""
+    """An allocated device."""
 
     request: str = ""
     driver: str = ""
@@ -156,7 +156,7 @@ class ResourceClaim(ApiObject, frozen=True, kw_only=True):
 
     @property
     def key(self) -> str:
-        """``namespace/name``."""
+        """The claim's ``namespace/name``."""
         return f"{self.metadata.namespace}/{self.metadata.name}"
 
 
@@ -170,7 +170,7 @@ class ResourceClaimTemplate(ApiObject, frozen=True, kw_only=True):
 
 
 class DeviceAttribute(ApiStruct, frozen=True):
-    """A value of one of four types."""
+    """An attribute of a device; exactly one of the four values is set."""
 
     int_value: Int64 | None = field(default=None, name="int")
     bool_value: bool | None = field(default=None, name="bool")
@@ -222,7 +222,7 @@ class DeviceTaint(ApiStruct, frozen=True):
 
 
 class DeviceFeatures(ApiStruct, frozen=True):
-    """The fields of a device but its name; v1beta1 keeps them under ``basic``."""
+    """The fields of a device except its name; v1beta1 has them under ``basic``."""
 
     attributes: dict[str, DeviceAttribute] = {}
     capacity: dict[str, DeviceCapacity] = {}
@@ -273,7 +273,7 @@ class DeviceClass(ApiObject, frozen=True, kw_only=True):
 
 
 class DeviceTaintSelector(ApiStruct, frozen=True):
-    """Which devices a rule taints; a field that is absent leaves all."""
+    """The selection of devices that a rule taints; an absent field matches any value."""
 
     driver: str | None = None
     pool: str | None = None

@@ -1,4 +1,4 @@
-"""The defaults that an API server sets on claims for devices and on slices, and the form of v1 for older versions."""
+"""The defaults that an API server sets on device claims and slices, and the conversion of older versions to v1."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ R = TypeVar("R", ExactDeviceRequest, DeviceSubRequest)
 
 
 def default_resource_claim(obj: ResourceClaim) -> ResourceClaim:
-    """A ResourceClaim as an API server stores it."""
+    """Return a ResourceClaim with the defaults that an API server sets."""
     return replace(obj, spec=_claim_spec(obj.spec))
 
 
 def default_resource_claim_template(obj: ResourceClaimTemplate) -> ResourceClaimTemplate:
-    """A ResourceClaimTemplate as an API server stores it."""
+    """Return a ResourceClaimTemplate with the defaults that an API server sets."""
     return replace(obj, spec=replace(obj.spec, spec=_claim_spec(obj.spec.spec)))
 
 
 def default_resource_slice(obj: ResourceSlice) -> ResourceSlice:
-    """A ResourceSlice in the form of v1."""
+    """Return a ResourceSlice converted to v1."""
     if all(device.basic is None for device in obj.spec.devices):
         return obj
     return replace(obj, spec=replace(obj.spec, devices=tuple(map(_device, obj.spec.devices))))

@@ -1,4 +1,4 @@
-"""Durations as Go writes and reads them (``time.Duration``, ``metav1.Duration``)."""
+"""Durations in Go's notation (``time.Duration``, ``metav1.Duration``)."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ _PART: Final = re.compile(r"([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)", re
 
 
 class Duration(msgspec.Struct, frozen=True, order=True):
-    """A span of time.
+    """A duration.
 
     Attributes
     ----------
     nanoseconds : int
-        The span, an int64 as Go's.
+        The duration in nanoseconds, an int64 as in Go.
     """
 
     nanoseconds: int = 0
 
     @classmethod
     def seconds(cls, seconds: int) -> Duration:
-        """So many seconds."""
+        """Return a duration of `seconds` seconds."""
         return cls(seconds * _SECOND)
 
     @classmethod
     def parse(cls, text: str) -> Duration:
-        """Read what ``time.ParseDuration`` reads, such as ``1h30m`` or ``-1.5s``.
+        """Parse a duration as ``time.ParseDuration`` does, such as ``1h30m`` or ``-1.5s``.
 
         Raises
         ------
         ValueError
-            For anything else, with Go's words.
+            If the text is not a duration, with Go's error message.
         """
         unsigned = text[1:] if text[:1] in ("+", "-") else text
         if unsigned == "0":
@@ -69,7 +69,7 @@ class Duration(msgspec.Struct, frozen=True, order=True):
         return self.nanoseconds != 0
 
     def __str__(self) -> str:
-        """Go's way of writing it, such as ``1m30s``."""
+        """Return the duration in Go's notation, such as ``1m30s``."""
         size, sign = abs(self.nanoseconds), "-" if self.nanoseconds < 0 else ""
         if size == 0:
             return "0s"

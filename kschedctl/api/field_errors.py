@@ -1,6 +1,6 @@
-"""What an API server or the scheduler says of a field that it refuses (apimachinery's ``field.Error``), as findings.
+"""Validation errors of fields, in the words of the API server and the scheduler (apimachinery's ``field.Error``).
 
-Their rule is the ``ErrorType`` there.
+The errors are findings whose rule is the upstream ``ErrorType``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from kschedctl.findings.finding import Finding
 
-#: A value that a message does not show (``field.OmitValueType``).
+#: A placeholder for a value that a message omits (``field.OmitValueType``).
 OMITTED: Final = object()
 _HTML: Final = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
 _ESCAPES: Final = {
@@ -28,12 +28,12 @@ _ESCAPES: Final = {
 
 
 def go_json(value: Any) -> str:
-    """A value as Go's ``json.Marshal`` writes it: compact, and safe in HTML."""
+    """Encode a value as Go's ``json.Marshal`` does: compact, and safe in HTML."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).translate(_HTML)
 
 
 def go_quote(text: str) -> str:
-    r"""A text as Go's ``%q`` writes it.
+    r"""Quote a text as Go's ``%q`` does.
 
     Examples
     --------
@@ -52,29 +52,29 @@ def _quoted(char: str) -> str:
         return char
     code = ord(char)
     if 0xD800 <= code < 0xE000:
-        # Half a character, which Go cannot hold.
+        # A lone surrogate, which a Go string cannot contain.
         return "\ufffd"
     return f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 class Typed(str):
-    """A text whose type in Go is one of its own, or that is optional there: it is shown as JSON, not quoted."""
+    """A string that is of a named type or a pointer in Go; messages show it as JSON instead of quoting it."""
 
     __slots__ = ()
 
 
 def shown(value: Any) -> str:
-    """A value as it stands in a message."""
+    """Format a value as messages show it."""
     return go_quote(value) if isinstance(value, str) and not isinstance(value, Typed) else go_json(value)
 
 
 def required(field: str, detail: str = "") -> Finding:
-    """A value is missing."""
+    """Return the finding for a missing value."""
     return _finding("FieldValueRequired", field, "Required value", detail)
 
 
 def invalid(field: str, value: Any, detail: str) -> Finding:
-    """A value is not allowed.
+    """Return the finding for an invalid value.
 
     Examples
     --------
@@ -85,27 +85,27 @@ def invalid(field: str, value: Any, detail: str) -> Finding:
 
 
 def forbidden(field: str, detail: str) -> Finding:
-    """A value may not be given here."""
+    """Return the finding for a field that must not be set."""
     return _finding("FieldValueForbidden", field, "Forbidden", detail)
 
 
 def duplicate(field: str, value: Any) -> Finding:
-    """A value repeats another one."""
+    """Return the finding for a duplicate value."""
     return _finding("FieldValueDuplicate", field, _with("Duplicate value", value))
 
 
 def not_found(field: str, value: Any, detail: str = "") -> Finding:
-    """A value names something that is not there."""
+    """Return the finding for a reference to something that does not exist."""
     return _finding("FieldValueNotFound", field, _with("Not found", value), detail)
 
 
 def unsupported(field: str, value: Any, supported: Iterable[str], *, plain: bool = False) -> Finding:
-    """A value is none of those that there are.
+    """Return the finding for a value outside of a fixed set.
 
     Parameters
     ----------
     plain : bool
-        Whether it is a mere text; most such values have a type of their own.
+        True if the value is a plain string in Go; most such values are of a named type.
 
     Examples
     --------
@@ -119,12 +119,12 @@ def unsupported(field: str, value: Any, supported: Iterable[str], *, plain: bool
 
 
 def too_long(field: str, most: int) -> Finding:
-    """A text has more bytes than it may."""
+    """Return the finding for a text of more than `most` bytes."""
     return _finding("FieldValueTooLong", field, "Too long", f"may not be more than {most} bytes")
 
 
 def too_many(field: str, number: int, most: int) -> Finding:
-    """A list has more items than it may."""
+    """Return the finding for a list of more than `most` items."""
     return _finding("FieldValueTooMany", field, f"Too many: {number}", f"must have at most {most} items")
 
 

@@ -1,4 +1,7 @@
-"""What is wrong with texts of other forms than names, in the words of Kubernetes' validation."""
+"""Validation of texts other than names: ports, percentages, headers, variables, keys, IP addresses.
+
+Each function returns or yields the problems, in the words of Kubernetes' validation; no problem means valid.
+"""
 
 from __future__ import annotations
 
@@ -19,22 +22,22 @@ _MAX_ID: Final = 2**31 - 1
 
 
 def range_problems(value: int, lowest: int, highest: int) -> tuple[str, ...]:
-    """That a number is not between two others."""
+    """Return a problem if a number is outside of an inclusive range."""
     return () if lowest <= value <= highest else (f"must be between {lowest} and {highest}, inclusive",)
 
 
 def port_problems(port: int) -> tuple[str, ...]:
-    """What is wrong with the number of a port."""
+    """Return the problems of a port number: the range is 1 to 65535."""
     return range_problems(port, 1, 65535)
 
 
 def id_problems(number: int) -> tuple[str, ...]:
-    """What is wrong with the number of a user or group."""
+    """Return the problems of a user or group ID: the range is 0 to 2,147,483,647."""
     return range_problems(number, 0, _MAX_ID)
 
 
 def port_name_problems(name: str) -> Iterator[str]:
-    """What is wrong with the name of a port (``IsValidPortName``)."""
+    """Yield the problems of a port name (``IsValidPortName``)."""
     if too_long(name, 15):
         yield "must be no more than 15 characters"
     if not _PORT_NAME(name):
@@ -48,7 +51,7 @@ def port_name_problems(name: str) -> Iterator[str]:
 
 
 def percent_problems(text: str) -> tuple[str, ...]:
-    """What is wrong with a share, such as ``25%``."""
+    """Return the problems of a percentage, such as ``25%``."""
     if _PERCENT(text):
         return ()
     return (
@@ -58,7 +61,7 @@ def percent_problems(text: str) -> tuple[str, ...]:
 
 
 def http_header_problems(name: str) -> tuple[str, ...]:
-    """What is wrong with the name of an HTTP header."""
+    """Return the problems of an HTTP header's name."""
     if _HTTP_HEADER(name):
         return ()
     return (
@@ -68,12 +71,12 @@ def http_header_problems(name: str) -> tuple[str, ...]:
 
 
 def env_var_problems(name: str, *, relaxed: bool) -> Iterator[str]:
-    """What is wrong with the name of an environment variable.
+    """Yield the problems of an environment variable's name.
 
     Parameters
     ----------
     relaxed : bool
-        Whether all printable ASCII characters but ``=`` may be in it (``IsRelaxedEnvVarName``).
+        True if all printable ASCII characters except ``=`` are allowed (``IsRelaxedEnvVarName``).
     """
     if relaxed:
         if not name:
@@ -91,7 +94,7 @@ def env_var_problems(name: str, *, relaxed: bool) -> Iterator[str]:
 
 
 def config_key_problems(key: str) -> Iterator[str]:
-    """What is wrong with a key of a ConfigMap or Secret."""
+    """Yield the problems of a key of a ConfigMap or Secret."""
     if too_long(key, 253):
         yield "must be no more than 253 characters"
     if not _CONFIG_KEY(key):
@@ -110,12 +113,12 @@ def _of_dots(text: str) -> Iterator[str]:
 
 
 def ip_problems(text: str, *, strict: bool) -> Iterator[str]:
-    """What is wrong with an IP address.
+    """Yield the problems of an IP address.
 
     Parameters
     ----------
     strict : bool
-        Whether leading zeros are refused, and IPv4 addresses written as IPv6 (StrictIPCIDRValidation).
+        True if leading zeros and IPv4-mapped IPv6 addresses are rejected (StrictIPCIDRValidation).
     """
     try:
         ip = ip_address(_LEADING_ZEROS.sub(r"\1", text))
@@ -135,7 +138,7 @@ def ip_problems(text: str, *, strict: bool) -> Iterator[str]:
 
 
 def usual_ip(text: str) -> str:
-    """An IP address as it is usually written; the text itself where it is none."""
+    """Return the canonical form of an IP address, with IPv4-mapped addresses as IPv4; other text unchanged."""
     try:
         ip = ip_address(_LEADING_ZEROS.sub(r"\1", text))
     except ValueError:

@@ -1,4 +1,4 @@
-"""The names that kubectl has for kinds, ``pod``, ``pods``, ``po``; ``deployments.apps``; and which have namespaces."""
+"""The names that kubectl accepts for kinds (``pod``, ``pods``, ``po``, ``deployments.apps``), and their scope."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kschedctl.api.pod import Pod
 
 T = TypeVar("T", bound=ApiObject)
 
-#: The short names of ``kubectl api-resources``.
+#: The short names listed by ``kubectl api-resources``.
 _SHORT: Final = {
     "CronJob": "cj",
     "DaemonSet": "ds",
@@ -38,12 +38,12 @@ _SHORT: Final = {
 
 
 def kind_by_name(name: str) -> type[ApiObject] | None:
-    """The kind that a name of kubectl's means, or ``None``.
+    """Return the kind for a name that kubectl accepts, or ``None`` if there is none.
 
     Parameters
     ----------
     name : str
-        Singular, plural or short, in any case, with or without the group.
+        A singular, plural or short name, in upper or lower case, with or without the API group.
 
     Examples
     --------
@@ -54,17 +54,17 @@ def kind_by_name(name: str) -> type[ApiObject] | None:
 
 
 def kind_names() -> tuple[str, ...]:
-    """All names that are known, without groups."""
+    """Return all known names, without those that contain an API group."""
     return tuple(name for name in _names() if "." not in name)
 
 
 def is_namespaced(kind: type[ApiObject]) -> bool:
-    """Whether objects of a kind are in namespaces."""
+    """Report whether a kind is namespaced."""
     return kind is Pod or kind in NAMESPACED
 
 
 def api_version_of(kind: type[ApiObject]) -> str:
-    """The ``apiVersion`` of a kind's manifests, in the version that current API servers serve.
+    """Return the ``apiVersion`` of a kind's manifests, in the version that current API servers serve.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def api_version_of(kind: type[ApiObject]) -> str:
 
 
 def placed(obj: T, namespace: str) -> T:
-    """An object in a namespace where it names none itself; empty for the default one."""
+    """Return the object with `namespace`, or the default namespace if empty, unless it has one or is cluster-scoped."""
     if obj.namespace or not is_namespaced(type(obj)):
         return obj
     return replace(obj, metadata=replace(obj.metadata, namespace=namespace or DEFAULT_NAMESPACE))
@@ -96,7 +96,7 @@ def _names() -> dict[str, type[ApiObject]]:
 
 
 def plural(singular: str) -> str:
-    """What a kind is called in paths, of its name in small letters.
+    """Return the plural of a lowercase kind, as used in API paths.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Which kinds scheduling reads, and the type of each: the one table that readers and the live client share."""
+"""The kinds that scheduling reads and their types: the table shared by file readers and the live client."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from kschedctl.api.workload import (
     StatefulSet,
 )
 
-#: API group (empty for core) and kind -> type. Versions of a group are read alike.
+#: The type by API group (empty for core) and kind. All versions of a group use the same type.
 KINDS: Final[dict[tuple[str, str], type[ApiObject]]] = {
     ("", "Node"): Node,
     ("", "Pod"): Pod,
@@ -67,32 +67,33 @@ KINDS: Final[dict[tuple[str, str], type[ApiObject]]] = {
     ("coordination.k8s.io", "Lease"): Lease,
     ("coordination.k8s.io", "LeaseCandidate"): LeaseCandidate,
 }
-#: Kinds that are read of files where they have the record of an election as an annotation. No server is asked.
+#: The kinds that can have a leader election record as an annotation. They are read only from files and never requested
+#: from an API server.
 LOCK_KINDS: Final[dict[tuple[str, str], type[ApiObject]]] = {("", "ConfigMap"): ConfigMap, ("", "Endpoints"): Endpoints}
-#: Kinds that a captured snapshot may have.
+#: The kinds that a captured snapshot can contain.
 CAPTURED_KINDS: Final = {**KINDS, **LOCK_KINDS}
 
 
 def kind_type(api_version: str, kind: str) -> type[ApiObject] | None:
-    """The type of a kind that scheduling reads, or ``None`` for any other.
+    """Return the type of a kind that scheduling reads, or ``None`` for any other kind.
 
     Parameters
     ----------
     api_version : str
-        As objects carry it, such as ``v1`` or ``storage.k8s.io/v1``.
+        The object's ``apiVersion``, such as ``v1`` or ``storage.k8s.io/v1``.
     kind : str
-        Such as ``Pod``.
+        The object's ``kind``, such as ``Pod``.
     """
     return KINDS.get((_group(api_version), kind))
 
 
 def lock_type(api_version: str, kind: str) -> type[ApiObject] | None:
-    """The type of a kind that may have the record of an election, or ``None`` for any other.
+    """Return the type of a kind that can have a leader election record, or ``None`` for any other kind.
 
     Parameters
     ----------
     api_version, kind : str
-        As for ``kind_type``.
+        The same parameters as those of ``kind_type``.
     """
     return LOCK_KINDS.get((_group(api_version), kind))
 

@@ -1,4 +1,4 @@
-"""Label selectors as kubectl takes them with ``-l``: ``app=web,tier!=db,zone in (a,b),!legacy``."""
+"""Label selectors in the notation of kubectl's ``-l`` option: ``app=web,tier!=db,zone in (a,b),!legacy``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kschedctl.api.meta import LabelSelector, LabelSelectorRequirement
 from kschedctl.api.selectors import DOES_NOT_EXIST, EXISTS, IN, NOT_IN, Selector, SelectorError, parse_label_selector
 from kschedctl.errors import InputError
 
-#: Commas between requirements, not those inside parentheses.
+#: Commas between requirements, but not those inside parentheses.
 _COMMA: Final = re.compile(r",(?![^()]*\))")
 _SET: Final = re.compile(r"(\S+)\s+(in|notin)\s*\(([^()]*)\)")
 _EQUALITY: Final = re.compile(r"([^\s=!<>()]+)\s*(==|=|!=)\s*([^\s=!<>()]*)")
@@ -17,12 +17,12 @@ _EXISTENCE: Final = re.compile(r"(!?)\s*([^\s=!<>()]+)")
 
 
 def parse_label_query(text: str) -> Selector:
-    """Read a selector.
+    """Parse a label selector.
 
     Raises
     ------
     InputError
-        Where it is none.
+        If the text is not a label selector.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a namespace may ask for: LimitRange and ResourceQuota (core/v1)."""
+"""The limits of a namespace: LimitRange and ResourceQuota (core/v1)."""
 
 from __future__ import annotations
 

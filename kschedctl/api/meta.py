@@ -1,7 +1,7 @@
-"""What every Kubernetes object has (meta/v1): metadata, owners and label selectors.
+"""The parts common to all Kubernetes objects (meta/v1): metadata, owners and label selectors.
 
-All API types keep the fields that scheduling reads and skip the rest while decoding. Fields that Kubernetes
-treats alike when absent, empty or null have the empty value as default, so that readers never test for ``None``.
+All API types contain only the fields that scheduling reads; other fields are skipped during decoding. If Kubernetes
+treats absent, empty and null alike, the field's default is the empty value, so that no reader tests for ``None``.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import msgspec
 from kschedctl.findings.finding import ObjectRef
 
 Labels = dict[str, str]
-#: meta/v1 Time: RFC 3339, always with a zone.
+#: A meta/v1 Time: RFC 3339, always with a time zone.
 Time = Annotated[datetime, msgspec.Meta(tz=True)]
 Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 
 class ApiStruct(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, gc=False):
-    """Base of all API types: immutable, camelCase in JSON, unknown fields ignored."""
+    """The base of all API types: immutable, camelCase in JSON, unknown fields ignored."""
 
 
 class OwnerReference(ApiStruct, frozen=True):
@@ -46,7 +46,7 @@ class ObjectMeta(ApiStruct, frozen=True):
 
     @property
     def controller(self) -> OwnerReference | None:
-        """The owner that makes and replaces the object, if there is one (metav1.GetControllerOf)."""
+        """The owner that controls the object, or ``None`` (metav1.GetControllerOf)."""
         return next((owner for owner in self.owner_references if owner.controller), None)
 
 
@@ -57,14 +57,14 @@ class LabelSelectorRequirement(ApiStruct, frozen=True):
 
 
 class LabelSelector(ApiStruct, frozen=True):
-    """meta/v1 LabelSelector. An empty one matches everything; where it may be absent, ``None`` matches nothing."""
+    """A meta/v1 LabelSelector. An empty one matches everything; ``None`` in its place matches nothing."""
 
     match_labels: Labels = {}
     match_expressions: tuple[LabelSelectorRequirement, ...] = ()
 
 
 class ApiObject(ApiStruct, frozen=True, kw_only=True):
-    """An object of its own, as an API server lists it."""
+    """A top-level object, as an API server lists it."""
 
     metadata: ObjectMeta = ObjectMeta()
 
@@ -75,10 +75,10 @@ class ApiObject(ApiStruct, frozen=True, kw_only=True):
 
     @property
     def namespace(self) -> str:
-        """The object's namespace, empty for kinds that have none."""
+        """The object's namespace; empty for cluster-scoped kinds."""
         return self.metadata.namespace
 
     @property
     def ref(self) -> ObjectRef:
-        """Which object it is, for findings; of which version of its kind is not kept."""
+        """The reference to the object in findings; it does not contain the API version."""
         return ObjectRef(type(self).__name__, self.name, self.namespace)

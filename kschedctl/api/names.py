@@ -1,4 +1,4 @@
-"""What is wrong with a name or a label value, in the words of Kubernetes' validation."""
+"""Validation of names, label keys and label values, in the words of Kubernetes' validation."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _NONE: Final[tuple[str, ...]] = ()
 
 @lru_cache(maxsize=1 << 14)
 def qualified_name_problems(value: str) -> tuple[str, ...]:
-    """What is wrong with a label key or resource name (``IsQualifiedName``)."""
+    """Return the problems of a label key or resource name (``IsQualifiedName``)."""
     prefix, slash, name = value.rpartition("/")
     if "/" in prefix:
         return (
@@ -69,14 +69,14 @@ def qualified_name_problems(value: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1 << 14)
 def label_value_problems(value: str) -> tuple[str, ...]:
-    """What is wrong with a label's value (``IsValidLabelValue``)."""
+    """Return the problems of a label value (``IsValidLabelValue``)."""
     problems = ("must be no more than 63 bytes",) if too_long(value, 63) else _NONE
     return problems if _MATCH_LABEL_VALUE(value) else (*problems, _LABEL_VALUE_TEXT)
 
 
 @lru_cache(maxsize=4096)
 def extended_resource_problems(name: str) -> tuple[str, ...]:
-    """What is wrong with the name of an extended resource, such as ``example.com/gpu``."""
+    """Return the problems of an extended resource's name, such as ``example.com/gpu``."""
     problems = qualified_name_problems(name)
     if problems:
         return problems
@@ -85,13 +85,13 @@ def extended_resource_problems(name: str) -> tuple[str, ...]:
 
 
 def is_native_resource(name: str) -> bool:
-    """Whether a resource is Kubernetes' own: of its domain, or of none."""
+    """Report whether a resource is native to Kubernetes: without a domain, or in the domain ``kubernetes.io``."""
     return "/" not in name or _NATIVE in name
 
 
 @lru_cache(maxsize=4096)
 def label_problems(value: str) -> tuple[str, ...]:
-    """What is wrong with a name without dots, as of a container or a namespace (``IsDNS1123Label``)."""
+    """Return the problems of a name without dots, such as a container's or namespace's (``IsDNS1123Label``)."""
     problems = ("must be no more than 63 characters",) if too_long(value, 63) else _NONE
     if _MATCH_LABEL(value):
         return problems
@@ -100,18 +100,18 @@ def label_problems(value: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def subdomain_problems(value: str) -> tuple[str, ...]:
-    """What is wrong with the name of most objects (``IsDNS1123Subdomain``)."""
+    """Return the problems of the name of most objects (``IsDNS1123Subdomain``)."""
     return _subdomain(value, "characters")
 
 
 def underscored_subdomain_problems(value: str) -> tuple[str, ...]:
-    """What is wrong with a name of DNS that may have underscores (``IsDNS1123SubdomainWithUnderscore``)."""
+    """Return the problems of a DNS name that can contain underscores (``IsDNS1123SubdomainWithUnderscore``)."""
     problems = ("must be no more than 253 characters",) if too_long(value, 253) else _NONE
     return problems if _MATCH_UNDERSCORED(value) else (*problems, _UNDERSCORED_TEXT)
 
 
 def path_segment_problems(value: str) -> tuple[str, ...]:
-    """What is wrong with a name that stands in a path of the API (``IsPathSegmentName``)."""
+    """Return the problems of a name used as a segment of an API path (``IsPathSegmentName``)."""
     if value in (".", ".."):
         return (f"may not be '{value}'",)
     return tuple(f"may not contain '{char}'" for char in "/%" if char in value)
@@ -123,6 +123,6 @@ def _subdomain(value: str, unit: str) -> tuple[str, ...]:
 
 
 def too_long(value: str, most: int) -> bool:
-    """Whether a text has more bytes than it may."""
-    # JSON can have half a character; Go reads it as one of as many bytes.
+    """Report whether a text is longer than `most` bytes."""
+    # JSON can contain a lone surrogate; Go decodes it as a character of the same number of bytes.
     return len(value) > most or (not value.isascii() and len(value.encode(errors="surrogatepass")) > most)

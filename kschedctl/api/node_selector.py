@@ -1,4 +1,4 @@
-"""NodeSelector (core/v1): the terms by which pods and PersistentVolumes choose nodes."""
+"""The NodeSelector (core/v1): the terms by which pods and PersistentVolumes select nodes."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ class NodeSelectorRequirement(ApiStruct, frozen=True):
 
 
 class NodeSelectorTerm(ApiStruct, frozen=True):
-    """All requirements must hold. A term without any matches nothing."""
+    """A conjunction of requirements. A term without requirements matches nothing."""
 
     match_expressions: tuple[NodeSelectorRequirement, ...] = ()
     match_fields: tuple[NodeSelectorRequirement, ...] = ()
 
 
 class NodeSelector(ApiStruct, frozen=True):
-    """One of the terms must hold."""
+    """A disjunction of terms: at least one term must match."""
 
     node_selector_terms: tuple[NodeSelectorTerm, ...] = ()
 

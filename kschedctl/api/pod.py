@@ -1,4 +1,4 @@
-"""The Pod (core/v1), as far as scheduling reads it."""
+"""The Pod (core/v1), limited to the fields that scheduling reads."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class WeightedPodAffinityTerm(ApiStruct, frozen=True):
 
 
 class PodAffinity(ApiStruct, frozen=True):
-    """The terms of podAffinity and of podAntiAffinity alike."""
+    """The terms of podAffinity or of podAntiAffinity, which have the same fields."""
 
     required_during_scheduling_ignored_during_execution: tuple[PodAffinityTerm, ...] = ()
     preferred_during_scheduling_ignored_during_execution: tuple[WeightedPodAffinityTerm, ...] = ()
@@ -131,7 +131,7 @@ class PodSpec(ApiStruct, frozen=True):
 
 
 class ContainerStatus(ApiStruct, frozen=True):
-    """What a container got; ``resources`` is ``None`` where the kubelet has not reported any."""
+    """The resources that the kubelet reports for a container; ``resources`` is ``None`` if it has not reported any."""
 
     name: str = ""
     allocated_resources: ResourceList = {}
@@ -161,12 +161,12 @@ class Pod(ApiObject, frozen=True, kw_only=True):
 
     @property
     def key(self) -> str:
-        """``namespace/name``."""
+        """The pod's ``namespace/name``."""
         return f"{self.metadata.namespace}/{self.metadata.name}"
 
 
 def pod_affinity_terms(spec: PodSpec) -> Iterator[PodAffinityTerm]:
-    """All terms of a pod's affinity and anti-affinity to other pods, required and preferred."""
+    """Yield all terms of a pod's affinity and anti-affinity to other pods, required and preferred."""
     if spec.affinity is None:
         return
     for terms in (spec.affinity.pod_affinity, spec.affinity.pod_anti_affinity):

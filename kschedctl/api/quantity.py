@@ -1,6 +1,6 @@
-"""Quantities (resource.Quantity), exactly: read into whole nano-units, rounded up to the unit in use.
+"""Exact quantities (resource.Quantity), parsed to integers in nano-units; conversions round up.
 
-A quantity is an ``int`` of nano-units, the finest that Kubernetes keeps, so that sums and comparisons are exact.
+A quantity is an ``int`` in nano-units, the finest unit that Kubernetes stores, so that sums and comparisons are exact.
 """
 
 from __future__ import annotations
@@ -13,32 +13,33 @@ from kschedctl.api.core import QuantityText
 from kschedctl.findings.shortened import shortened
 
 NANO: Final = 10**9
-#: What to tell somebody whose text is none.
+#: The hint for users whose text is not a quantity.
 QUANTITY_HINT: Final = "a number with an optional suffix is expected, such as 2, 500m or 1.5Gi"
 _MILLI: Final = 10**6
 _MAX_INT64: Final = 2**63 - 1
 
-# Possessive, so that a long text that is none is read once.
+# Possessive quantifiers, so that a long text that does not match is scanned only once.
 _FORM: Final = re.compile(r"([+-]?)(\d*+)(?:\.(\d*+))?([eEinumkKMGTP]*+[+-]?\d*+)", re.ASCII)
 _FORM_TEXT: Final = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
 _EXPONENT: Final = re.compile(r"[eE]([+-]?\d+)", re.ASCII)
 _DECIMAL_SUFFIXES: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY_SUFFIXES: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
-#: Beyond this no int64 holds the value, and none can be told from zero below its negative.
+#: Exponents are clamped to -64 and 64. Unless the mantissa has dozens of digits, values beyond exceed int64 or round up
+#: to one nano-unit.
 _EXPONENT_LIMIT: Final = 64
-#: Python reads and prints integers of somewhat more digits.
+#: Python parses and prints integers of slightly more digits (4,300 by default).
 _MAX_LENGTH: Final = 4000
 
 
 class QuantityError(ValueError):
-    """A text is not a quantity.
+    """A text that is not a quantity.
 
     Parameters
     ----------
     problem : str
-        What is wrong.
+        The error message.
     path : str
-        The field, where it is known.
+        The path of the field, if known.
     """
 
     def __init__(self, problem: str, path: str = "") -> None:
@@ -47,7 +48,7 @@ class QuantityError(ValueError):
 
 
 def quantity_problem(text: QuantityText) -> str | None:
-    """What an API server says of a text that is no quantity; ``None`` of one that is.
+    """Return the API server's message for a text that is not a quantity; ``None`` for a quantity.
 
     Examples
     --------
@@ -69,22 +70,22 @@ def quantity_problem(text: QuantityText) -> str | None:
 
 
 def parse_quantity(text: QuantityText) -> int:
-    """Read a quantity as resource.ParseQuantity does.
+    """Parse a quantity as resource.ParseQuantity does.
 
     Parameters
     ----------
     text : str, int or float
-        Such as ``500m``, ``1.5Gi``, ``1e3`` or ``2``.
+        The quantity, such as ``500m``, ``1.5Gi``, ``1e3`` or ``2``.
 
     Returns
     -------
     int
-        Nano-units; finer parts are rounded away from zero. Binary quantities are capped at the largest int64.
+        The amount in nano-units, rounded away from zero. Binary quantities are capped at the largest int64.
 
     Raises
     ------
     QuantityError
-        Where the text is not a quantity.
+        If the text is not a quantity.
 
     Examples
     --------
@@ -127,7 +128,7 @@ def _parse(text: str) -> int:
 
 
 def quantity_text(nanos: int) -> str:
-    """A quantity as text, in the largest binary unit without a rest.
+    """Format a quantity in the largest binary unit that divides it.
 
     Examples
     --------
@@ -144,18 +145,18 @@ def quantity_text(nanos: int) -> str:
 
 
 def value(nanos: int) -> int:
-    """Whole units as an int64, rounded away from zero (Quantity.Value)."""
+    """Return whole units as an int64, rounded away from zero (Quantity.Value)."""
     return _scaled(nanos, NANO)
 
 
 def milli_value(nanos: int) -> int:
-    """Thousandths of a unit as an int64, rounded away from zero (Quantity.MilliValue)."""
+    """Return thousandths of a unit as an int64, rounded away from zero (Quantity.MilliValue)."""
     return _scaled(nanos, _MILLI)
 
 
 def _scaled(nanos: int, unit: int) -> int:
     scaled = _divide_up(nanos, unit) if nanos >= 0 else -_divide_up(-nanos, unit)
-    # Kubernetes reads a quantity that no int64 holds as zero.
+    # Kubernetes treats a quantity that does not fit into an int64 as zero.
     return scaled if -_MAX_INT64 - 1 <= scaled <= _MAX_INT64 else 0
 
 

@@ -1,7 +1,7 @@
-"""What a pod asks for and a node offers, in the scheduler's units: milli-CPU, bytes, counts.
+"""Resource requests of pods and capacities of nodes, in the scheduler's units: milli-CPU, bytes, counts.
 
-The rules of k8s.io/component-helpers ``resource.PodRequests`` (KEP-753 sidecar containers, KEP-1287 in-place resize,
-KEP-2837 pod-level resources) and of the scheduler's ``framework.Resource``.
+The computation follows k8s.io/component-helpers ``resource.PodRequests`` (KEP-753 sidecar containers, KEP-1287 in-place
+resize, KEP-2837 pod-level resources) and the scheduler's ``framework.Resource``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ EPHEMERAL_STORAGE: Final = "ephemeral-storage"
 PODS: Final = "pods"
 HUGEPAGES_PREFIX: Final = "hugepages-"
 
-#: What a container that asks for nothing counts as in scoring (scheduler/util/pod_resources.go).
+#: The requests assumed for scoring if a container has none (scheduler/util/pod_resources.go).
 DEFAULT_MILLI_CPU: Final = 100
 DEFAULT_MEMORY_BYTES: Final = 200 * 1024 * 1024
 _NON_ZERO_DEFAULTS: Final = {CPU: DEFAULT_MILLI_CPU * NANO // 1000, MEMORY: DEFAULT_MEMORY_BYTES * NANO}
@@ -33,19 +33,19 @@ Nanos = dict[str, int]
 
 @dataclass(frozen=True, slots=True)
 class RequestRules:
-    """What shapes the request of a pod: feature gates, and how a release counts a resize that is under way.
+    """The rules for computing pod requests: feature gates, and the release's way to count a resize in progress.
 
     Attributes
     ----------
     pod_level : bool
-        PodLevelResources: ``spec.resources`` counts.
+        PodLevelResources: True if ``spec.resources`` counts.
     status : bool
-        InPlacePodVerticalScaling: what the kubelet reports for containers counts for pods on nodes.
+        InPlacePodVerticalScaling: True if the resources that the kubelet reports for containers count for bound pods.
     pod_level_status : bool
-        InPlacePodLevelResourcesVerticalScaling: likewise for ``spec.resources``.
+        InPlacePodLevelResourcesVerticalScaling: True if the reported pod-level resources count for bound pods.
     totals : bool
-        Whether what is wanted, allocated and actuated is summed over the pod before the largest of each resource is
-        taken; else the largest is taken per container.
+        True if the desired, allocated and actuated requests are each summed over the pod before the maximum per
+        resource is taken; False if the maximum is taken per container.
     """
 
     pod_level: bool = True
@@ -55,7 +55,7 @@ class RequestRules:
 
     @classmethod
     def of(cls, release: Release) -> RequestRules:
-        """The rules of a release."""
+        """Return the rules of a release."""
         return cls(
             pod_level=release.enabled("PodLevelResources"),
             status=release.enabled("InPlacePodVerticalScaling"),
@@ -66,12 +66,12 @@ class RequestRules:
 
 @lru_cache(maxsize=4096)
 def is_extended_resource(name: str) -> bool:
-    """Whether a resource is an extended one: of a domain that is not Kubernetes' own (core/v1/helper)."""
+    """Report whether a resource is an extended resource: in a domain other than Kubernetes' own (core/v1/helper)."""
     return not extended_resource_problems(name)
 
 
 def is_scalar_resource(name: str) -> bool:
-    """Whether the scheduler counts a resource besides cpu, memory, ephemeral storage and pods."""
+    """Report whether the scheduler counts a resource other than cpu, memory, ephemeral storage and pods."""
     return (
         is_extended_resource(name)
         or name.startswith((HUGEPAGES_PREFIX, "attachable-volumes-"))
@@ -80,7 +80,7 @@ def is_scalar_resource(name: str) -> bool:
 
 
 def scheduler_units(nanos: Mapping[str, int]) -> dict[str, int]:
-    """The resources the scheduler counts, in its units: milli-CPU, bytes, and counts rounded up."""
+    """Return the resources that the scheduler counts, in its units: milli-CPU, bytes, and counts, all rounded up."""
     return {
         name: milli_value(amount) if name == CPU else value(amount)
         for name, amount in nanos.items()
@@ -89,12 +89,12 @@ def scheduler_units(nanos: Mapping[str, int]) -> dict[str, int]:
 
 
 def parse_resources(resources: ResourceList, path: str = "") -> Nanos:
-    """Read a ResourceList into nano-units.
+    """Parse a ResourceList into nano-units.
 
     Raises
     ------
     QuantityError
-        With the field's path below ``path``, where a value is not a quantity.
+        If a value is not a quantity; the error has the field's path below ``path``.
     """
     out = {}
     for name, text in resources.items():
@@ -106,26 +106,26 @@ def parse_resources(resources: ResourceList, path: str = "") -> Nanos:
 
 
 def pod_requests(pod: Pod, rules: RequestRules, *, non_missing: Mapping[str, int] | None = None) -> Nanos:
-    """What a pod asks for, init containers, sidecars, pod-level resources and overhead included.
+    """Return a pod's requests, including init containers, sidecars, pod-level resources and overhead.
 
     Parameters
     ----------
     pod : Pod
-        The pod, defaulted.
+        The pod, with API defaults applied.
     rules : RequestRules
-        Which feature gates are on.
+        The enabled feature gates.
     non_missing : mapping of str to int, optional
-        Nano-units that a container counts with where it does not ask for a resource.
+        The amount, in nano-units, that counts for a container without a request for the resource.
 
     Returns
     -------
     dict of str to int
-        Nano-units by resource name.
+        The requests in nano-units, by resource name.
 
     Raises
     ------
     QuantityError
-        With the field's path, where a value is not a quantity.
+        If a value is not a quantity; the error has the field's path.
     """
     requests = container_requests(pod, rules, non_missing=non_missing)
     pod_level = pod_level_requests(pod)
@@ -145,32 +145,32 @@ def pod_requests(pod: Pod, rules: RequestRules, *, non_missing: Mapping[str, int
 
 
 def pod_level_requests(pod: Pod) -> Nanos:
-    """The resources in ``spec.resources.requests`` that count for the pod as a whole: cpu, memory and huge pages."""
+    """Return the resources in ``spec.resources.requests`` that count at pod level: cpu, memory and huge pages."""
     listed = parse_resources(pod.spec.resources.requests, "spec.resources.requests")
     return {name: amount for name, amount in listed.items() if is_pod_level_resource(name)}
 
 
 def is_pod_level_resource(name: str) -> bool:
-    """Whether a resource can be asked for by the pod as a whole (KEP-2837)."""
+    """Report whether a resource can be requested at pod level (KEP-2837)."""
     return name in (CPU, MEMORY) or name.startswith(HUGEPAGES_PREFIX)
 
 
 def non_zero_requests(pod: Pod, rules: RequestRules, requests: Mapping[str, int]) -> tuple[int, int]:
-    """What scoring counts for a pod on a node: containers without a request count with a default.
+    """Return the requests of a pod on a node as scoring counts them, with defaults for containers without a request.
 
     Parameters
     ----------
     pod : Pod
-        The pod, defaulted.
+        The pod, with API defaults applied.
     rules : RequestRules
-        Which feature gates are on.
+        The enabled feature gates.
     requests : mapping of str to int
         The pod's requests in nano-units, from ``pod_requests``.
 
     Returns
     -------
     tuple of int
-        Milli-CPU and bytes of memory.
+        The requests in milli-CPU and in bytes of memory.
     """
     missing: Mapping[str, int] = _NON_ZERO_DEFAULTS
     if rules.pod_level and pod_level_requests(pod):
@@ -180,12 +180,12 @@ def non_zero_requests(pod: Pod, rules: RequestRules, requests: Mapping[str, int]
 
 
 def scoring_requests(pod: Pod, rules: RequestRules) -> Nanos:
-    """What scoring counts for the pod being placed, in nano-units, with the defaults in every container."""
+    """Return the requests of the pod being scheduled as scoring counts them, in nano-units, with the defaults."""
     return pod_requests(pod, rules, non_missing=_NON_ZERO_DEFAULTS)
 
 
 def container_requests(pod: Pod, rules: RequestRules, *, non_missing: Mapping[str, int] | None = None) -> Nanos:
-    """What the containers of a pod ask for together, in nano-units: the larger of running and initializing."""
+    """Return the aggregated container requests in nano-units: the larger of the running and the initializing phase."""
     if rules.status and rules.totals:
         return _largest_total(pod, non_missing or {}, pod_level_status=rules.pod_level_status)
     ordinary = {container.name for container in pod.spec.init_containers if container.restart_policy != "Always"}
@@ -202,9 +202,10 @@ def container_requests(pod: Pod, rules: RequestRules, *, non_missing: Mapping[st
 
 
 def _largest_total(pod: Pod, non_missing: Mapping[str, int], *, pod_level_status: bool) -> Nanos:
-    """The largest of what is wanted, allocated and actuated, each summed over the pod. The infeasible is not wanted.
+    """Return the maximum of the desired, allocated and actuated requests, each summed over the pod.
 
-    Where the kubelet reports the pod as a whole, that stands for what is allocated and actuated.
+    If the resize is infeasible, the desired requests are left out. If the kubelet reports pod-level resources, they
+    replace the allocated and actuated requests of the containers.
     """
     statuses = _statuses(pod)
     infeasible = _resize_is_infeasible(pod)
@@ -229,7 +230,7 @@ def _largest_total(pod: Pod, non_missing: Mapping[str, int], *, pod_level_status
         as_a_whole.append(parse_resources(of_pod.requests, "status.resources.requests"))
         by_container = [] if infeasible else [_spec_requests]
     elif not statuses:
-        # Both fall back on the spec, or on nothing.
+        # Allocated and actuated requests are equal then: both fall back to the spec, or to nothing.
         by_container = [allocated]
     out: Nanos = {}
     for requests_of in by_container:
@@ -240,7 +241,7 @@ def _largest_total(pod: Pod, non_missing: Mapping[str, int], *, pod_level_status
 
 
 def _statuses(pod: Pod) -> dict[str, ContainerStatus]:
-    """What the kubelet reports of each container's resources, by name."""
+    """Return the container statuses in which the kubelet reports resources, by container name."""
     reported = (*pod.status.init_container_statuses, *pod.status.container_statuses)
     return {status.name: status for status in reported if status.resources is not None or status.allocated_resources}
 
@@ -250,7 +251,7 @@ def _spec_requests(container: Container, path: str) -> Nanos:
 
 
 def _summed(pod: Pod, requests_of: Callable[[Container, str], Nanos], non_missing: Mapping[str, int]) -> Nanos:
-    """Containers and sidecars together, or the peak of initializing where that is more."""
+    """Return the sum over containers and sidecars, or the peak of the initialization phase if that is larger."""
     running: Nanos = {}
     for i, container in enumerate(pod.spec.containers):
         _add(running, {**non_missing, **requests_of(container, f"spec.containers[{i}]")})
@@ -270,7 +271,7 @@ def _summed(pod: Pod, requests_of: Callable[[Container, str], Nanos], non_missin
 
 
 def _effective(pod: Pod, spec: Nanos, actuated: ResourceList, allocated: ResourceList, path: str) -> Nanos:
-    """What counts while a resize is under way: the largest of wanted, running and allocated."""
+    """Return the requests that count during a resize: the maximum of desired, actuated and allocated."""
     out: Nanos = {} if _resize_is_infeasible(pod) else dict(spec)
     _raise_to(out, parse_resources(actuated, f"{path}.resources.requests"))
     _raise_to(out, parse_resources(allocated, f"{path}.allocatedResources"))

@@ -1,7 +1,7 @@
 """Label selectors and node selectors, parsed into requirements (apimachinery ``labels.Requirement``).
 
-A parsed selector is a tuple of requirements that must all hold. ``Selector`` is what is matched, one label map at
-a time with ``matches`` or many at once with ``kschedctl.cluster.labels.LabelColumns.matches``.
+A parsed ``Selector`` is a tuple of requirements that must all hold. It is matched with ``matches`` for one label map,
+or with ``kschedctl.cluster.labels.LabelColumns.matches`` for many at once.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _NODE_OPERATORS: Final = (*_LABEL_OPERATORS, GT, LT)
 
 
 class SelectorError(ValueError):
-    """A selector that Kubernetes refuses.
+    """A selector that Kubernetes rejects.
 
     Parameters
     ----------
     problem : str
-        What is wrong.
+        The error message.
     path : str
-        The field, below the selector.
+        The path of the field, relative to the selector.
     """
 
     def __init__(self, problem: str, path: str) -> None:
@@ -53,7 +53,7 @@ class Requirement:
     values: tuple[str, ...] = ()
 
     def holds(self, value: str | None) -> bool:
-        """Whether the requirement holds for a label's value, ``None`` where there is no such label."""
+        """Report whether the requirement holds for a label's value; ``None`` means that the label is absent."""
         match self.operator:
             case "In":
                 return value is not None and value in self.values
@@ -88,12 +88,12 @@ Selector = tuple[Requirement, ...]
 
 
 def matches(selector: Selector, labels: Mapping[str, str]) -> bool:
-    """Whether all requirements hold for a label map; an empty selector matches everything."""
+    """Report whether all requirements hold for a label map; an empty selector matches everything."""
     return all(requirement.holds(labels.get(requirement.key)) for requirement in selector)
 
 
 def label_map_selector(labels: Mapping[str, str]) -> Selector:
-    """The selector of a plain map, such as a pod's ``nodeSelector``. Its values are not checked."""
+    """Return the selector for a plain map, such as a pod's ``nodeSelector``; its values are not validated."""
     return tuple(Requirement(key, IN, (value,)) for key, value in sorted(labels.items()))
 
 
@@ -103,7 +103,7 @@ def parse_label_selector(selector: LabelSelector) -> Selector:
     Raises
     ------
     SelectorError
-        Where metav1.LabelSelectorAsSelector refuses it.
+        If metav1.LabelSelectorAsSelector would reject the selector.
     """
     out = []
     for key, value in selector.match_labels.items():
@@ -123,12 +123,12 @@ class NodeTerm:
 
 
 def parse_node_term(term: NodeSelectorTerm) -> NodeTerm | None:
-    """Parse a term of a node selector; ``None`` for an empty one, which matches no node.
+    """Parse a term of a node selector; return ``None`` for an empty term, which matches no node.
 
     Raises
     ------
     SelectorError
-        Where component-helpers ``nodeaffinity`` refuses it.
+        If component-helpers ``nodeaffinity`` would reject the term.
     """
     if not term.match_expressions and not term.match_fields:
         return None
@@ -171,7 +171,7 @@ def _requirement(
 
 
 def parse_int64(text: str) -> int | None:
-    """What strconv.ParseInt reads, or ``None``."""
+    """Parse an integer as strconv.ParseInt does; return ``None`` if it is invalid or exceeds int64."""
     if not _INTEGER.fullmatch(text):
         return None
     digits = text.lstrip("+-0")

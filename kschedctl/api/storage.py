@@ -1,4 +1,4 @@
-"""Storage classes and what CSI drivers report (storage.k8s.io/v1)."""
+"""Storage classes and the objects that CSI drivers report (storage.k8s.io/v1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which tolerations tolerate which taint (core/v1 ``Toleration``)."""
+"""Matching of tolerations and taints (core/v1 ``Toleration``)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ NO_SCHEDULE: Final = "NoSchedule"
 NO_EXECUTE: Final = "NoExecute"
 PREFER_NO_SCHEDULE: Final = "PreferNoSchedule"
 EFFECTS: Final = (NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE)
-#: What the keys begin with of taints that Kubernetes itself puts on nodes.
+#: The key prefix of taints that Kubernetes itself adds to nodes.
 OWN_TAINTS: Final = "node.kubernetes.io/"
-#: The same, and of what adds and removes nodes: who takes such a taint away will see it come back, or the node go.
+#: The key prefixes of taints that Kubernetes or a node autoscaler manages. If a user removes such a taint, the taint is
+#: added again, or the node is deleted.
 UNSAFE_TAINTS: Final = (
     OWN_TAINTS,
     "node.cloudprovider.kubernetes.io/",
@@ -22,12 +23,12 @@ UNSAFE_TAINTS: Final = (
     "DeletionCandidateOfClusterAutoscaler",
     "karpenter.sh/",
 )
-#: The taint that cordoning stands for; the node controller puts it on every cordoned node.
+#: The taint of a cordoned node; the node controller adds it to every node with ``spec.unschedulable``.
 UNSCHEDULABLE_TAINT: Final = Taint(key="node.kubernetes.io/unschedulable", effect=NO_SCHEDULE)
 
 
 def tolerates(toleration: Toleration, taint: Taint) -> bool:
-    """Whether one toleration tolerates a taint. An empty key or effect stands for any."""
+    """Report whether a toleration tolerates a taint. An empty key or effect of the toleration matches any."""
     if toleration.effect and toleration.effect != taint.effect:
         return False
     if toleration.key and toleration.key != taint.key:
@@ -42,5 +43,5 @@ def tolerates(toleration: Toleration, taint: Taint) -> bool:
 
 
 def tolerated(tolerations: Iterable[Toleration], taint: Taint) -> bool:
-    """Whether any of the tolerations tolerates a taint."""
+    """Report whether any of the tolerations tolerates a taint."""
     return any(tolerates(toleration, taint) for toleration in tolerations)

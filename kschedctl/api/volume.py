@@ -23,7 +23,7 @@ class AWSElasticBlockStore(ApiStruct, frozen=True):
 class AzureDisk(ApiStruct, frozen=True):
     disk_name: str = ""
     disk_uri: str = field(default="", name="diskURI")
-    #: What an API server fills in where it is absent.
+    #: The API server's default is Shared.
     kind: str = "Shared"
 
 
@@ -60,7 +60,7 @@ class RBD(ApiStruct, frozen=True):
 
 
 class InTreeVolumes(ApiStruct, frozen=True):
-    """The in-tree sources that a pod's volume and a PersistentVolume have in common."""
+    """The in-tree sources that pod volumes and PersistentVolumes have in common."""
 
     gce_persistent_disk: GCEPersistentDisk | None = None
     aws_elastic_block_store: AWSElasticBlockStore | None = None
@@ -79,7 +79,7 @@ class VolumeResourceRequirements(ApiStruct, frozen=True):
 
 
 class TypedObjectReference(ApiStruct, frozen=True):
-    """A reference to an object of some kind: a claim's data source, or the claim of a PersistentVolume."""
+    """A reference to another object: the data source of a claim, or the claim of a PersistentVolume."""
 
     api_group: str = ""
     kind: str = ""
@@ -93,7 +93,7 @@ class PersistentVolumeClaimSpec(ApiStruct, frozen=True):
     selector: LabelSelector | None = None
     resources: VolumeResourceRequirements = VolumeResourceRequirements()
     volume_name: str = ""
-    #: ``None`` asks for the default class, the empty text for no class.
+    #: ``None`` requests the default class; the empty string requests no class.
     storage_class_name: str | None = None
     volume_mode: str = ""
     volume_attributes_class_name: str | None = None
@@ -135,7 +135,7 @@ class ImageVolumeSource(ApiStruct, frozen=True):
 
 
 class EmptyDirVolumeSource(ApiStruct, frozen=True):
-    """A folder on the pod's node, which goes with the pod."""
+    """A directory on the pod's node, deleted together with the pod."""
 
 
 class Volume(InTreeVolumes, frozen=True, kw_only=True):

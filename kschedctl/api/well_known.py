@@ -1,4 +1,4 @@
-"""Labels that Kubernetes itself gives a meaning (the reference "Well-Known Labels, Annotations and Taints")."""
+"""Well-known labels (kubernetes.io reference "Well-Known Labels, Annotations and Taints")."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ POD_TEMPLATE_HASH: Final = "pod-template-hash"
 
 
 def zone_of(labels: Mapping[str, str]) -> str:
-    """The zone of a node with these labels; empty where they tell none.
+    """Return the zone in the labels of a node; empty if they contain none.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Names and numbers in sentences."""
+"""Formatting of names, labels and numbers for sentences."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from difflib import SequenceMatcher, get_close_matches
 from typing import Final
 
 _NAMED: Final = 5
-#: How alike a name must be to be meant, from 0 to 1, and how much less than the nearest one.
+#: The minimum similarity of a suggested name, from 0 to 1, and its maximum distance from the best similarity.
 _NEAR: Final = 0.65
 _AS_NEAR: Final = 0.1
 
 
 def listed(names: Sequence[str], conjunction: str = "and", most: int = _NAMED) -> str:
-    """Names in a sentence; beyond a few the others are counted.
+    """Join names for a sentence; if there are more than `most`, by default 5, count the rest.
 
     Examples
     --------
@@ -28,7 +28,7 @@ def listed(names: Sequence[str], conjunction: str = "and", most: int = _NAMED) -
 
 
 def similar(name: str, names: Iterable[str]) -> list[str]:
-    """The names that one may have been meant for: those that start with it, else the nearest ones.
+    """Return up to 5 known names that `name` may have been meant for: those that it begins, else the most similar ones.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def similar(name: str, names: Iterable[str]) -> list[str]:
     if name and (longer := [other for other in known if other.startswith(name)]):
         return longer[:_NAMED]
     close = get_close_matches(name, known, n=_NAMED, cutoff=_NEAR)
-    # Beside a name that is a letter away, those of the same pattern say nothing.
+    # If one name differs by a single letter, names that only share its pattern are not suggested.
     nearest = max((_ratio(name, other) for other in close), default=0.0)
     return [other for other in close if _ratio(name, other) >= nearest - _AS_NEAR]
 
@@ -49,7 +49,7 @@ def _ratio(name: str, other: str) -> float:
 
 
 def show_labels(labels: Mapping[str, str | None]) -> str:
-    """Values of labels; ``None`` for a label that is not there.
+    """Format label values; ``None`` means that the label is absent.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def show_labels(labels: Mapping[str, str | None]) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """A number of things.
+    """Format a number with a noun in the singular or plural.
 
     Examples
     --------

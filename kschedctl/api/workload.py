@@ -1,4 +1,4 @@
-"""Everything that makes pods (apps/v1, batch/v1, core/v1) and disruption budgets, as far as scheduling reads them."""
+"""The kinds that create pods (apps/v1, batch/v1, core/v1) and disruption budgets, as far as scheduling reads them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from kschedctl.api.meta import ApiObject, ApiStruct, Int32, Labels, LabelSelecto
 from kschedctl.api.pod import PodSpec
 from kschedctl.api.volume import PersistentVolumeClaim
 
-#: An amount, or a percentage of the replicas such as ``25%``.
+#: An absolute number, or a percentage of the replicas such as ``25%``.
 IntOrPercent = Int32 | str
 
 
@@ -20,7 +20,7 @@ class PodTemplate(ApiObject, frozen=True, kw_only=True):
 
 
 class ReplicationControllerSpec(ApiStruct, frozen=True):
-    """The selector is a plain map of labels."""
+    """The spec of a ReplicationController; its selector is a plain map of labels."""
 
     selector: Labels = {}
     replicas: Int32 | None = None
@@ -32,13 +32,13 @@ class ReplicationController(ApiObject, frozen=True, kw_only=True):
 
 
 class SelectorSpec(ApiStruct, frozen=True):
-    """The spec of a kind with a LabelSelector."""
+    """The base of specs with a LabelSelector."""
 
     selector: LabelSelector | None = None
 
 
 class ReplicasSpec(SelectorSpec, frozen=True):
-    """The spec of a kind that keeps a number of pods; 1 where none is given."""
+    """The base of specs with a number of replicas; ``None`` means 1."""
 
     replicas: Int32 | None = None
     template: PodTemplateSpec | None = None

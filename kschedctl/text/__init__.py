@@ -1,1 +1,1 @@
-"""YAML and JSON as text: documents, values with their places, and what is wrong with them."""
+"""YAML and JSON text: documents, values with their positions, and syntax errors."""

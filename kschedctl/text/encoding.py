@@ -1,4 +1,4 @@
-"""Files as UTF-8 text: byte order marks, UTF-16 and what is no text at all."""
+"""The encoding of files: UTF-8 with or without a byte order mark, UTF-16, and binary files."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ _LOOKED_AT: Final = 8192
 
 
 def utf8_text(content: bytes, file: str) -> bytes:
-    """The text of a file as UTF-8 without a byte order mark.
+    """Return the text of a file as UTF-8 without a byte order mark.
 
     Parameters
     ----------
     content : bytes
-        What the file holds.
+        The content of the file.
     file : str
-        The name for errors.
+        The file's name, for error messages.
 
     Returns
     -------
     bytes
-        UTF-8, not checked to the end: the readers of the text do that where they use it.
+        UTF-8. Only the first 8,192 bytes are checked for NUL bytes; the parsers of the text check its encoding.
 
     Raises
     ------
     InputError
-        Where the file holds no text.
+        If the file is binary, or not valid UTF-16.
 
     Notes
     -----
-    UTF-16 is read where a byte order mark announces it: it is what ``>`` writes in older PowerShells.
+    UTF-16 is decoded if a byte order mark announces it; older PowerShell versions write it for ``>``.
     """
     if content.startswith(_UTF8_MARK):
         return content[len(_UTF8_MARK) :]

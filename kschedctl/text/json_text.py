@@ -1,4 +1,4 @@
-"""JSON texts: one document, documents one after the other, or JSON Lines; found and checked, not yet decoded."""
+"""JSON text: one document, concatenated documents or JSON Lines; split into documents, each checked for syntax."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _TRAILING: Final = "JSON is malformed: trailing characters"
 
 
 class NotJsonError(Exception):
-    """The text is no JSON from some byte on.
+    """A syntax error in a JSON text.
 
     Parameters
     ----------
     problem : str
-        What is wrong there.
+        The problem at the offset `at`.
     at : int
         The offset in the text, in bytes.
     start : int
-        The offset at which the document begins.
+        The offset at which the document begins, in bytes.
     number : int
-        The document.
+        The document's number, from 1.
     """
 
     def __init__(self, problem: str, at: int, start: int, number: int) -> None:
@@ -42,7 +42,7 @@ class NotJsonError(Exception):
         self.number = number
 
     def error(self, text: bytes, file: str) -> InputError:
-        """The error to show, with line and column."""
+        """Return the error to report, with line and column; columns are counted in bytes."""
         before = text[: self.at]
         line, column = before.count(b"\n") + 1, self.at - before.rfind(b"\n")
         return InputError(
@@ -53,35 +53,35 @@ class NotJsonError(Exception):
 
 
 def json_documents(text: bytes, decoder: msgspec.json.Decoder[T]) -> Iterator[tuple[int, memoryview, T | None]]:
-    """The documents of a JSON text.
+    """Yield the documents of a JSON text, in order.
 
     Parameters
     ----------
     text : bytes
-        UTF-8.
+        The JSON text, in UTF-8.
     decoder : msgspec.json.Decoder
-        Decodes each document on the way, so that finding where it ends costs nothing extra.
+        The decoder applied to each document. Decoding also finds the end of the document.
 
     Yields
     ------
     tuple of (int, memoryview, object or None)
-        The document's number from 1, its text, and the decoded value; ``None`` where it is JSON but not of the
-        decoder's type.
+        The document's number from 1, its text, and the decoded value; ``None`` if the document is valid JSON but
+        not of the decoder's type.
 
     Raises
     ------
     NotJsonError
-        Where the text is no JSON; the documents before have been yielded.
+        If the text is not valid JSON. The documents before the error are yielded first.
     """
     whole = memoryview(text)
     position = skip_blanks(text, 0)
     number, line_end = 1, text.find(b"\n", position)
     while position < len(text):
-        # The end of the line is looked for once, also where many documents stand on it.
+        # The end of a line is searched once, even if the line contains many documents.
         if 0 <= line_end < position:
             line_end = text.find(b"\n", position)
         end = line_end
-        # Most texts are one document, or a document per line; only else the end must be searched for.
+        # Most texts are one document, or one document per line; only otherwise must the end be searched.
         if end >= 0 and _ends_a_document(text, end) and (value := _typed(whole[position:end], decoder)) is not None:
             yield number, whole[position:end], value
         else:
@@ -93,7 +93,7 @@ def json_documents(text: bytes, decoder: msgspec.json.Decoder[T]) -> Iterator[tu
 
 
 def skip_blanks(text: bytes, position: int) -> int:
-    """The offset of the first byte at or after the position that is no white space."""
+    """Return the offset of the first byte at or after the position that is not white space."""
     match = _BLANKS.match(text, position)
     assert match is not None
     return match.end()
@@ -105,7 +105,7 @@ def _ends_a_document(text: bytes, end: int) -> bool:
 
 
 def _typed(text: memoryview, decoder: msgspec.json.Decoder[T]) -> T | None:
-    """The value of a text that is one document of the decoder's type; ``None`` for any other."""
+    """Decode a text that is one document of the decoder's type; return ``None`` for any other text."""
     try:
         return decoder.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -115,7 +115,7 @@ def _typed(text: memoryview, decoder: msgspec.json.Decoder[T]) -> T | None:
 def _first_document(
     rest: memoryview, decoder: msgspec.json.Decoder[T], position: int, number: int
 ) -> tuple[int, T | None]:
-    """Where the first document of a text ends, and its value."""
+    """Return the length of the first document of a text, and its value."""
     if (value := _typed(rest, decoder)) is not None:
         return len(rest), value
     end = _end(rest, position, number)
@@ -123,7 +123,7 @@ def _first_document(
 
 
 def _end(rest: memoryview, position: int, number: int) -> int:
-    """Where the first document of a text ends, whatever it is; checks that it is JSON."""
+    """Return the length of the first document of a text, of any type; raise ``NotJsonError`` if it is not JSON."""
     try:
         msgspec.json.decode(rest, type=msgspec.Raw)
     except RecursionError:
@@ -133,7 +133,7 @@ def _end(rest: memoryview, position: int, number: int) -> int:
             raise NotJsonError("the text ends too early", position + len(rest), position, number) from None
         problem, at = match[1], int(match[2])
         if problem == _TRAILING:
-            # The byte given is the one after the first that does not belong.
+            # msgspec reports the offset after the first trailing character.
             return at - 1
         problem = problem.removeprefix("JSON is malformed: ")
         raise NotJsonError(problem, position + at, position, number) from None

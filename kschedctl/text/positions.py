@@ -1,8 +1,8 @@
-"""From a field path to the line and column of its value, by reading the text of one document again.
+"""The line and column of a field in a document, found by parsing the document again.
 
-Nobody keeps places while reading: they cost as much as the values, and few are ever asked for. A path is read along
-the data, because it alone does not tell its keys apart: ``requests.nvidia.com/gpu`` and ``requests[nvidia.com/gpu]``
-are both written.
+Parsers do not record positions: positions need as much memory as the values, and few are ever queried. A field path
+is matched against the data, because the path alone is ambiguous: ``requests.nvidia.com/gpu`` and
+``requests[nvidia.com/gpu]`` are both used.
 """
 
 from __future__ import annotations
@@ -25,41 +25,42 @@ _SCALAR: Final = re.compile(rb"[^\s,\]}]+")
 
 
 class _Node(Protocol):
-    """A value in a text."""
+    """A value in a text, with its position."""
 
     @property
     def start(self) -> int | None:
-        """Its offset; ``None`` where nothing is written."""
+        """The offset of the value; ``None`` if it is empty, as after a YAML key without a value."""
 
     def fields(self) -> Mapping[str, tuple[int, _Node]]:
-        """Its keys, with their offsets, and values; of keys given twice the last."""
+        """Return the offset and value of each key; of a repeated key, the last occurrence."""
 
     def items(self) -> Sequence[_Node]:
-        """Its items."""
+        """Return the items of a list."""
 
 
 def json_position(
     text: bytes, path: str, *, start: int = 0, inside: Sequence[Step] = (), key: bool = False
 ) -> Position:
-    r"""Where a field of a JSON document stands.
+    r"""Return the position of a field in a JSON document.
 
     Parameters
     ----------
     text : bytes
-        UTF-8, known to hold a JSON value there.
+        UTF-8 text with a valid JSON value at `start`.
     path : str
-        The field, such as ``spec.containers[0].resources.requests[cpu]``; empty for the value as a whole.
+        The field, such as ``spec.containers[0].resources.requests[cpu]``; empty for the whole value.
     start : int
         The offset of the document's first character.
     inside : sequence of str or int
-        The way from the document to the object whose field it is, such as ``("items", 3)``.
+        The path from the document to the object that contains the field, such as ``("items", 3)``.
     key : bool
-        Whether the field's name is meant, not its value.
+        True for the position of the field's name, False for that of its value.
 
     Returns
     -------
     Position
-        Of the value; where there is none, of the key of the nearest parent that there is, or of that parent.
+        The position of the value. If the field does not exist, the position of the key of its nearest existing
+        parent, or of the parent's value if the parent has no key.
 
     Examples
     --------
@@ -74,22 +75,22 @@ def json_position(
 def yaml_position(
     text: bytes, path: str, *, document: int = 1, inside: Sequence[Step] = (), key: bool = False
 ) -> Position | None:
-    r"""Where a field of a YAML document stands.
+    r"""Return the position of a field in a YAML document.
 
     Parameters
     ----------
     text : bytes
-        UTF-8.
+        The YAML text, in UTF-8.
     path, inside, key
-        As for ``json_position``.
+        The same parameters as those of ``json_position``.
     document : int
-        The document, from 1, empty ones counted.
+        The document's number, from 1; empty documents are counted.
 
     Returns
     -------
     Position or None
-        As for ``json_position``; ``None`` where there is no such document, or none that can be read. What an alias
-        or ``<<`` repeats stands where it is written.
+        The position, as returned by ``json_position``; ``None`` if the document does not exist or cannot be parsed.
+        Values repeated by an alias or ``<<`` have the position of the original.
 
     Examples
     --------
@@ -103,13 +104,13 @@ def yaml_position(
 def position_in_tree(
     root: YamlNode, text: bytes, path: str, *, inside: Sequence[Step] = (), key: bool = False
 ) -> Position:
-    """Return the place of a field in a YAML document that has been read; parameters are those of ``json_position``."""
+    """Return the position of a field in a parsed YAML document; parameters are those of ``json_position``."""
     at, characters = _offset(root, path, inside, key=key), text.decode(errors="replace")
     return Position(characters.count("\n", 0, at) + 1, at - characters.rfind("\n", 0, at))
 
 
 def _offset(root: _Node, path: str, inside: Sequence[Step], *, key: bool) -> int:
-    """Where the field stands, or what comes nearest to it."""
+    """Return the offset of the field, or of its nearest existing parent."""
     found, key_at = root, root.start
     for step in inside:
         child = _child(found, step)
@@ -132,7 +133,7 @@ def _child(node: _Node, step: Step) -> tuple[int | None, _Node] | None:
 
 
 def _reach(node: _Node, key: int | None, path: str) -> tuple[_Node, int | None, str]:
-    """The value that a path leads to, where its key stands, and what of the path leads no further."""
+    """Return the deepest value that a path leads to, the offset of its key, and the unmatched rest of the path."""
     best = node, key, path
     for at, child, rest in _branches(node, path) if path else ():
         found = _reach(child, at, rest)
@@ -143,7 +144,7 @@ def _reach(node: _Node, key: int | None, path: str) -> tuple[_Node, int | None, 
 
 
 def _branches(node: _Node, path: str) -> Iterator[tuple[int | None, _Node, str]]:
-    """The fields or the item that a path may go on with: first those that it names as paths mostly do."""
+    """Yield the fields or the item that match the start of a path: the usual notation of each key first."""
     if (index := _INDEX.match(path)) is not None and (child := _child(node, int(index[1]))) is not None:
         yield *child, path[index.end() :]
     bare = path.removeprefix(".")
@@ -162,7 +163,7 @@ def _branches(node: _Node, path: str) -> Iterator[tuple[int | None, _Node, str]]
 
 @dataclass(frozen=True, slots=True)
 class _JsonNode:
-    """A JSON value; what is in it is looked at when it is asked for, and only one level deep."""
+    """A JSON value, parsed on demand and only one level deep."""
 
     text: bytes
     start: int
@@ -189,7 +190,7 @@ class _JsonNode:
         return out
 
     def _next(self, value: int) -> int:
-        """What follows a value in its list or object: the next one, or the closing bracket."""
+        """Return the offset of the next value in the list or object, or of its closing bracket."""
         at = skip_blanks(self.text, self._end(value))
         return skip_blanks(self.text, at + 1) if self.text.startswith(b",", at) else at
 

@@ -1,6 +1,6 @@
-"""Text that can be shown: what steers a terminal, hides or turns the reading direction is escaped, so that it is seen.
+"""Printable text: control, invisible and bidirectional characters are escaped, so that the reader sees them.
 
-Names come from a cluster, and a snapshot can hold anything. Everything that a person will read goes through here.
+Names come from a cluster, and a snapshot can contain any character. All text for people is passed through this module.
 """
 
 from __future__ import annotations
@@ -8,19 +8,19 @@ from __future__ import annotations
 import re
 from typing import Final
 
-#: Default_Ignorable_Code_Point (DerivedCoreProperties.txt of Unicode) as far as `str.isprintable` lets it pass:
-#: joiners, fillers and variation selectors, which take no room.
+#: Default_Ignorable_Code_Point (DerivedCoreProperties.txt of Unicode), limited to the characters that
+#: `str.isprintable` accepts: joiners, fillers and variation selectors, which have no width.
 _UNSEEN: Final = "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0000-\U000e0fff"
 _IGNORABLE: Final = re.compile(f"[{_UNSEEN}]")
-#: What is looked at one by one: all but the characters of ASCII and Latin that everybody sees.
+#: The characters that are checked one by one: all except visible ASCII and Latin characters.
 _SUSPECT: Final = re.compile("[^ -~\u00a1-\u00ac\u00ae-\u02ff]")
 _SHORT: Final = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
 
 def printable(text: str) -> str:
-    r"""A text of one line with all that cannot be seen as escapes: controls, separators but the space, unseen marks.
+    r"""Escape the control characters, line and other separators, and invisible characters of a text, except spaces.
 
-    A backslash stays as it is: what is shown is for reading, and what is escaped once may come here again.
+    The result is one line. Backslashes are not escaped: the text is for people, and may be escaped a second time.
 
     Examples
     --------
@@ -31,12 +31,12 @@ def printable(text: str) -> str:
 
 
 def unseen(character: str) -> bool:
-    """Whether a character is one that `printable` escapes."""
+    """Report whether `printable` escapes a character."""
     return not character.isprintable() or _IGNORABLE.match(character) is not None
 
 
 def json_escape(character: str) -> str:
-    r"""A character as JSON escapes it, which people can read as well.
+    r"""Return a character as a JSON escape sequence.
 
     Examples
     --------
@@ -48,9 +48,9 @@ def json_escape(character: str) -> str:
 
 
 def json_text(data: bytes) -> str:
-    r"""Encoded JSON as text without characters that cannot be seen, but for the newlines between its tokens.
+    r"""Decode encoded JSON, with invisible characters escaped; newlines between tokens remain.
 
-    Within strings they are escaped; a JSON encoder escapes only those below U+0020.
+    Invisible characters within strings become JSON escapes; a JSON encoder escapes only characters below U+0020.
 
     Examples
     --------

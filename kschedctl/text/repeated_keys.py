@@ -1,4 +1,4 @@
-"""Keys that an object has more than once, which readers of JSON and YAML let pass: the last of them wins."""
+"""Repeated keys of JSON and YAML objects. Parsers accept them silently, and the last value wins."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any, Final, NamedTuple
 from kschedctl.findings.location import Position
 from kschedctl.text.tree import Step, key_name
 
-#: The key ``<<``, which may be given more than once.
+#: Represents the key ``<<``, which may be repeated.
 _MERGE: Final = None
 
 
 class Fields(dict[str, Any]):
-    """A JSON object as read from text, which remembers the keys that were written more than once."""
+    """A JSON object parsed from text, with the names of its repeated keys."""
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
@@ -27,14 +27,14 @@ class Fields(dict[str, Any]):
 
 
 class RepeatedKey(NamedTuple):
-    """A key that its object has already.
+    """A key that occurs earlier in the same object.
 
     Parameters
     ----------
     steps : tuple of str or int
-        The way to it from the document.
+        The path to the key from the document.
     position : Position or None
-        Where it stands the second time; ``None`` where that is not known.
+        The position of the repeated occurrence; ``None`` if unknown.
     """
 
     steps: tuple[Step, ...]
@@ -42,14 +42,14 @@ class RepeatedKey(NamedTuple):
 
 
 def repeated_in_json(text: bytes) -> Iterator[RepeatedKey]:
-    r"""The repeated keys of a JSON value, known to be well-formed; without their positions.
+    r"""Yield the repeated keys of a well-formed JSON value, without their positions.
 
     Examples
     --------
     >>> [each.steps for each in repeated_in_json(b'{"a": [{"b": 1, "b": 2}]}')]
     [('a', 0, 'b')]
     """
-    # Whoever reads a value refuses it where it is no text, or no number that can be; only the keys matter here.
+    # The decoder of the value rejects invalid text and numbers; only the keys matter here.
     root = json.loads(text.decode(errors="replace"), object_pairs_hook=Fields, parse_int=str, strict=False)
     waiting: list[tuple[tuple[Step, ...], Any]] = [((), root)]
     while waiting:
@@ -62,18 +62,18 @@ def repeated_in_json(text: bytes) -> Iterator[RepeatedKey]:
 
 
 def repeated_in_yaml(text: bytes, *, last: int | None = None) -> Iterator[tuple[int, RepeatedKey]]:
-    r"""The repeated keys of YAML documents, each with its document, from 1; nothing beyond what cannot be read.
+    r"""Yield the repeated keys of YAML documents, each with its document's number, from 1; stop at a syntax error.
 
     Parameters
     ----------
     text : bytes
-        UTF-8.
+        The YAML text, in UTF-8.
     last : int, optional
-        The last document that is looked at.
+        The number of the last document to check; by default all documents are checked.
 
     Notes
     -----
-    Keys that ``<<`` merges are repeated by none: it is there to be overridden.
+    Keys merged by ``<<`` do not count as repeated, since ``<<`` exists to be overridden.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def repeated_in_yaml(text: bytes, *, last: int | None = None) -> Iterator[tuple[
 
 
 class _UnreadableError(Exception):
-    """A key is a mapping or a list."""
+    """A mapping or a list used as a key."""
 
 
 @dataclass(slots=True)
@@ -97,11 +97,11 @@ class _Open:
     Attributes
     ----------
     keys : set of str, optional
-        The keys of a mapping so far; ``None`` for a sequence.
+        The keys of a mapping read so far; ``None`` for a sequence.
     step : str, int or None
-        The key or index of the value that comes next; ``_MERGE`` for ``<<``, and for an alias in place of a key.
+        The key or index of the next value; ``_MERGE`` for ``<<``, and for an alias used as a key.
     waits_for_key : bool
-        Whether a key comes next.
+        True if the next event is a key.
     """
 
     keys: set[str] | None
@@ -109,7 +109,7 @@ class _Open:
     waits_for_key: bool
 
     def go_on(self) -> None:
-        """Go on to the next key or item, behind a value."""
+        """Advance to the next key or item after a value."""
         self.waits_for_key = self.keys is not None
         if isinstance(self.step, int):
             self.step += 1
@@ -141,12 +141,12 @@ def _repeated(text: bytes, last: int | None) -> Iterator[tuple[int, RepeatedKey]
 
 
 def _take_key(mapping: _Open, event: Any) -> bool:
-    """Take the key of a mapping, and return whether the mapping has it already."""
+    """Record the key of a mapping, and report whether the mapping already has it."""
     import yaml
 
     if isinstance(event, yaml.CollectionStartEvent):
         raise _UnreadableError
-    # What an alias stands for is not known here.
+    # Aliases are not resolved here.
     name = key_name(event) if isinstance(event, yaml.ScalarEvent) else _MERGE
     mapping.step, mapping.waits_for_key = name, False
     if name is _MERGE or mapping.keys is None:

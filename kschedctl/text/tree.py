@@ -1,6 +1,7 @@
-"""The values of a YAML text with where each begins and ends: read when somebody asks for places, or edits the text.
+"""YAML values with their start and end offsets, for locating fields and editing the text.
 
-Reading keeps no places (``kschedctl.text.positions`` says why); this reads a document again. JSON is YAML here.
+The ordinary parser records no positions (see ``kschedctl.text.positions``), so a document is parsed again. JSON is
+parsed as YAML here.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ from typing import Any, TypeAlias
 
 from kschedctl.text.yaml_scalars import plain_key
 
-#: A key or index.
+#: A step of a path: a key or an index.
 Step: TypeAlias = str | int
 
 
 class NoTreeError(Exception):
-    """The YAML is none that is read."""
+    """YAML without a tree: a key is a mapping or a list, or an alias has no anchor."""
 
 
 @dataclass(slots=True, eq=False)
@@ -26,21 +27,23 @@ class YamlNode:
     Attributes
     ----------
     start : int or None
-        Its offset, in characters; ``None`` where nothing is written.
+        The offset of the value, in characters; ``None`` if the value is empty.
     end : int
-        The offset behind its last character; behind a block's last value, not the blanks and comments after it.
+        The offset after the last character of the value; for a block, after its last value, without the blanks
+        and comments that follow.
     is_map, is_list : bool
-        Whether it is a mapping, or a sequence.
+        True if the value is a mapping, or a sequence.
     flow : bool
-        Whether it is written in braces or brackets.
+        True if the value is written in braces or brackets.
     name : str or None
-        What it is as a key; ``None`` for ``<<``.
+        The value's text as a mapping key; ``None`` for ``<<``.
     anchor : str or None
-        Its anchor.
+        The value's anchor.
     key_ends : dict of str to int
-        Of a mapping: the offset behind each key.
+        For a mapping: the offset after each key.
     borrowed : set of str
-        Of a mapping: the keys that ``<<`` brought in, and those whose value is an alias: they are written elsewhere.
+        For a mapping: the keys merged by ``<<`` and the keys whose value is an alias. For a sequence: the indices of
+        aliases. The text of these values is elsewhere in the document.
     """
 
     start: int | None
@@ -54,19 +57,19 @@ class YamlNode:
     elements: list[YamlNode] = field(default_factory=list)
     key_ends: dict[str, int] = field(default_factory=dict)
     borrowed: set[str | int] = field(default_factory=set)
-    #: Of a mapping that is being read: the key whose value comes next, where it stands and where it ends.
+    #: For a mapping that is being parsed: the current key with its start and end offset, or ``None`` before a key.
     key: tuple[str | None, int, int] | None = None
 
     def fields(self) -> Mapping[str, tuple[int, YamlNode]]:
-        """Its keys, with their offsets, and values; of keys given twice the last."""
+        """Return the offset and value of each key; of a repeated key, the last occurrence."""
         return self.children
 
     def items(self) -> Sequence[YamlNode]:
-        """Its items."""
+        """Return the items of a sequence."""
         return self.elements
 
     def take(self, node: YamlNode, at: int, end: int, *, alias: bool) -> None:
-        """Take in what comes next, and stands there: a key, or a value."""
+        """Add the next key, value or item, with its start and end offset."""
         if not self.is_map:
             if alias:
                 self.borrowed.add(len(self.elements))
@@ -80,7 +83,7 @@ class YamlNode:
                 self.key_ends[name] = key_end
                 (self.borrowed.add if alias else self.borrowed.discard)(name)
             else:
-                # As it is read: overrides keys above it, and of several mappings the earlier take precedence.
+                # Same precedence as in the parser: ``<<`` overrides keys above it; of several mappings, the first wins.
                 for source in [node] if node.is_map else reversed(node.elements):
                     self.children.update(source.children)
                     self.key_ends.update(source.key_ends)
@@ -88,23 +91,23 @@ class YamlNode:
 
 
 def yaml_trees(text: bytes, *, first: int = 1, inside: Sequence[Step] = ()) -> Iterator[YamlNode]:
-    r"""The values of a text's documents.
+    r"""Yield the root value of each document of a text.
 
     Parameters
     ----------
     text : bytes
-        UTF-8.
+        The YAML text, in UTF-8.
     first : int
-        The document to begin with, from 1, empty ones counted.
+        The number of the first document to parse, from 1; empty documents are counted.
     inside : sequence of str or int
-        The way to what is wanted; what stands beside it is left empty, for there may be much.
+        The path to the needed value. Values outside of it are left empty, because they can be large.
 
     Raises
     ------
     yaml.YAMLError
-        Where it is no YAML.
+        If the text is not valid YAML.
     NoTreeError
-        Where a key is a mapping or a list, or an alias stands for nothing.
+        If a key is a mapping or a list, or an alias has no anchor.
 
     Examples
     --------
@@ -125,7 +128,7 @@ def yaml_trees(text: bytes, *, first: int = 1, inside: Sequence[Step] = ()) -> I
 
 
 def read_tree(text: bytes, document: int = 1, inside: Sequence[Step] = ()) -> YamlNode | None:
-    """Return the values of one document, parameters as for ``yaml_trees``; ``None`` where it cannot be read."""
+    """Return the root value of one document; parameters as for ``yaml_trees``; ``None`` if it cannot be parsed."""
     import yaml
 
     try:
@@ -135,7 +138,7 @@ def read_tree(text: bytes, document: int = 1, inside: Sequence[Step] = ()) -> Ya
 
 
 def _tree(next_event: Any, inside: Sequence[Step]) -> YamlNode:
-    """The values of the document that comes next."""
+    """Parse the next document and return its root value."""
     import yaml
 
     anchors: dict[str, YamlNode] = {}
@@ -153,7 +156,7 @@ def _tree(next_event: Any, inside: Sequence[Step]) -> YamlNode:
             continue
         if isinstance(event, yaml.CollectionEndEvent):
             node = opened.pop()
-            # A block's end is only seen where something else begins.
+            # The parser reports the end of a block only where the next token begins.
             last = node.end = end if node.flow else max(last, node.end)
             if not _leads_on(opened, inside) and not any(each.anchor for each in (node, *opened)):
                 node.children, node.elements = {}, []
@@ -162,7 +165,7 @@ def _tree(next_event: Any, inside: Sequence[Step]) -> YamlNode:
                 raise NoTreeError
             node, alias, last = anchors[event.anchor], True, end
         else:
-            # An empty value stands nowhere.
+            # An empty value has no offset.
             node = YamlNode(at if end > at else None, end, name=key_name(event), anchor=event.anchor)
             last = end if end > at else last
         if node.anchor is not None:
@@ -173,7 +176,7 @@ def _tree(next_event: Any, inside: Sequence[Step]) -> YamlNode:
 
 
 def key_name(event: Any) -> str | None:
-    """What a scalar of YAML is as a key, as it is read; ``None`` for ``<<``."""
+    """Return the text of a YAML scalar used as a key, as kubectl parses it; ``None`` for ``<<``."""
     text: str = event.value
     if not event.implicit[0]:
         return text
@@ -186,7 +189,7 @@ def key_name(event: Any) -> str | None:
 
 
 def _leads_on(opened: Sequence[YamlNode], inside: Sequence[Step]) -> bool:
-    """Whether the value that comes next in the innermost of these is on the way, or beyond its end."""
+    """Report whether the next value of the innermost open container is on the path `inside`, or below its end."""
     for node, step in zip(opened, inside, strict=False):
         here = node.key[0] if node.key is not None else len(node.elements)
         if here != step:

@@ -1,28 +1,28 @@
-"""YAML as kubectl reads it, turned into JSON document by document.
+"""YAML, parsed as kubectl parses it and converted to JSON document by document.
 
-Two readers that read the same: ``yaml_lines`` goes from line to line through what programs write, and leaves what it
-does not know to ``yaml_events``, which has libyaml read it: an entry with all that is below it where that stands for
-itself, otherwise the document and all that follows. From then on YAML and JSON take one road.
+Two parsers produce the same values. ``yaml_lines`` parses the line formats that programs write. Other text is left to
+``yaml_events``, which uses libyaml: a single entry with everything below it if the entry is self-contained, else
+the document and all that follow. The resulting JSON is processed like JSON input.
 
-Measured on what ``kubectl get pods -o yaml`` writes, and on a table of 426 corner cases with the values of
+Measured on the output of ``kubectl get pods -o yaml``, and on a table of 426 corner cases with the values of
 sigs.k8s.io/yaml 1.6,
 
 ===========================  ======  ====================
-reader                       MB/s    cases read otherwise
+parser                       MB/s    cases that differ
 ===========================  ======  ====================
-lines and events (this)          50  3
+lines and events (here)          50  3
 events of libyaml alone         9.4  3
 PyYAML 6.0.3, CSafeLoader       1.6  160
 rapidyaml 0.15.2, to JSON        53  225
 ryaml 0.5.1                      17  175
 ===========================  ======  ====================
 
-rapidyaml reads YAML 1.1 scalars, tags and aliases of keys otherwise on its way to JSON, keeps both of two equal keys,
-and writes to standard error what it refuses. So it could only be given lines whose scalars and columns have been looked
-at before; who has looked at them has read them.
+rapidyaml parses YAML 1.1 scalars, tags and aliases of keys differently on its way to JSON, retains both of two equal
+keys, and writes rejected input to standard error. It would therefore need input whose scalars and columns have been
+checked before, and checking them amounts to parsing them.
 
-The three cases read otherwise here: an empty first document is skipped; what follows ``...`` without ``---`` and
-``!!binary`` that is not text are errors, where go-yaml drops them.
+The three cases that differ here: an empty first document is skipped; text after ``...`` without ``---``, and a
+``!!binary`` value that is not text, are errors, whereas go-yaml drops them.
 """
 
 from __future__ import annotations
@@ -41,26 +41,26 @@ from kschedctl.text.yaml_lines import LineReader, document_spans, may_be_plain
 
 
 def yaml_documents(text: bytes | memoryview, file: str, first: int = 1) -> Iterator[tuple[int, bytes]]:
-    """The documents of a YAML text as JSON, empty ones left out.
+    """Yield the documents of a YAML text as JSON, without empty ones.
 
     Parameters
     ----------
     text : bytes or memoryview
-        UTF-8.
+        The YAML text, in UTF-8.
     file : str
-        The name for errors.
+        The file's name, for error messages.
     first : int
         The number of the first document.
 
     Yields
     ------
     tuple of (int, bytes)
-        The document's number, which counts empty ones too, and its JSON.
+        The document's number, counting empty documents, and its JSON.
 
     Raises
     ------
     InputError
-        Where the text is no YAML, or YAML that JSON has no equivalent for; with line and column.
+        If the text is not valid YAML, or has no equivalent in JSON; with line and column.
     """
     text = bytes(text)
     number = first
@@ -83,7 +83,7 @@ def yaml_documents(text: bytes | memoryview, file: str, first: int = 1) -> Itera
 
 
 def documents_by_events(text: bytes, file: str, first: int = 1, start: int = 0) -> Iterator[tuple[int, bytes]]:
-    """The same with libyaml alone, from a place on where a document begins, which has the number ``first``."""
+    """Yield documents like ``yaml_documents``, with libyaml alone, starting at offset `start` with number `first`."""
     for number, value, _ in _by_events(text, file, first, start, items_as_text=True):
         yield number, msgspec.json.encode(value)
 
@@ -91,8 +91,8 @@ def documents_by_events(text: bytes, file: str, first: int = 1, start: int = 0) 
 def yaml_values(text: bytes, file: str, first: int = 1) -> Iterator[tuple[int, Any, bool]]:
     """Yield the documents of a YAML text as plain data.
 
-    Parameters and errors are those of ``yaml_documents``; the last of each tuple is true where a key stood where its
-    mapping had one of that name: repeated, or brought in by ``<<``.
+    Parameters and errors are those of ``yaml_documents``. The last element of each tuple is True if a mapping
+    contained a key that it already had: repeated, or merged by ``<<``.
     """
     return _by_events(text, file, first, 0, items_as_text=False)
 
@@ -113,26 +113,26 @@ def _by_events(
 
 
 def yaml_value(text: bytes, file: str, number: int = 1) -> tuple[Any, bool]:
-    r"""The value of a text that is one document, and whether a key may be given twice in it.
+    r"""Return the value of a text that is one document, and whether a key may be repeated in it.
 
     Parameters
     ----------
     text : bytes
-        UTF-8.
+        The YAML text, in UTF-8.
     file, number : str and int
-        The file and which of its documents it is, for errors.
+        The file's name and the document's number, for error messages.
 
     Returns
     -------
     value : Any
-        Plain data; ``None`` where the document is empty.
+        Plain data; ``None`` if the document is empty.
     repeated : bool
-        Whether a key stood where its mapping had one of that name: given twice, or brought in by ``<<``.
+        True if a mapping contained a key that it already had: repeated, or merged by ``<<``.
 
     Raises
     ------
     InputError
-        As for ``yaml_documents``.
+        If the text is not valid YAML, is more than one document, or has no equivalent in JSON.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def yaml_value(text: bytes, file: str, number: int = 1) -> tuple[Any, bool]:
 
 
 class _Told:
-    """The document that is read."""
+    """The number of the document being parsed, for error messages."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -156,7 +156,7 @@ class _Told:
 
 @contextmanager
 def _told(file: str, n_lines: int = 0, start: int = 0, number: int = 1) -> Iterator[_Told]:
-    """Raise what is wrong with YAML as an InputError of the document that is read."""
+    """Convert errors of the YAML parser to ``InputError`` with the document and position."""
     import yaml
 
     told = _Told(number)

@@ -1,4 +1,4 @@
-"""What a line of YAML in block style says by itself: the dashes it begins with, a key, and a scalar after it."""
+"""A line of YAML in block style: its leading dashes, key and scalar."""
 
 from __future__ import annotations
 
@@ -7,48 +7,49 @@ from typing import Any, Final
 
 from kschedctl.text.yaml_scalars import FIRST_OF_OTHERS, NotFiniteError, plain_key, plain_scalar
 
-#: How many levels deep entries may be; `EventReader` allows some more.
+#: The maximum nesting depth of entries; the limit of `EventReader` is higher.
 MAX_DEPTH: Final = 64
 _MAX_KEY: Final = 200
 
-#: The value of a key that has none on its line, and one that needs a reader of all YAML.
+#: Stand-ins for the value of a key without a value on its line, and for a value that needs the full YAML parser.
 FOLLOWS: Final = object()
 OTHER: Final = object()
 
-#: What begins something else than a scalar without quotes; a dash does so with a blank after it.
+#: The characters that cannot begin an unquoted scalar; a dash can unless a blank follows.
 _INDICATORS: Final = frozenset("-?:,[]{}#&*!|>'\"%@` ")
 _KEY: Final = re.compile(rf"[A-Za-z0-9_/.$][!-~]{{0,{_MAX_KEY}}}")
 _QUOTED: Final = re.compile(r"\"[^\"\\\t]*\"|'[^'\t]*'")
-#: Markers, directives, explicit keys and merges.
+#: The beginnings of document markers, directives, explicit keys and merges.
 _NO_ENTRIES: Final = ("---", "...", "%", "?", "<")
 
-#: The column of a key that begins its line, its key and value; then the columns of the dashes and of what follows them.
+#: A parsed line: the column of a key that begins the line, the key, its value, the columns of the dashes, and the
+#: column of the text after them.
 Entry = tuple[int, str | None, Any, tuple[int, ...], int]
-#: The first of these where the line begins with a dash, or has no key.
+#: The column of the key if the line begins with a dash, or has no key.
 NO_KEY_COLUMN: Final = -1
 
 
 class NotPlainError(Exception):
-    """Something needs a reader of all YAML."""
+    """YAML that needs the full YAML parser."""
 
 
 def parse_entry(line: str) -> Entry | None:
-    """Take a line apart.
+    """Parse one line.
 
     Parameters
     ----------
     line : str
-        Without its end.
+        The line, without its line break.
 
     Returns
     -------
     tuple, optional
-        Nothing for blank lines and comments.
+        The parsed line; ``None`` for blank lines and comments.
 
     Raises
     ------
     NotPlainError
-        Where it is no entry in itself.
+        If the line cannot be parsed by itself.
     """
     rest = line.lstrip(" ")
     if not rest or rest[0] == "#":
@@ -79,7 +80,7 @@ def parse_entry(line: str) -> Entry | None:
 
 
 def _scalar(text: str) -> Any:
-    """What a scalar on one line is, where it has no more than quotes."""
+    """Return the value of a scalar on one line, or ``OTHER`` if it needs the full parser."""
     if not text or "\t" in text:
         return OTHER
     first = text[0]

@@ -1,9 +1,9 @@
-"""YAML by the events of libyaml, through PyYAML: whatever there may be in it.
+"""The full YAML parser: plain data built from the events of libyaml, through PyYAML.
 
-What the events mean is decided here and in ``yaml_scalars``, because kubectl differs from PyYAML there: a key given
-twice has its last value; ``<<`` merges where it stands, so that it overrides keys above it and is overridden by keys
-below; keys that are numbers or booleans become text; tags other than the standard ones are ignored; aliases may add
-400,000 nodes to a document and no more.
+The events are interpreted here and in ``yaml_scalars``, because kubectl differs from PyYAML: a repeated key has its
+last value; ``<<`` merges at its position, so that it overrides keys above it and is overridden by keys below; keys
+that are numbers or booleans become text; tags other than the standard ones are ignored; aliases may add at most
+400,000 nodes to a document.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ _TAG: Final = "tag:yaml.org,2002:"
 
 
 class _Merge:
-    """The key ``<<``."""
+    """The type of ``_MERGE``, which represents the key ``<<``."""
 
 
 _MERGE: Final = _Merge()
 
 
 class BadNodeError(Exception):
-    """YAML that JSON has no equivalent for.
+    """YAML without an equivalent in JSON.
 
     Attributes
     ----------
     problem, hint : str
-        What it is, and what to do.
+        The problem, and a hint for the user.
     mark : yaml.Mark
-        Where it is.
+        The position of the problem.
     """
 
     def __init__(self, problem: str, mark: Any, hint: str = "") -> None:
@@ -58,26 +58,26 @@ class BadNodeError(Exception):
 
 
 class EventReader:
-    """Builds plain data from the parser's events.
+    """A parser that builds plain data from libyaml's events.
 
-    The elements of a document's ``items`` are encoded as soon as they are complete: a list of objects then costs
-    its text and not many times that in Python objects.
+    The elements of a document's ``items`` are encoded as soon as they are complete: a list of objects then needs the
+    memory of its text, instead of many times that in Python objects.
 
     Parameters
     ----------
     text : bytes
-        UTF-8.
+        The YAML text, in UTF-8.
     depth : int
-        How many levels it is nested in already.
+        The nesting depth at which the text is placed in its document.
     items_as_text : bool
-        Whether elements of ``items`` are encoded; else all is plain data.
+        True if the elements of ``items`` are encoded as JSON; False for plain data only.
 
     Attributes
     ----------
     anchors : dict
-        Those of the last document.
+        The anchors of the last document.
     repeated : bool
-        Whether a key stood where its mapping had one of that name: given twice, or brought in by ``<<``.
+        True if a mapping contained a key that it already had: repeated, or merged by ``<<``.
     """
 
     def __init__(self, text: bytes, depth: int = 0, *, items_as_text: bool = True) -> None:
@@ -93,15 +93,15 @@ class EventReader:
         self._items_as_text = items_as_text
         self._n_nodes = self._n_alias_nodes = 0
         self.repeated = False
-        #: Each with its value and the number of nodes in it; nothing for one that is still open.
+        #: Each anchor's value and number of nodes; ``None`` while the anchored value is still being parsed.
         self.anchors: dict[str, tuple[Any, int] | None] = {}
 
     def next_document(self) -> bool:
-        """Go to the next document; false at the end."""
+        """Go to the next document; return False at the end of the text."""
         return isinstance(self._next(), self._events.DocumentStartEvent)
 
     def document(self) -> Any:
-        """Build the value of the document that the reader stands at."""
+        """Build the value of the current document."""
         self.anchors = {}
         self._n_alias_nodes = 0
         value = self._node(self._next(), 0)
@@ -109,14 +109,14 @@ class EventReader:
         return value
 
     def _node(self, event: Any, depth: int, key: str | _Merge | None = None) -> Any:
-        """Build the value that begins with an event.
+        """Build the value that begins with `event`.
 
         Parameters
         ----------
         depth : int
-            The number of containers around it.
+            The number of containers around the value.
         key : str, optional
-            Its key, where it is in a mapping.
+            The value's key, if it is in a mapping.
         """
         kind = type(event)
         if kind is self._events.ScalarEvent:
@@ -132,7 +132,7 @@ class EventReader:
             value: Any = self._mapping(depth)
         else:
             value = self._sequence(depth, as_text=self._items_as_text and depth == 1 and key == "items")
-        # Its end counts too; its beginning is counted by the container around it.
+        # The container's end event counts as a node; its start event is counted by the surrounding container.
         self._n_nodes += 1
         if anchor is not None:
             self.anchors[anchor] = (value, self._n_nodes - before + 1)
@@ -182,7 +182,7 @@ class EventReader:
         self.anchors[event.anchor] = (value, 1 + len(event.value) // _CHARS_PER_NODE)
 
     def _resolve(self, event: ScalarEvent) -> Scalar:
-        """The value of a scalar without quotes; remembered, because manifests repeat themselves."""
+        """Return the value of an unquoted scalar; values are cached, because manifests are repetitive."""
         try:
             value = plain_scalar(event.value)
         except NotFiniteError:
@@ -244,7 +244,7 @@ class EventReader:
         return key
 
     def _known_key(self, value: Any, event: Any) -> str:
-        """A key whose value is known already: that of an alias or of a scalar with a tag."""
+        """Convert the value of an alias or of a tagged scalar to a key."""
         if isinstance(value, str):
             return value
         if isinstance(value, bool | int | float):

@@ -1,12 +1,12 @@
-"""YAML in block style read from line to line, at five times the speed of its events, or not at all.
+"""A fast parser for YAML in block style, which reads line by line and rejects what it does not support.
 
-What programs write is nearly all lines of three forms: a key with a scalar, a key whose value follows, an item. Which
-columns they begin in says where they belong. A line is taken apart once, however often it occurs.
+It is five times as fast as the event parser. Nearly all lines that programs write have one of three forms: a key with
+a scalar, a key whose value follows, an item. Their columns determine the nesting. Each distinct line is parsed once.
 
-A scalar of another form, such as a block of text, or a flow collection is an entry that ends where a line is no further
-in than its beginning. It means the same wherever it stands, so `EventReader` reads these lines by themselves. What does
-not stand for itself is left to it with the whole document: anchors and aliases, what has a tag at the root, explicit
-keys, merges, and everything that does not come in the order that is expected here, which is no YAML in most cases.
+A scalar of another form, such as a block scalar, and a flow collection extend to the first line that is not indented
+further than the entry. Their meaning does not depend on the context, so `EventReader` parses these lines alone. Text
+that does depend on its context is left to `EventReader` with the whole document: anchors and aliases, a tag at the
+root, explicit keys, merges, and lines in an unexpected order, which mostly are not valid YAML.
 """
 
 from __future__ import annotations
@@ -21,30 +21,31 @@ import msgspec
 from kschedctl.text.yaml_entries import FOLLOWS, MAX_DEPTH, OTHER, Entry, NotPlainError, parse_entry
 from kschedctl.text.yaml_events import BadNodeError, EventReader
 
-#: A text is taken apart in pieces of so many bytes, with so many at least for a line: events are as fast with fewer.
+#: Texts are split into pieces of 256 KiB. Pieces with fewer than 4 bytes per line on average are left to the event
+#: parser, which is as fast there.
 _PIECE: Final = 256 * 1024
 _PER_LINE: Final = 4
 _MAX_KNOWN: Final = 100_000
 _MAX_OTHERS: Final = 10_000
-#: Lines and entries of more characters are taken anew each time.
+#: The maximum length of cached lines and entries, in characters.
 _MAX_REMEMBERED: Final = 1000
-#: Entries that the other reader reads cost as much as so many lines read by it; a few do no harm.
+#: An entry read by the event parser costs as much as 8 lines read by it; up to 16 entries are always accepted.
 _LINES_PER_OTHER: Final = 8
 _FEW: Final = 16
 
-#: What is allowed of ASCII, without the carriage return that can end a line; the rest is looked at in ``_NOT_ALLOWED``.
+#: The accepted bytes: ASCII without control characters and carriage returns; for others see ``_NOT_ALLOWED``.
 _ALLOWED: Final = bytes((*b"\t\n", *range(0x20, 0x7F), *range(0x80, 0x100)))
-#: Line ends of YAML 1.1, byte order marks and control characters.
+#: The encoded line breaks of YAML 1.1, byte order marks and control characters.
 _NOT_ALLOWED: Final = re.compile(rb"\xc2[\x80-\x9f]|\xe2\x80[\xa8\xa9]|\xef\xbb\xbf|\xef\xbf[\xbe\xbf]")
 _MARKER: Final = re.compile(rb"---(?<![^\n]---)(?:\n|\Z)")
 
 _Container = dict[str, Any] | list[Any]
-#: The column of keys where there can be none; no line has its key there.
+#: The column of keys in a list, which has no keys; no line has a key in this column.
 _NO_KEYS: Final = -2
 
 
 def may_be_plain(text: bytes) -> bool:
-    """Whether a text has only characters that mean here what they mean to libyaml."""
+    """Report whether all characters of a text have the same meaning here as in libyaml."""
     if text.translate(None, _ALLOWED):
         return False
     if text.isascii():
@@ -57,12 +58,12 @@ def may_be_plain(text: bytes) -> bool:
 
 
 def document_spans(text: bytes) -> Iterator[tuple[int, int, int]]:
-    r"""Where documents are: a line ``---`` ends one whatever it is in the middle of.
+    r"""Yield the spans of documents; a line ``---`` always ends a document, even within a scalar.
 
     Yields
     ------
     tuple of (int, int, int)
-        Where a document begins with its marker, where its text begins, and where that ends.
+        The offsets of the document's marker, of the start of its text, and of the end of its text.
 
     Examples
     --------
@@ -77,12 +78,12 @@ def document_spans(text: bytes) -> Iterator[tuple[int, int, int]]:
 
 
 class LineReader:
-    """Builds plain data from lines, and remembers these from document to document."""
+    """A parser that builds plain data from lines, and caches parsed lines across documents."""
 
     def __init__(self) -> None:
-        #: Lines; nothing for blank ones and comments.
+        #: The parsed lines; ``None`` for blank lines and comments.
         self._known: dict[str, Entry | None] = {}
-        #: What the other reader has read, by its text, and how often it was asked.
+        #: The entries that the event parser has read, by their text, and the number of its calls.
         self._others: dict[str, _Container] = {}
         self._n_others = 0
         self._n_lines = 0
@@ -93,23 +94,24 @@ class LineReader:
         Parameters
         ----------
         text : bytes
-            Its lines, all characters of which are allowed.
+            The lines of the document, with accepted characters only.
 
         Returns
         -------
         dict, list or None
-            What `EventReader` would build, elements of ``items`` encoded as there; None where there is no line.
+            The value that `EventReader` would build, with the elements of ``items`` encoded; ``None`` if there is no
+            line with content.
 
         Raises
         ------
         NotPlainError
-            Where it is not certain what that would be, or not worth the while.
+            If that value is uncertain, or if the event parser would be faster.
         """
-        # One loop without a call for most lines: they are the cost of YAML.
+        # Most lines are handled in one loop without function calls, since they dominate the time.
         known = self._known
         lines = _Lines(text)
         nesting = _Nesting()
-        # The innermost container, the column of its keys, and the key whose value may follow.
+        # The innermost container, the column of its keys, and the key whose value may be on the next lines.
         container: Any = None
         key_column = _NO_KEYS
         open_key: str | None = None
@@ -151,14 +153,14 @@ class LineReader:
         return entry
 
     def _read_other(self, lines: _Lines, start: int, number: int, key: str | None, nesting: _Nesting) -> None:
-        """Put what the other reader makes of an entry into its container, in place of the last one or after it.
+        """Parse an entry with the event parser, and add the result to its container or replace the last element.
 
         Parameters
         ----------
         start, number : int
-            The line where the entry begins, and the last one that was read.
+            The line where the entry begins, and the last line that was read.
         key : str or None
-            Its key; ``None`` for an item.
+            The entry's key; ``None`` for an item.
         """
         entry = lines.read_entry(start, number, nesting.column)
         found = self._others.get(entry)
@@ -166,7 +168,7 @@ class LineReader:
             found = _by_events(entry)
             self._n_others += 1
             if self._n_others > max(_FEW, (self._n_lines + lines.n_dropped + number) // _LINES_PER_OTHER):
-                # Events alone are faster then.
+                # With more such entries the event parser alone is faster.
                 raise NotPlainError
             if len(entry) <= _MAX_REMEMBERED and len(self._others) < _MAX_OTHERS:
                 self._others[entry] = found
@@ -185,13 +187,13 @@ class _Nesting:
     Attributes
     ----------
     root : dict, list or None
-        The document.
+        The root value.
     container : dict, list or None
-        The innermost one, to which the last entry belongs.
+        The innermost container, to which the last entry belongs.
     column : int
-        Where its entries begin.
+        The column of its entries.
     key_column : int
-        Where its keys begin; ``_NO_KEYS`` for a list.
+        The column of its keys; ``_NO_KEYS`` for a list.
     """
 
     __slots__ = ("_around", "_items", "column", "container", "key_column", "root")
@@ -205,17 +207,17 @@ class _Nesting:
         self._items: Any = None
 
     def move_to(self, entry: Entry, open_key: str | None) -> bool:
-        """Open and close containers up to that of an entry.
+        """Open and close containers up to the container of an entry.
 
         Parameters
         ----------
         open_key : str or None
-            The key of the entry before, where its value may follow.
+            The key of the previous entry, if its value may follow.
 
         Returns
         -------
         bool
-            False where the line continues the entry before, so that nothing is opened or closed.
+            False if the line continues the previous entry; nothing is opened or closed then.
         """
         _, key, _, dashes, column = entry
         first = dashes[0] if dashes else column
@@ -239,7 +241,7 @@ class _Nesting:
         return True
 
     def _open_value(self, column: int, inner: _Container, open_key: str | None) -> None:
-        """Open the root, or the value of a key."""
+        """Open the root, or the value of a key, at a column."""
         if self.container is None:
             self.root = inner
         else:
@@ -255,7 +257,7 @@ class _Nesting:
         self.container, self.column = inner, column
 
     def _close(self, column: int, kind: type[_Container]) -> None:
-        """Close what is further in than a column, down to a container of a kind."""
+        """Close the containers beyond a column, down to a container of a kind; raise ``NotPlainError`` if none fits."""
         container, at = self.container, self.column
         while at > column or (at == column and container.__class__ is not kind):
             container, at = self._around.pop()
@@ -263,7 +265,7 @@ class _Nesting:
             raise NotPlainError
         self.container, self.column = container, at
         if container is self._items:
-            # A list of objects then costs its text and not many times that in Python objects.
+            # A list of objects then needs the memory of its text, instead of many times that in Python objects.
             container[-1] = msgspec.Raw(msgspec.json.encode(container[-1]))
 
 
@@ -273,14 +275,14 @@ class _Lines:
     Attributes
     ----------
     n_dropped : int
-        The number of lines before them.
+        The number of lines dropped before them.
     """
 
     def __init__(self, text: bytes) -> None:
         self._pieces = _pieces(text)
         self._lines: list[str] = []
         self._numbered: Iterator[tuple[int, str]] = iter(())
-        #: The lines up to here belong to entries that the other reader has read.
+        #: The number of lines that belong to entries read by the event parser.
         self._n_read = 0
         self.n_dropped = 0
 
@@ -288,9 +290,9 @@ class _Lines:
         return len(self._lines)
 
     def pieces(self) -> Iterator[Iterator[tuple[int, str]]]:
-        """Yield the numbered lines of one piece after the other; numbers begin anew with each."""
+        """Yield the numbered lines of one piece after the other; the numbers are indices into the retained lines."""
         for piece in self._pieces:
-            # The last entry may go on.
+            # The last entry may continue in the next piece.
             n_done = self._entry_before(len(self._lines))
             self.n_dropped += n_done
             self._n_read = max(self._n_read - n_done, 0)
@@ -301,7 +303,7 @@ class _Lines:
             yield self._numbered
 
     def continued(self, number: int) -> tuple[int, str | None]:
-        """Return the line and the key of the entry that a line continues."""
+        """Return the first line and the key of the entry that a line continues."""
         start = self._entry_before(number)
         entry = parse_entry(self._lines[start])
         if entry is None or start == number:
@@ -309,32 +311,32 @@ class _Lines:
         return start, entry[1]
 
     def read_entry(self, start: int, number: int, column: int) -> str:
-        """Return the text of an entry without its indentation, and go on behind it.
+        """Return the text of an entry without its indentation, and continue after it.
 
         Parameters
         ----------
         start, number : int
-            The line where it begins, and the last line that was read.
+            The line where the entry begins, and the last line that was read.
         column : int
-            Its column; it ends where a line is no further in.
+            The entry's column; the entry ends at the first line that is not indented further.
         """
         end = self._n_read = self._end_of_entry(start, column)
         if end <= number:
-            # A comment further out stands between, which ends most of what could go on.
+            # A comment with less indentation is in between; most values cannot continue after it.
             raise NotPlainError
         n_more = end - number - 1
         next(islice(self._numbered, n_more, n_more), None)
         return "\n".join([line[column:] for line in self._lines[start:end]]) + "\n" * (end < len(self._lines))
 
     def _entry_before(self, number: int) -> int:
-        """Return the line of the entry before a line; the line itself where the other reader has read it."""
+        """Return the line of the previous entry; the line itself if the event parser has read the previous entry."""
         for before in range(number - 1, self._n_read - 1, -1):
             if parse_entry(self._lines[before]) is not None:
                 return before
         return number
 
     def _end_of_entry(self, start: int, column: int) -> int:
-        """Return the first line behind an entry that is no further in than its column; lines are added."""
+        """Return the first line after an entry that is not indented further than its column; fetch pieces as needed."""
         lines = self._lines
         end = start + 1
         while True:
@@ -350,11 +352,11 @@ class _Lines:
 
 
 def _by_events(entry: str) -> Any:
-    """The value of a text that is one document without anchors."""
+    """Return the value of a text that is one document without anchors; raise ``NotPlainError`` for any other."""
     import yaml
 
     try:
-        # As deep in the document as it can be.
+        # Assume the deepest possible nesting of the entry in its document.
         reader = EventReader(entry.encode(), MAX_DEPTH)
         found = reader.document() if reader.next_document() else None
         if reader.next_document() or reader.anchors:
@@ -365,7 +367,7 @@ def _by_events(entry: str) -> Any:
 
 
 def _pieces(text: bytes) -> Iterator[list[str]]:
-    """The lines of a text; the last of all has no end, and is empty where the text ends with one."""
+    """Yield the lines of each piece of a text; the last line of all is the text after the last line break."""
     start = 0
     while start < len(text):
         end = text.find(b"\n", start + _PIECE) + 1 or len(text)

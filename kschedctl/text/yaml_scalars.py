@@ -1,6 +1,6 @@
-"""What a YAML scalar without quotes means to kubectl.
+"""Unquoted YAML scalars and keys, with the types and values that kubectl gives them.
 
-kubectl reads YAML 1.1 through go-yaml v2, which differs from PyYAML in corners that manifests do reach:
+kubectl parses YAML 1.1 with go-yaml v2, which differs from PyYAML in corner cases that occur in manifests:
 
 ============================  =====================  ==================
 text                          here, as in kubectl    PyYAML
@@ -39,7 +39,7 @@ _INTEGER: Final = re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?
 _FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", re.ASCII)
 _BETWEEN_DIGITS: Final = re.compile(r"(?<=[0-9])_(?=[0-9])")
 _INT64_DIGITS: Final = 20
-#: What a scalar that is no string can start with: everything else needs no second look.
+#: The characters that an unquoted scalar other than a string can begin with; any other scalar is a string.
 FIRST_OF_OTHERS: Final = frozenset("+-.0123456789yYnNtTfFoO~")
 
 
@@ -48,22 +48,22 @@ class NotFiniteError(ValueError):
 
 
 def plain_scalar(text: str) -> Scalar:
-    """What a scalar without quotes and tag is.
+    """Return the value of an unquoted scalar without a tag.
 
     Parameters
     ----------
     text : str
-        The scalar as the parser gives it.
+        The scalar as libyaml reports it.
 
     Returns
     -------
     str, int, float, bool or None
-        Numbers with an integral value are ints, as JSON writes them.
+        The value. Numbers with an integral value below 1e21 are ints, as JSON writes them.
 
     Raises
     ------
     NotFiniteError
-        For ``.inf``, ``.nan`` and their spellings.
+        If the text is ``.inf``, ``.nan`` or another spelling of them.
     """
     if text in _NULLS:
         return None
@@ -80,17 +80,17 @@ def plain_scalar(text: str) -> Scalar:
 
 
 def plain_key(text: str) -> str:
-    """What a mapping's key without quotes is: always text, as JSON needs it.
+    """Return the name of an unquoted mapping key: always text, as JSON requires.
 
     Parameters
     ----------
     text : str
-        The key as the parser gives it.
+        The key as libyaml reports it.
 
     Raises
     ------
     ValueError
-        Where the key is null or an integer above int64, which kubectl refuses.
+        If the key is null or an integer above int64, which kubectl rejects.
     """
     if text in _NULLS:
         raise ValueError("null cannot be a key")
@@ -111,20 +111,20 @@ def plain_key(text: str) -> str:
 
 
 def integral_as_int(number: float) -> int | float:
-    """The int that Go's JSON writes for an integral float below 1e21; any other float as it is."""
+    """Return the int that Go's JSON writes for an integral float below 1e21; any other float unchanged."""
     if abs(number) < 1e21 and number.is_integer():
-        # The shortest decimal that reads as this float, filled up with zeros, is what Go prints.
+        # Go prints the shortest decimal that parses as this float, padded with zeros.
         return int(Decimal(repr(number)))
     return number
 
 
 def _number(text: str) -> int | float | None:
-    # Underscores may stand anywhere, but in a number that starts with the point only between digits.
+    # Underscores are allowed anywhere, but only between digits in a number that starts with the point.
     plain = _BETWEEN_DIGITS.sub("", text) if text[0] == "." else text.replace("_", "")
     if text[0] != "." and (match := _INTEGER.fullmatch(plain)):
         sign, hexadecimal, binary, octal, decimal = match.groups()
         if decimal and len(decimal) > _INT64_DIGITS:
-            # No integer, but a float like any other; Python refuses to read very long ones.
+            # Such a number is a float, not an integer; Python also refuses to parse very long integers.
             return _float(plain)
         digits, base = next((d, b) for d, b in ((hexadecimal, 16), (binary, 2), (octal, 8), (decimal, 10)) if d)
         value = int(digits, base) * (-1 if sign == "-" else 1)
@@ -139,7 +139,7 @@ def _float(text: str) -> float | None:
 
 
 def _float32_text(number: float) -> str:
-    """The shortest digits that read as the same 32-bit float, which is how keys that are floats become text."""
+    """Return the shortest decimal that parses as the same 32-bit float; kubectl converts float keys this way."""
     packed = pack("f", number)
     (single,) = unpack("f", packed)
     if isinf(single):

@@ -1,1 +1,1 @@
-"""What an API server refuses of an object that is created, in its words and order; no cluster is asked."""
+"""Validation of new objects as an API server does it, with its messages in its order, without access to a cluster."""

@@ -1,4 +1,4 @@
-"""Rules about annotations of pods that mean something to an API server."""
+"""Validation of pod annotations that have a meaning for an API server."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _COST: Final = re.compile(r"-?[0-9]+", re.ASCII).fullmatch
 
 
 def pod_annotations(own: dict[str, str], spec: Tree, path: str, context: Context) -> Found:
-    """The annotations of a pod or template."""
+    """Yield the problems of the annotations of a pod or pod template."""
     if not own:
         return
     if MIRROR in own and not spec.get("nodeName"):
@@ -85,7 +85,7 @@ def _seccomp(profile: str, path: str) -> Found:
 
 
 def seccomp_agrees(own: dict[str, str], spec: Tree, path: str) -> Found:
-    """Where a profile of seccomp is told in an annotation as well, it is the same one."""
+    """Yield the problems of seccomp profiles that differ between annotation and field."""
     if not own:
         return
     holders = [(SECCOMP_OF_POD, path, spec)]
@@ -99,7 +99,7 @@ def seccomp_agrees(own: dict[str, str], spec: Tree, path: str) -> Found:
 
 
 def app_armor_agrees(own: dict[str, str], spec: Tree, path: str) -> Found:
-    """Where a profile of AppArmor is told in an annotation as well, it is the same one."""
+    """Yield the problems of AppArmor profiles that differ between annotation and field."""
     if not own or spec.get("os", {}).get("name") == "windows":
         return
     of_pod = spec.get("securityContext", {}).get("appArmorProfile")
@@ -126,7 +126,7 @@ def _agrees(value: str, profile: Tree, defaults: tuple[str, ...], what: str, pat
 
 
 def app_armor_profile(annotation: str) -> Tree | None:
-    """What an annotation says as a field."""
+    """Return the profile of an AppArmor annotation in the form of the field; ``None`` if it is invalid."""
     match annotation:
         case "unconfined":
             return {"type": "Unconfined"}

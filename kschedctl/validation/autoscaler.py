@@ -1,4 +1,4 @@
-"""Rules about HorizontalPodAutoscalers."""
+"""Validation of HorizontalPodAutoscalers."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _FIELD_OF: Final = {f"{name[:1].upper()}{name[1:]}": name for name in _FIELDS}
 
 
 def horizontal_pod_autoscaler(tree: Tree, context: Context) -> Found:
-    """A HorizontalPodAutoscaler of autoscaling/v2."""
+    """Yield the problems of a HorizontalPodAutoscaler of autoscaling/v2."""
     spec = tree.get("spec", {})
     to_zero = context.on("HPAScaleToZero")
     yield from object_metadata(tree.get("metadata", {}), subdomain_problems, namespaced=True)
     yield from _bounds(spec, to_zero)
     target = spec.get("scaleTargetRef", {})
-    # Of the kinds without a group only one can be scaled.
+    # ReplicationController is the only kind without an API group that can be scaled.
     yield from _reference(target, "spec.scaleTargetRef", core=target.get("kind") == "ReplicationController")
     metrics = spec.get("metrics", ())
     for i, metric in enumerate(metrics):
@@ -43,7 +43,7 @@ def horizontal_pod_autoscaler(tree: Tree, context: Context) -> Found:
 
 
 def horizontal_pod_autoscaler_v1(tree: Tree, context: Context) -> Found:
-    """A HorizontalPodAutoscaler of autoscaling/v1, whose only metric is of cpu."""
+    """Yield the problems of a HorizontalPodAutoscaler of autoscaling/v1, whose only metric is cpu."""
     spec = dict(tree.get("spec", {}))
     percentage = spec.pop("targetCPUUtilizationPercentage", 80)
     target = {"type": "Utilization", "averageUtilization": percentage}
@@ -156,7 +156,7 @@ def _resource(name: str, source: Tree, path: str) -> Found:
 
 
 def _amounts(name: str, target: Any, path: str) -> Found:
-    """Which of the amounts of a target are given."""
+    """Yield the problems of missing or conflicting amounts in a metric's target."""
     value, average, share = ("value" in target, "averageValue" in target, "averageUtilization" in target)
     if name in ("object", "external"):
         whose = "averageValue" if name == "object" else "for metric or a per-pod target"

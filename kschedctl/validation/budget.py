@@ -1,4 +1,4 @@
-"""Rules about PodDisruptionBudgets."""
+"""Validation of PodDisruptionBudgets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kschedctl.validation.values import at_most_all, int_or_percent, one_of
 
 
 def pod_disruption_budget(tree: Tree, context: Context) -> Found:
-    """A PodDisruptionBudget, whose metadata are only checked for what all kinds have in common."""
+    """Yield the problems of a PodDisruptionBudget; its metadata is validated only as that of any kind."""
     spec: dict[str, Any] = tree.get("spec", {})
     if "minAvailable" in spec and "maxUnavailable" in spec:
         problem = "minAvailable and maxUnavailable cannot be both set"

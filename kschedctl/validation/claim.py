@@ -1,4 +1,4 @@
-"""Rules about PersistentVolumeClaims and templates of them."""
+"""Validation of PersistentVolumeClaims and claim templates."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SNAPSHOTS: Final = "snapshot.storage.k8s.io"
 
 
 def persistent_volume_claim(claim: Tree, context: Context) -> Found:
-    """A PersistentVolumeClaim."""
+    """Yield the problems of a PersistentVolumeClaim."""
     yield from object_metadata(claim.get("metadata", {}), subdomain_problems, namespaced=True)
     spec = dict(claim.get("spec", {}))
     _normalize_sources(spec, context)
@@ -29,13 +29,13 @@ def persistent_volume_claim(claim: Tree, context: Context) -> Found:
 
 
 def claim_template(template: Tree, path: str, context: Context) -> Found:
-    """The template of the claim that is made for a volume of a pod."""
+    """Yield the problems of the claim template of an ephemeral volume."""
     yield from claim_template_metadata(template.get("metadata", {}), f"{path}.metadata")
     yield from claim_spec(template.get("spec", {}), f"{path}.spec", context)
 
 
 def access_modes(modes: Sequence[str], path: str) -> Found:
-    """Access modes of a volume or claim."""
+    """Yield the problems of the access modes of a volume or claim."""
     for mode in modes:
         yield from one_of(mode, _ACCESS_MODES, path)
     if _ONLY_POD in modes and any(mode in _ACCESS_MODES and mode != _ONLY_POD for mode in modes):
@@ -43,7 +43,7 @@ def access_modes(modes: Sequence[str], path: str) -> Found:
 
 
 def claim_spec(spec: Tree, path: str, context: Context) -> Found:
-    """What a claim asks for."""
+    """Yield the problems of a claim's spec."""
     modes = spec.get("accessModes", ())
     if not modes:
         yield field_errors.required(f"{path}.accessModes", "at least 1 access mode is required")
@@ -63,7 +63,7 @@ def claim_spec(spec: Tree, path: str, context: Context) -> Found:
 
 
 def class_name(name: str | None, path: str) -> Found:
-    """The name of a class, if there is one."""
+    """Yield the problems of a class name, if it is set."""
     if name:
         yield from refused(subdomain_problems(name), name, path)
 
@@ -103,7 +103,7 @@ def _identity(source: Tree) -> tuple[Any, Any, Any]:
 
 
 def _normalize_sources(spec: Tree, context: Context) -> None:
-    """Drop what a claim may not be made of in the old field, and write each of both fields as the other one."""
+    """Drop unsupported data sources, then copy ``dataSource`` and ``dataSourceRef`` to each other if one is absent."""
     reference = spec.get("dataSourceRef")
     if reference and reference.get("namespace") and not context.on("CrossNamespaceVolumeDataSource"):
         del spec["dataSourceRef"]

@@ -1,4 +1,4 @@
-"""Rules about containers, init containers and ephemeral containers."""
+"""Validation of containers, init containers and ephemeral containers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MOST_RULES: Final = 20
 _MOST_EXIT_CODES: Final = 255
 _OF_INIT: Final = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
 _OF_SIDECARS: Final = "may not be set for init containers without restartPolicy=Always"
-#: The fields that an ephemeral container may not have, in the order of Go.
+#: The fields that an ephemeral container cannot have, in the order of the Go struct.
 _NOT_EPHEMERAL: Final = (
     "ports",
     "resources",
@@ -45,18 +45,18 @@ _EPHEMERAL: Final = "cannot be set for an Ephemeral Container"
 
 @dataclass(frozen=True, slots=True)
 class Pod:
-    """What containers are checked against.
+    """A pod, as far as the validation of its containers needs it.
 
     Attributes
     ----------
     spec : dict
         The pod's spec.
     volumes : mapping of str to dict
-        Its volumes that are as they should be, by name.
+        The pod's valid volumes, by name.
     claims : collection of str
-        The names of its resource claims.
+        The names of the pod's resource claims.
     context : Context
-        What else matters.
+        The other inputs of validation.
     """
 
     spec: Tree
@@ -66,7 +66,7 @@ class Pod:
 
 
 def containers(pod: Pod, path: str) -> Found:
-    """The containers of a pod: there is at least one."""
+    """Yield the problems of the containers of a pod, which must have at least one."""
     own = pod.spec.get("containers", ())
     if not own:
         yield field_errors.required(path)
@@ -90,7 +90,7 @@ def containers(pod: Pod, path: str) -> Found:
 
 
 def init_containers(pod: Pod, path: str) -> Found:
-    """The init containers of a pod."""
+    """Yield the problems of the init containers of a pod."""
     names = {container.get("name", "") for container in pod.spec.get("containers", ())}
     for i, container in enumerate(pod.spec.get("initContainers", ())):
         at = f"{path}[{i}]"
@@ -101,7 +101,7 @@ def init_containers(pod: Pod, path: str) -> Found:
             yield field_errors.duplicate(f"{at}.name", name)
         elif name:
             names.add(name)
-        # One runs after the other, so that their ports do not meet; the message counts from 0.
+        # Init containers run one after another, so their host ports do not conflict. The message always has index 0.
         yield from _host_ports([container], path)
         stays = container.get("restartPolicy") == _ALWAYS
         if stays:
@@ -113,7 +113,7 @@ def init_containers(pod: Pod, path: str) -> Found:
 
 
 def _of_sidecars_alone(container: Tree, path: str, context: Context) -> Found:
-    """Fields that an init container may not have which ends before the next one starts."""
+    """Yield the problems of fields that only sidecars can have, in an init container that runs to completion."""
     for field in _OF_INIT:
         if field in container and (field != "lifecycle" or _has_lifecycle(container, context)):
             yield field_errors.forbidden(f"{path}.{field}", _OF_SIDECARS)
@@ -126,7 +126,7 @@ def _of_sidecars_alone(container: Tree, path: str, context: Context) -> Found:
 
 
 def ephemeral_containers(pod: Pod, path: str) -> Found:
-    """The ephemeral containers of a pod, which no new pod may have."""
+    """Yield the problems of the ephemeral containers of a pod; a new pod cannot have any."""
     others = {c.get("name", "") for name in ("containers", "initContainers") for c in pod.spec.get(name, ())}
     names = set(others)
     for i, container in enumerate(pod.spec.get("ephemeralContainers", ())):
@@ -149,7 +149,7 @@ def ephemeral_containers(pod: Pod, path: str) -> Found:
 
 
 def image_alone(container: Tree, path: str) -> Found:
-    """The image of a Pod's own container has nothing around its name."""
+    """Yield a problem if the image of a Pod's container has leading or trailing white space."""
     image = container.get("image", "")
     if image != image.strip():
         yield field_errors.invalid(f"{path}.image", image, "must not have leading or trailing whitespace")
@@ -284,6 +284,6 @@ def _too_many(path: str, number: int, most: int, context: Context) -> Finding:
 
 
 def _has_lifecycle(container: Tree, context: Context) -> bool:
-    """Whether a container has a lifecycle once what is gated is dropped from it."""
+    """Report whether a container has a lifecycle after fields behind disabled feature gates are dropped."""
     only_signal = container.get("lifecycle", {}).keys() == {"stopSignal"}
     return "lifecycle" in container and (not only_signal or context.on("ContainerStopSignals"))

@@ -1,4 +1,4 @@
-"""What all rules share: the form of what they check, and what it depends on."""
+"""Shared types of the validation rules: their input and their context."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from kschedctl.findings.finding import Finding
 from kschedctl.releases.release import Release
 from kschedctl.releases.validation_rules import ValidationRules
 
-#: An object or a part of one, as ``kschedctl.api.schema.decode`` reads it: fields of the right form, no nulls.
+#: An object or a part of one, decoded by ``kschedctl.api.schema.decode``: fields of the right type, no nulls.
 Tree: TypeAlias = dict[str, Any]
 Found: TypeAlias = Iterator[Finding]
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a rule depends on besides the object.
+    """The inputs of validation besides the object.
 
     Attributes
     ----------
     release : Release
-        Whose API server it is.
+        The release of the API server.
     is_pod : bool
-        Whether a Pod itself is checked and not the template of one.
+        True if a Pod itself is validated, not a pod template.
     pod_name : str
-        The pod's name, where a Pod itself is checked.
+        The pod's name if a Pod itself is validated; else empty.
     merged_labels : mapping of str to str
-        Its labels, where the keys of labels that its selectors name are still to become part of these.
+        The pod's labels if the label keys of its selectors have yet to be merged into the selectors; else empty.
     partial : bool
-        Whether the tree has only the fields that scheduling reads, so that no other field can be missed.
+        True if the tree contains only the fields that scheduling reads, so that other fields must not be required.
     host_users : bool
-        Whether the pod's users are those of the host.
+        True if the pod uses the host's user namespace.
     """
 
     release: Release
@@ -43,19 +43,22 @@ class Context:
     host_users: bool = True
 
     def on(self, gate: str) -> bool:
-        """Whether a feature gate of the API server is on."""
+        """Report whether a feature gate of the API server is on."""
         return self.release.api_server_has(gate)
 
     @property
     def rules(self) -> ValidationRules:
-        """What the release refuses otherwise than others."""
+        """The rules in which the release's validation differs from that of other releases."""
         return self.release.validation
 
     def of_pod(self, metadata: Tree) -> Context:
-        """The same for a Pod itself; one of which only some fields are known went through admission."""
+        """Return the context for a Pod itself.
+
+        A partial pod has been admitted, so its label keys are already merged into its selectors.
+        """
         labels = {} if self.partial else metadata.get("labels", {})
         return replace(self, is_pod=True, pod_name=metadata.get("name", ""), merged_labels=labels)
 
     def of_users(self, host_users: bool) -> Context:
-        """The same for a pod whose users are those of the host, or are not."""
+        """Return the context for a pod that uses the host's user namespace, or does not."""
         return replace(self, host_users=host_users)

@@ -1,4 +1,4 @@
-"""Rules about schedules of cron and about time zones, in the words of the parser that API servers use (robfig/cron)."""
+"""Validation of cron schedules and time zones, with the messages of the API server's parser (robfig/cron)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DAYS: Final = {name: i for i, name in enumerate(("sun", "mon", "tue", "wed", "t
 
 
 class _Bounds(NamedTuple):
-    """What a field of a schedule may be."""
+    """The bounds of a schedule's field, and the names of its values."""
 
     lowest: int
     highest: int
@@ -39,11 +39,11 @@ _FIELDS: Final = (_Bounds(0, 59), _Bounds(0, 23), _Bounds(1, 31), _Bounds(1, 12,
 
 
 class _CronError(ValueError):
-    """A text is no schedule."""
+    """A text that is not a cron schedule."""
 
 
 def schedule(text: str, path: str) -> Found:
-    """The schedule of a CronJob."""
+    """Yield the problems of the schedule of a CronJob."""
     try:
         _parse(text)
     except _CronError as error:
@@ -53,7 +53,7 @@ def schedule(text: str, path: str) -> Found:
 
 
 def time_zone(name: str, path: str) -> Found:
-    """The name of a time zone."""
+    """Yield the problems of a time zone's name."""
     if not name:
         yield field_errors.invalid(path, Typed(name), "timeZone must be nil or non-empty string")
         return
@@ -64,7 +64,7 @@ def time_zone(name: str, path: str) -> Found:
     if name.lower() == "local":
         problem = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
         yield field_errors.invalid(path, Typed(name), problem)
-    # Go opens no file of such a name.
+    # Go does not open files with such names.
     if ".." in name or name.startswith("/"):
         yield field_errors.invalid(path, Typed(name), "time: invalid location name")
     elif not _is_zone(name):
@@ -72,7 +72,7 @@ def time_zone(name: str, path: str) -> Found:
 
 
 def _is_zone(name: str) -> bool:
-    """Whether a time zone is known; where this machine knows none, every one is taken to be."""
+    """Report whether a time zone exists; without a time zone database, every zone counts as existing."""
     return name in ("", "UTC", "Local") or _loads(name) or not _loads("Etc/UTC")
 
 
@@ -129,7 +129,7 @@ def _range(expression: str, bounds: _Bounds) -> None:
     step = 1
     if len(parts) == 2:
         step = _number(parts[1], {})
-        # "N/STEP" goes on to the end.
+        # "N/STEP" extends to the highest value.
         end = bounds.highest if len(limits) == 1 else end
     elif len(parts) > 2:
         raise _CronError(f"too many slashes: {expression}")

@@ -1,6 +1,6 @@
-"""Defaults that API servers set on Pods before they are checked, and on no templates.
+"""Defaults that API servers set on Pods, but not on pod templates, before validation.
 
-Other defaults stand where the field is checked: one that is absent is taken for its default.
+Other defaults are applied where a field is validated: an absent field counts as its default.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from kschedctl.validation.context import Context, Tree
 
 
 def default_pod(spec: Tree, context: Context) -> None:
-    """Fill in requests from limits, host ports on the host's network, and what is asked for the pod as a whole.
+    """Fill in requests from limits, host ports on the host network, and pod-level requests and limits.
 
     Parameters
     ----------
     spec : dict
-        The spec of a Pod, which is changed. One that went through admission has its defaults.
+        The spec of a Pod, which is modified. A pod that was admitted already has its defaults.
     """
     if context.partial:
         return

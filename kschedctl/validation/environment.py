@@ -1,4 +1,4 @@
-"""Rules about the environment variables of containers, and about fields that pods refer to in themselves."""
+"""Validation of the environment variables of containers, and of references to fields of the pod."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FIELDS: Final = (
     "status.podIP",
     "status.podIPs",
 )
-#: The fields that files of a volume can hold.
+#: The fields that files of a downward API volume can contain.
 VOLUME_FIELDS: Final = (
     "metadata.annotations",
     "metadata.labels",
@@ -43,7 +43,7 @@ _BYTE_DIVISORS: Final = ("1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", 
 
 
 def environment(variables: Sequence[Tree], path: str, context: Context) -> Found:
-    """Environment variables."""
+    """Yield the problems of environment variables."""
     relaxed = context.on("RelaxedEnvironmentVariableValidation")
     for i, variable in enumerate(variables):
         at = f"{path}[{i}]"
@@ -84,12 +84,12 @@ def _value_from(variable: Tree, path: str, context: Context) -> Found:
 
 
 def object_field(reference: Tree, fields: Iterable[str], path: str) -> Found:
-    """A field of the pod that something refers to.
+    """Yield the problems of a reference to a field of the pod.
 
     Parameters
     ----------
     fields : iterable of str
-        Those that can be meant.
+        The fields that can be referenced.
     """
     version, field = reference.get("apiVersion") or "v1", reference.get("fieldPath", "")
     if not field:
@@ -116,12 +116,12 @@ def object_field(reference: Tree, fields: Iterable[str], path: str) -> Found:
 
 
 def resource_field(reference: Tree, path: str, *, of_volume: bool) -> Found:
-    """A resource of a container that something refers to.
+    """Yield the problems of a reference to a resource of a container.
 
     Parameters
     ----------
     of_volume : bool
-        Whether a file of a volume does, which must name the container.
+        True for a file of a volume, which must name the container; False for an environment variable.
     """
     resource = reference.get("resource", "")
     huge = resource.startswith(_HUGE_PAGES)
@@ -169,7 +169,7 @@ def _file_key(reference: Tree, path: str) -> Found:
 
 
 def environment_from(sources: Sequence[Tree], path: str, context: Context) -> Found:
-    """ConfigMaps and Secrets whose keys become environment variables."""
+    """Yield the problems of references to ConfigMaps and Secrets whose keys become environment variables."""
     relaxed = context.on("RelaxedEnvironmentVariableValidation")
     for i, source in enumerate(sources):
         at = f"{path}[{i}]"

@@ -1,4 +1,4 @@
-"""Rules about volumes that hold files of the API: of Secrets, ConfigMaps, the pod itself, tokens and certificates."""
+"""Validation of volumes whose files come from the API: Secrets, ConfigMaps, pod fields, tokens and certificates."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ _CONFLICT: Final = "conflicting duplicate paths"
 
 
 def secret(source: Tree, path: str, context: Context) -> Found:
-    """The keys of a Secret."""
+    """Yield the problems of a Secret volume."""
     yield from given(source.get("secretName"), f"{path}.secretName")
     yield from _mode(source, "defaultMode", path)
     yield from _items(source, path)
 
 
 def config_map(source: Tree, path: str, context: Context) -> Found:
-    """The keys of a ConfigMap."""
+    """Yield the problems of a ConfigMap volume."""
     yield from given(source.get("name"), f"{path}.name")
     yield from _mode(source, "defaultMode", path)
     yield from _items(source, path)
 
 
 def downward_api(source: Tree, path: str, context: Context) -> Found:
-    """Fields of the pod itself; the messages name no item."""
+    """Yield the problems of a downward API volume; the messages do not contain the item's index."""
     yield from _mode(source, "defaultMode", path)
     for file in source.get("items", ()):
         yield from _downward_file(file, path)
@@ -81,12 +81,12 @@ def _downward_file(file: Tree, path: str) -> Found:
 
 
 class _Projection:
-    """One projected volume: what its sources put where.
+    """The validation of a projected volume, with the file paths that its sources use.
 
     Parameters
     ----------
     path : str
-        The field of the volume.
+        The field path of the volume.
     """
 
     def __init__(self, path: str, context: Context) -> None:
@@ -174,7 +174,7 @@ class _Projection:
             yield field_errors.required(path, problem)
 
     def sources(self, given_sources: Sequence[Tree]) -> Found:
-        """Check all sources in their order."""
+        """Yield the problems of all sources, in their order."""
         kinds: dict[str, tuple[Callable[[Tree, str], Found], str]] = {
             "secret": (self.keys, ""),
             "configMap": (self.keys, ""),
@@ -187,7 +187,7 @@ class _Projection:
             at = f"{self._path}.sources[{i}]"
             number = 0
             for name, (rule, gate) in kinds.items():
-                # Where a gate is off, the field is dropped.
+                # If the feature gate is off, an API server drops the field.
                 if name in source and (not gate or self._context.on(gate)):
                     number += 1
                     yield from rule(source[name], f"{at}.{name}")
@@ -196,7 +196,7 @@ class _Projection:
 
 
 def projected(source: Tree, path: str, context: Context) -> Found:
-    """Files of several sources in one volume."""
+    """Yield the problems of a projected volume, which combines the files of several sources."""
     yield from _mode(source, "defaultMode", path)
     yield from _Projection(path, context).sources(source.get("sources", ()))
 

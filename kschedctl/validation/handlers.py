@@ -1,4 +1,4 @@
-"""Rules about probes and about what runs when a container starts or stops."""
+"""Validation of probes and of the lifecycle handlers that run when a container starts or stops."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SIGNALS: Final = tuple(sorted(f"SIG{name}" for name in (*_NAMED_SIGNALS, *_COUN
 
 
 def lifecycle(rules: Tree, spec: Tree, path: str, context: Context) -> Found:
-    """What runs after a container starts and before it stops, and the signal that stops it."""
+    """Yield the problems of the handlers after start and before stop, and of the stop signal."""
     for name in ("postStart", "preStop"):
         if name in rules:
             yield from _handler(rules[name], _LIFECYCLE_HANDLERS, spec, f"{path}.{name}")
@@ -41,7 +41,7 @@ def _stop_signal(signal: str, system: Tree | None, path: str) -> Found:
 
 
 def probes(container: Tree, spec: Tree, path: str) -> Found:
-    """The probes of a container."""
+    """Yield the problems of the probes of a container."""
     for name in ("livenessProbe", "readinessProbe", "startupProbe"):
         if name not in container:
             continue

@@ -1,11 +1,11 @@
-"""How API servers print values that have a type of their own only inside them: with Go's names, and all fields."""
+"""Values of Go types that are internal to API servers, as messages print them: Go's names, and all fields."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final
 
-#: The fields of such types in the order of Go, each with the value that stands for none.
+#: The fields of these types in the order of the Go structs, each with its zero value.
 _FIELDS: Final[Mapping[str, Mapping[str, Any]]] = {
     "SecurityContext": {
         "capabilities": None,
@@ -68,12 +68,12 @@ _NAMES: Final = {
 
 
 def in_go(type_: str, tree: Mapping[str, Any]) -> dict[str, Any]:
-    """A value as it is printed.
+    """Return a value with the names and fields that messages print.
 
     Parameters
     ----------
     type_ : str
-        Its type in Go.
+        The name of the value's Go type.
 
     Examples
     --------
@@ -93,5 +93,5 @@ def in_go(type_: str, tree: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def sorted_labels(labels: Mapping[str, str] | None) -> dict[str, str] | None:
-    """Labels as they are printed."""
+    """Return labels in the order in which messages print them."""
     return None if labels is None else dict(sorted(labels.items()))

@@ -1,4 +1,4 @@
-"""Lists of indexes of a Job, such as ``0-3,7``."""
+"""Lists of a Job's completion indexes, such as ``0-3,7``."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ _INTEGER: Final = re.compile(r"[+-]?[0-9]+", re.ASCII).fullmatch
 
 
 class IndexesError(ValueError):
-    """A text is no such list, in the words of API servers."""
+    """A text that is not a list of indexes; its message is the API server's."""
 
 
 def count_indexes(text: str, completions: int) -> int:
-    """How many indexes a list has.
+    """Count the indexes in a list.
 
     Parameters
     ----------
     completions : int
-        How many indexes there are.
+        The number of completions; each index must be less.
 
     Raises
     ------
     IndexesError
-        Where it is none.
+        If the text is not a list of indexes.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Rules about Jobs and CronJobs."""
+"""Validation of Jobs and CronJobs."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ _LONGEST_INDEXES: Final = 64 * 1024
 _LONGEST_CRON_JOB: Final = 52
 _ACTIONS: Final = ("Count", "FailIndex", "FailJob", "Ignore")
 _STATUSES: Final = ("False", "True", "Unknown")
-#: Stands for the uid that the Job will get.
+#: A stand-in for the uid of the new Job.
 _UID: Final = "00000000-0000-0000-0000-000000000000"
 _UID_LABELS: Final = ("controller-uid", "batch.kubernetes.io/controller-uid")
 _NAME_LABELS: Final = ("job-name", "batch.kubernetes.io/job-name")
 
 
 def job(tree: Tree, context: Context) -> Found:
-    """A Job."""
+    """Yield the problems of a Job."""
     metadata = tree.get("metadata", {})
     spec = dict(tree.get("spec", {}))
     name = metadata.get("name", "")
     generated = [] if spec.get("manualSelector", False) else list(_generated(spec, name))
     own = tree.get("spec", {}).get("template", {}).get("metadata", {}).get("labels")
     if own is not None and not metadata.get("labels"):
-        # Both are then one map, so that what is generated is in both.
+        # An API server makes both label maps one object, so the generated labels are in both.
         metadata = with_labels(metadata, spec["template"]["metadata"]["labels"])
     yield from object_metadata(metadata, subdomain_problems, namespaced=True)
     yield from generated
@@ -74,7 +74,7 @@ def job(tree: Tree, context: Context) -> Found:
 
 
 def _generated(spec: Tree, name: str) -> Found:
-    """Give a Job the selector and labels that API servers give it, and refuse others that say the same."""
+    """Set the generated selector and labels in a Job's spec, and yield the problems of conflicting values."""
     template = dict(spec.get("template", {}))
     metadata = dict(template.get("metadata", {}))
     own = dict(metadata.get("labels", {}))
@@ -96,7 +96,7 @@ def _generated(spec: Tree, name: str) -> Found:
 
 
 def cron_job(tree: Tree, context: Context) -> Found:
-    """A CronJob."""
+    """Yield the problems of a CronJob."""
     metadata, spec = tree.get("metadata", {}), tree.get("spec", {})
     yield from object_metadata(metadata, subdomain_problems, namespaced=True)
     if not spec.get("schedule"):
@@ -122,12 +122,12 @@ def cron_job(tree: Tree, context: Context) -> Found:
 
 
 def job_spec(spec: Tree, path: str, context: Context, *, of_cron_job: bool = False) -> Found:
-    """What a Job runs, and when it is done.
+    """Yield the problems of a Job's spec.
 
     Parameters
     ----------
     of_cron_job : bool
-        Whether it is a CronJob's, whose fields are not filled in before its Jobs are made.
+        True for the spec in a CronJob, whose defaults are set only when its Jobs are created.
     """
     for name in _NUMBERS:
         yield from not_negative(spec.get(name), f"{path}.{name}")

@@ -1,4 +1,4 @@
-"""Rules about the metadata of objects and of templates (apimachinery ``objectmeta``)."""
+"""Validation of the metadata of objects and templates (apimachinery ``objectmeta``)."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from kschedctl.api.names import label_problems, path_segment_problems, qualified
 from kschedctl.validation.context import Found, Tree
 from kschedctl.validation.values import labels, not_negative, refused
 
-#: What is wrong with a name.
+#: A function that returns the problems of a name.
 NameRule = Callable[[str], Iterable[str]]
 _METADATA: Final = "metadata"
 _MOST_ANNOTATION_BYTES: Final = 256 * 1024
 _LONGEST_PREFIX: Final = 58
-#: Stands for the letters that are added to ``generateName``.
+#: A stand-in for the random suffix that is appended to ``generateName``.
 _SUFFIX: Final = "xxxxx"
 _ORPHAN: Final = "orphan"
 _FOREGROUND: Final = "foregroundDeletion"
@@ -26,18 +26,18 @@ _GO_NAMES: Final = {"uid": "uID"}
 def object_metadata(
     metadata: Tree, name_rule: NameRule, *, namespaced: bool, known_finalizers: bool = True, prefix_checked: bool = True
 ) -> Found:
-    """The metadata of a new object; one without a name gets one from ``generateName``.
+    """Yield the problems of a new object's metadata; without a name, the name is generated from ``generateName``.
 
     Parameters
     ----------
     name_rule : callable
-        What is wrong with a name of the kind.
+        A function that returns the problems of a name of the kind.
     namespaced : bool
-        Whether objects of the kind are in namespaces; one that tells none is in the one that it is created in.
+        True if the kind is namespaced; an object without a namespace is created in that of the request.
     prefix_checked : bool
-        Whether ``generateName`` is looked at besides the name that comes of it.
+        True if ``generateName`` is validated in addition to the name generated from it.
     known_finalizers : bool
-        Whether a finalizer without a domain has to be one of Kubernetes' own.
+        True if a finalizer without a domain must be one of Kubernetes' own.
     """
     yield from _name(metadata, name_rule, prefix_checked=prefix_checked)
     namespace = metadata.get("namespace", "")
@@ -57,7 +57,7 @@ def _name(metadata: Tree, name_rule: NameRule, *, prefix_checked: bool) -> Found
     prefix = metadata.get("generateName", "")
     if prefix and prefix_checked:
         if name_rule is path_segment_problems:
-            # Only a whole name is none for being dots.
+            # The names "." and ".." are invalid only as whole names, not as prefixes.
             masked = f"{prefix}a"
         else:
             masked = f"{prefix[:-2]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix
@@ -66,7 +66,7 @@ def _name(metadata: Tree, name_rule: NameRule, *, prefix_checked: bool) -> Found
     if name:
         yield from refused(name_rule(name), name, f"{_METADATA}.name")
     elif prefix:
-        # Its random letters are never what is wrong.
+        # The random suffix never causes a problem.
         made = f"{prefix[:_LONGEST_PREFIX]}{_SUFFIX}"
         yield from refused(name_rule(made), made, f"{_METADATA}.name")
     else:
@@ -86,7 +86,7 @@ def _finalizers(finalizers: Sequence[str], path: str, *, known: bool) -> Found:
 
 
 def annotations_given(values: Mapping[str, str], path: str) -> Found:
-    """Annotations: their keys, and how much there is of them."""
+    """Yield the problems of the annotations' keys, and of their total size if it exceeds 256 KiB."""
     for key in values:
         yield from refused(qualified_name_problems(key.lower()), key, path)
     size = sum(len(key.encode(errors="replace")) + len(value.encode(errors="replace")) for key, value in values.items())
@@ -95,7 +95,7 @@ def annotations_given(values: Mapping[str, str], path: str) -> Found:
 
 
 def claim_template_metadata(metadata: Tree, path: str) -> Found:
-    """The metadata of a template that only labels and annotations are taken of."""
+    """Yield the problems of the metadata of a claim template, which can contain only labels and annotations."""
     yield from annotations_given(metadata.get("annotations", {}), f"{path}.annotations")
     yield from labels(metadata.get("labels", {}), f"{path}.labels")
     for key in _IN_GO:
@@ -103,7 +103,7 @@ def claim_template_metadata(metadata: Tree, path: str) -> Found:
             yield field_errors.forbidden(f"{path}.{_GO_NAMES.get(key, key)}", "cannot be set")
 
 
-#: The other fields of metadata in the order that Go has them.
+#: The other fields of metadata, in the order of the Go struct.
 _IN_GO: Final = (
     "name",
     "generateName",
@@ -143,14 +143,14 @@ def _owners(owners: list[Tree], path: str) -> Found:
 
 
 def _owner(owner: Tree) -> Tree:
-    """An owner as it stands in a message."""
+    """Return an owner reference with the fields that messages print."""
     names = ("apiVersion", "kind", "name", "uid")
     given = {name: owner[name] for name in ("controller", "blockOwnerDeletion") if name in owner}
     return {name: owner.get(name, "") for name in names} | given
 
 
 def with_labels(metadata: Tree, labels_of_template: dict[str, str] | None) -> Tree:
-    """The metadata of an object that has the labels of its template where it has none itself."""
+    """Return the metadata of an object, with its template's labels if it has none itself."""
     if not labels_of_template or metadata.get("labels"):
         return metadata
     return {**metadata, "labels": labels_of_template}

@@ -1,4 +1,4 @@
-"""Rules about what containers do with the pod's volumes."""
+"""Validation of the volume mounts and devices of containers."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from kschedctl.validation.values import one_of, relative_path
 _BIDIRECTIONAL: Final = "Bidirectional"
 _PROPAGATIONS: Final = (_BIDIRECTIONAL, "HostToContainer", "None")
 _RECURSIVE: Final = ("Disabled", "Enabled", "IfPossible")
-#: The pod's volumes that are as they should be, by name.
+#: The pod's valid volumes, by name.
 Volumes = Mapping[str, Tree]
 
 
 def volume_mounts(container: Tree, volumes: Volumes, path: str) -> Found:
-    """The mounts of a container."""
+    """Yield the problems of the volume mounts of a container."""
     devices = {device.get("name", ""): device.get("devicePath", "") for device in container.get("volumeDevices", ())}
     privileged = container.get("securityContext", {}).get("privileged", False)
     places: set[str] = set()
@@ -43,7 +43,7 @@ def volume_mounts(container: Tree, volumes: Volumes, path: str) -> Found:
 
 
 def _below(mount: Tree, path: str, at: str) -> Found:
-    """What of the volume is mounted; the messages name no mount."""
+    """Yield the problems of the subpath of a mount; the path of most messages does not contain the mount's index."""
     if mount.get("subPath"):
         yield from relative_path(mount["subPath"], f"{path}.subPath")
     if expression := mount.get("subPathExpr"):
@@ -82,7 +82,7 @@ def _block_volume(volume: Tree | None, name: str, path: str) -> Found:
 
 
 def volume_devices(container: Tree, volumes: Volumes, path: str) -> Found:
-    """The raw devices of a container."""
+    """Yield the problems of the block devices of a container."""
     mounts = {mount.get("name", ""): mount.get("mountPath", "") for mount in container.get("volumeMounts", ())}
     names: set[str] = set()
     places: set[str] = set()

@@ -1,4 +1,4 @@
-"""What API servers warn of in the files of volumes: paths of which one is, or stands in, another's."""
+"""Warnings about files of volumes whose paths are equal, or one below the other."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from kschedctl.validation.context import Tree
 
 
 def overlapping_paths(volumes: Iterable[Tree]) -> Iterator[str]:
-    """Each two paths of a volume's files that overlap, and sources of files that hold none.
+    """Yield a warning per pair of overlapping file paths of a volume, and per projected source that is empty.
 
     Yields
     ------
     str
-        As API servers say it; it names the volume, so it comes without the path of a field.
+        The API server's message. It contains the volume's name, and comes without a field path.
     """
     for volume in volumes:
         name = go_quote(volume.get("name", ""))
@@ -39,7 +39,7 @@ def _projected(projected: Tree, name: str) -> Iterator[str]:
 
 
 def _of_source(source: Tree) -> Iterator[tuple[str, str]]:
-    """The paths of a source of a projected volume, each with who puts a file there."""
+    """Yield the paths of a source of a projected volume, each with a description of the source."""
     for field in ("configMap", "secret", "downwardAPI"):
         if source.get(field, {}).get("items") is not None:
             shown = _named(field, source[field].get("name", ""))
@@ -71,7 +71,7 @@ def _items(holder: Tree) -> list[str]:
 
 
 def _overlaps(paths: Iterable[tuple[str, str]], seen: list[tuple[str, str]] | None = None) -> Iterator[str]:
-    """Each two that overlap; those that were seen are added to."""
+    """Yield a description of each pair of overlapping paths, and append the paths to `seen`."""
     seen = [] if seen is None else seen
     for written, source in paths:
         path = written.rstrip("/")

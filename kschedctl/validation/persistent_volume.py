@@ -1,4 +1,4 @@
-"""Rules about PersistentVolumes."""
+"""Validation of PersistentVolumes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _POLICIES: Final = ("Delete", "Recycle", "Retain")
 _MOUNT_OPTIONS: Final = "volume.beta.kubernetes.io/mount-options"
 _LONGEST_ISCSI: Final = 64
 _FORM: Final = "must be valid format"
-#: Volumes that can be mounted with options by annotation.
+#: The volume types that accept mount options in an annotation.
 _WITH_OPTIONS: Final = frozenset(
     {
         "gcePersistentDisk",
@@ -49,7 +49,7 @@ _SECRETS: Final = (
 
 
 def persistent_volume(tree: Tree, context: Context) -> Found:
-    """A PersistentVolume."""
+    """Yield the problems of a PersistentVolume."""
     metadata, spec = tree.get("metadata", {}), tree.get("spec", {})
     yield from object_metadata(metadata, subdomain_problems, namespaced=False)
     modes = spec.get("accessModes", ())

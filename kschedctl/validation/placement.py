@@ -1,4 +1,4 @@
-"""Rules about where a pod may go: affinity, tolerations, spread, gates."""
+"""Validation of a pod's scheduling constraints: affinity, tolerations, topology spread, scheduling gates."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _DECIMAL: Final = re.compile(r"0|-?[1-9][0-9]*").fullmatch
 
 
 def affinity(rules: Tree, path: str, context: Context) -> Found:
-    """Affinity to nodes and pods."""
+    """Yield the problems of node affinity, pod affinity and pod anti-affinity."""
     if "nodeAffinity" in rules:
         yield from _node_affinity(rules["nodeAffinity"], f"{path}.nodeAffinity")
     for name in ("podAffinity", "podAntiAffinity"):
@@ -38,7 +38,7 @@ def _node_affinity(rules: Tree, path: str) -> Found:
     for i, preferred in enumerate(rules.get(_PREFERRED, ())):
         at = f"{path}.{_PREFERRED}[{i}]"
         yield from _weight(preferred, at)
-        # Where there is only one node, any value will do.
+        # API servers do not validate the label values of preferred terms.
         yield from node_selector_term(preferred.get("preference", {}), f"{at}.preference", any_value=True)
 
 
@@ -71,7 +71,7 @@ def _weight(weighted: Tree, path: str) -> Found:
 
 
 def _label_keys(holder: Tree, selector: Tree | None, path: str, context: Context) -> Found:
-    """``matchLabelKeys`` and ``mismatchLabelKeys``: of a Pod they become part of the selector before it is checked."""
+    """Yield the problems of ``matchLabelKeys`` and ``mismatchLabelKeys``; those of a Pod are merged first."""
     keys = holder.get("matchLabelKeys", ())
     other_keys = holder.get("mismatchLabelKeys", ())
     for name, those in (("matchLabelKeys", keys), ("mismatchLabelKeys", other_keys)):
@@ -96,7 +96,7 @@ def _label_keys(holder: Tree, selector: Tree | None, path: str, context: Context
 
 
 def tolerations(given: Sequence[Tree], path: str, context: Context) -> Found:
-    """Tolerations of taints."""
+    """Yield the problems of tolerations."""
     for i, toleration in enumerate(given):
         yield from _toleration(toleration, f"{path}[{i}]", context)
 
@@ -142,7 +142,7 @@ def _comparison(operator: str, value: str, path: str, context: Context) -> Found
 
 
 def topology_spread(constraints: Sequence[Tree], path: str, context: Context) -> Found:
-    """Topology spread constraints."""
+    """Yield the problems of topology spread constraints."""
     for i, constraint in enumerate(constraints):
         at = f"{path}[{i}]"
         skew, key = constraint.get("maxSkew", 0), constraint.get("topologyKey", "")
@@ -177,7 +177,7 @@ def _min_domains(domains: int, action: str, path: str) -> Found:
 
 
 def _unmerged_label_keys(constraint: Tree, selector: Tree | None, path: str) -> Found:
-    """``matchLabelKeys`` where they do not become part of the selector."""
+    """Yield the problems of ``matchLabelKeys`` that are not merged into the selector."""
     keys = constraint.get("matchLabelKeys", ())
     own: set[str] = set()
     if selector is not None:
@@ -192,7 +192,7 @@ def _unmerged_label_keys(constraint: Tree, selector: Tree | None, path: str) -> 
 
 
 def scheduling_gates(gates: Sequence[Tree], path: str) -> Found:
-    """Scheduling gates."""
+    """Yield the problems of scheduling gates."""
     seen: set[str] = set()
     for i, gate in enumerate(gates):
         name = gate.get("name", "")

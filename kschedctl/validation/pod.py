@@ -1,4 +1,4 @@
-"""Rules about pods, and about the specs of pods wherever they stand."""
+"""Validation of pods, and of pod specs in pods and pod templates."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _LONGEST_HOSTNAME: Final = 64
 
 
 def pod(tree: Tree, context: Context) -> Found:
-    """A new Pod."""
+    """Yield the problems of a new Pod."""
     metadata, spec = tree.get("metadata", {}), tree.get("spec", {})
     own = metadata.get("annotations", {})
     context = context.of_pod(metadata)
@@ -57,7 +57,7 @@ def pod(tree: Tree, context: Context) -> Found:
 
 
 def _of_pods_alone(spec: Tree, context: Context) -> Found:
-    """What is not asked of templates."""
+    """Yield the problems that an API server checks for in Pods but not in pod templates."""
     if not (spec.get("serviceAccountName") or spec.get("serviceAccount")):
         for i, volume in enumerate(spec.get("volumes", ())):
             for n, source in enumerate(volume.get("projected", {}).get("sources", ())):
@@ -72,12 +72,12 @@ def _of_pods_alone(spec: Tree, context: Context) -> Found:
 
 
 def pod_spec(spec: Tree, path: str, context: Context, *, annotations: Tree | None = None) -> Found:
-    """The spec of a pod or of a template.
+    """Yield the problems of the spec of a pod or pod template.
 
     Parameters
     ----------
     annotations : dict, optional
-        Those of the Pod itself.
+        The annotations of the Pod itself.
     """
     context = context.of_users(spec.get("hostUsers", True))
     volumes: dict[str, Tree] = {}
@@ -114,7 +114,7 @@ def _containers(checked: Pod, path: str) -> Found:
 
 
 def _placement(spec: Tree, path: str, context: Context) -> Found:
-    """Node selector, affinity, gates and topology spread, with what an API server checks between them."""
+    """Yield the problems of node selector, affinity, gates, topology spread, and the fields validated between them."""
     if "nodeSelector" in spec:
         yield from labels(spec["nodeSelector"], f"{path}.nodeSelector")
     if "securityContext" in spec or spec.get("shareProcessNamespace"):
@@ -132,7 +132,7 @@ def _placement(spec: Tree, path: str, context: Context) -> Found:
 
 
 def _names(spec: Tree, path: str) -> Found:
-    # The old name of the field counts where the new one is not given.
+    # The field's old name, serviceAccount, counts if the new one is absent.
     account = spec.get("serviceAccountName") or spec.get("serviceAccount", "")
     node = spec.get("nodeName", "")
     for name, value in (("serviceAccountName", account), ("nodeName", node)):
@@ -147,7 +147,7 @@ def _names(spec: Tree, path: str) -> Found:
 
 
 def _classes(spec: Tree, path: str, context: Context) -> Found:
-    """What comes after the names: tolerations, host aliases, classes, and what depends on the system."""
+    """Yield the problems of the fields from tolerations on: host aliases, classes, overhead, operating system."""
     if "tolerations" in spec:
         yield from tolerations(spec["tolerations"], f"{path}.tolerations", context)
     strict = context.on("StrictIPCIDRValidation")
@@ -199,7 +199,7 @@ def _host_network_ports(spec: Tree, path: str, context: Context) -> Found:
     for i, container in enumerate(spec.get("containers", ())):
         for n, port in enumerate(container.get("ports", ())):
             host, own = port.get("hostPort", 0), port.get("containerPort", 0)
-            # A pod has all its ports on the host by default.
+            # On the host network, every container port is a host port by default.
             if host and host != own:
                 problem = "must match `containerPort` when `hostNetwork` is true"
                 yield field_errors.invalid(f"{path}.containers[{i}].ports[{n}].hostPort", host, problem)
@@ -267,7 +267,7 @@ def _hostname_override(spec: Tree, path: str) -> Found:
 
 
 def _files_of_environment(spec: Tree, path: str) -> Found:
-    """Files that variables come from are in empty folders."""
+    """Yield the problems of variables read from files, whose volumes must be of type emptyDir."""
     volumes = {volume.get("name", ""): volume for volume in spec.get("volumes", ())}
     for at, container in containers_in_visiting_order(spec, path):
         for i, variable in enumerate(container.get("env", ())):

@@ -1,4 +1,4 @@
-"""What an API server warns of in pods and the templates of pods (``pkg/api/pod/warnings.go``)."""
+"""Warnings of an API server about pods and pod templates (``pkg/api/pod/warnings.go``)."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ _ANNOTATIONS: Final = {
 
 
 def pod_warnings(spec: Tree, own: dict[str, str], path: str) -> Found:
-    """What an API server warns of.
+    """Yield the warnings of an API server about a pod or pod template.
 
     Parameters
     ----------
     spec : dict
-        The spec of a pod, or of the template of one.
+        The spec of the pod or pod template.
     own : dict of str to str
-        The annotations beside it.
+        The annotations of the pod or pod template.
     path : str
-        What stands before the path of each field: empty for a Pod, such as ``spec.template.`` for a template.
+        The prefix of all field paths: empty for a Pod, or for example ``spec.template.`` for a pod template.
     """
     at = f"{path}spec"
     for key in spec.get("nodeSelector", ()):
@@ -54,7 +54,7 @@ def pod_warnings(spec: Tree, own: dict[str, str], path: str) -> Found:
         yield from _container(container, field)
     yield from _ports(spec, at)
     yield from _port_names(spec, at)
-    # A Pod's own is 1 before it is looked at.
+    # In a Pod itself, a negative grace period is set to 1 before warnings are computed.
     if path and spec.get("terminationGracePeriodSeconds", 0) < 0:
         problem = "must be >= 0; negative values are invalid and will be treated as 1"
         yield warned(f"{at}.terminationGracePeriodSeconds", problem)
@@ -87,7 +87,7 @@ def _volumes(volumes: Sequence[Tree], path: str) -> Found:
 
 def _container(container: Tree, path: str) -> Found:
     resources = container.get("resources", {})
-    # An API server looks at one resource after the other.
+    # An API server checks one resource after the other.
     for resource in ("memory", "ephemeral-storage"):
         for name in ("limits", "requests"):
             yield from _fractions(resources.get(name, {}), f"{path}.resources.{name}", (resource,))
@@ -112,7 +112,7 @@ def _pod_affinity(rules: Tree, path: str) -> Found:
 
 
 def _repeated(spec: Tree, path: str) -> Found:
-    """Host aliases and pull secrets that are given twice, and the latter without a name."""
+    """Yield the warnings about duplicate host aliases and pull secrets, and about pull secrets without a name."""
     for field, key in (("hostAliases", "ip"), ("imagePullSecrets", "name")):
         seen: set[str] = set()
         for i, item in enumerate(spec.get(field, ())):
@@ -155,7 +155,7 @@ def _profiles(spec: Tree, own: dict[str, str], path: str) -> Found:
         key = f"{APP_ARMOR}{name}"
         if key in own and "appArmorProfile" not in inner and (path or not windows):
             profile = app_armor_profile(own[key])
-            # One that says what the pod's own profile says is not even deprecated.
+            # An annotation that is equal to the pod's own profile causes no deprecation warning.
             if profile is None or profile != rules.get("appArmorProfile"):
                 message = 'deprecated since v1.30; use the "appArmorProfile" field instead'
                 yield warned(f"{path}metadata.annotations[{key}]", message)
@@ -204,7 +204,7 @@ def _port_names(spec: Tree, path: str) -> Found:
 
 
 def _port(port: Tree) -> str:
-    """A port as Go prints it."""
+    """Return a port as Go prints it."""
     fields = (
         f"Name:{port.get('name', '')} HostPort:{port.get('hostPort', 0)} ContainerPort:{port.get('containerPort', 0)}"
     )

@@ -1,4 +1,4 @@
-"""What is refused of pods alone: a workload with such a template is taken, and makes none."""
+"""Rejections that affect only pods: the workload is created, but its controller cannot create the pods."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from kschedctl.findings.finding import Finding
 from kschedctl.validation.context import Context, Found, Tree
 from kschedctl.validation.placement import affinity, topology_spread
 
-#: The rule of findings about pods of a workload: the reason of the event that its controller makes of each.
+#: The rule of findings about pods of a workload: the reason of the events that its controller emits.
 FAILED_CREATE: Final = "FailedCreate"
-#: And of those about a Pod itself.
+#: The rule of findings about a Pod itself.
 FORBIDDEN: Final = "Forbidden"
-#: The policy of classes that name none.
+#: The preemption policy of classes that do not set one.
 PREEMPT: Final = "PreemptLowerPriority"
 _COMPUTED: Final = "must not be provided in pod spec; priority admission controller computed {} from the given"
 GIVEN_PRIORITY: Final = f"the integer value of priority ({{}}) {_COMPUTED} PriorityClass name"
@@ -23,21 +23,21 @@ GIVEN_POLICY: Final = f"the string value of PreemptionPolicy ({{}}) {_COMPUTED} 
 
 
 def pod_refusals(template: Tree | None, path: str, kind: str) -> Found:
-    """What admission refuses.
+    """Yield the rejections of a pod by admission, as far as they do not depend on a cluster.
 
     Parameters
     ----------
     template : dict or None
-        The Pod or what makes the pods; ``None`` where the object makes none.
+        The Pod or pod template; ``None`` if the object creates no pods.
     path : str
-        Where what makes the pods stands in the object; empty for a Pod itself.
+        The path of the pod template in the object; empty for a Pod itself.
     kind : str
         The object's kind.
 
     Notes
     -----
-    A pod without a PriorityClass gets the values of the cluster's default class, if there is one: only what none of
-    these may be is told. Whether a class that is named is there, a cluster has to tell.
+    A pod without a PriorityClass is checked as if the cluster had no default class. For a named class, priority and
+    preemption policy are checked only if it is built in, since the existence of other classes depends on the cluster.
     """
     if template is None:
         return
@@ -50,12 +50,12 @@ def pod_refusals(template: Tree | None, path: str, kind: str) -> Found:
 
 
 def label_key_refusals(template: Tree | None, kind: str, context: Context) -> Found:
-    """What is wrong with pods of a template once keys of labels have become part of their selectors.
+    """Yield the problems of a template's pods that arise only after label keys are merged into selectors.
 
     Parameters
     ----------
     template : dict or None
-        The template of pods; ``None`` where the object has none.
+        The pod template; ``None`` if the object has none.
     kind : str
         The object's kind.
     """
@@ -75,12 +75,12 @@ _WITH_LABEL_KEYS: Final = (("affinity", affinity), ("topologySpreadConstraints",
 
 
 def in_workload(finding: Finding, kind: str) -> Finding:
-    """What is wrong with the pods of a workload, told of the workload.
+    """Convert a finding about a workload's pod to one about the workload.
 
     Parameters
     ----------
     finding : Finding
-        About one of its pods.
+        The finding about one of the pods.
     kind : str
         The workload's kind.
     """
@@ -90,7 +90,7 @@ def in_workload(finding: Finding, kind: str) -> Finding:
 
 
 def pod_path(kind: str) -> str:
-    """Where what makes pods stands in an object of a kind; empty for a Pod itself."""
+    """Return the path of the pod template in an object of a kind; empty for a Pod itself."""
     match kind:
         case "Pod":
             return ""

@@ -1,4 +1,4 @@
-"""Rules about PriorityClasses."""
+"""Validation of PriorityClasses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HIGHEST: Final = 1_000_000_000
 
 
 def priority_class(tree: Tree, context: Context) -> Found:
-    """A PriorityClass."""
+    """Yield the problems of a PriorityClass."""
     metadata, value = tree.get("metadata", {}), tree.get("value", 0)
     name = metadata.get("name", "")
     yield from object_metadata(metadata, subdomain_problems, namespaced=False)

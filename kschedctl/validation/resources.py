@@ -1,4 +1,4 @@
-"""Rules about requests and limits of containers and of pods as a whole."""
+"""Validation of requests and limits, of containers and at pod level."""
 
 from __future__ import annotations
 
@@ -43,18 +43,18 @@ _STANDARD: Final = frozenset(
         "requests.storage",
     }
 )
-#: What QoS goes by.
+#: The resources that determine the QoS class.
 _COMPUTE: Final = frozenset({"cpu", "memory"})
 _QUOTA_HUGEPAGES: Final = "requests.hugepages-"
 _SUPPORTED_OF_PODS: Final = ("cpu", "hugepages-", "memory")
-#: API servers round amounts of resources up to thousandths.
+#: API servers round resource amounts up to milli-units.
 _MILLI: Final = NANO // 1000
 _BY_SPEC: Final = RequestRules(pod_level=False, status=False, pod_level_status=False)
 NameRule = Callable[[str, str], Found]
 
 
 def container_resources(resources: Tree, claims: Collection[str], path: str) -> Found:
-    """Requests, limits and claims of a container.
+    """Yield the problems of the requests, limits and claims of a container.
 
     Parameters
     ----------
@@ -65,12 +65,12 @@ def container_resources(resources: Tree, claims: Collection[str], path: str) -> 
 
 
 def overhead(amounts: Tree, path: str) -> Found:
-    """The overhead of a pod: like limits of a container."""
+    """Yield the problems of the overhead of a pod, which is validated like the limits of a container."""
     yield from _resources({"limits": amounts}, container_resource_name, (), path)
 
 
 def pod_resources(spec: Tree, claims: Collection[str], path: str) -> Found:
-    """Requests and limits of a pod as a whole, where it has any."""
+    """Yield the problems of pod-level requests and limits, if the pod has any."""
     resources = spec.get("resources")
     if resources is None:
         return
@@ -122,7 +122,7 @@ def _overcommit_allowed(name: str) -> bool:
 
 
 def container_resource_name(name: str, path: str) -> Found:
-    """The name of a resource that a container can ask for."""
+    """Yield the problems of the name of a resource that a container requests."""
     yield from _container_name_problems(name, path)
 
 
@@ -138,7 +138,7 @@ def _container_name_problems(name: str, path: str) -> tuple[Finding, ...]:
 
 
 def resource_name(name: str, path: str) -> Found:
-    """The name of a resource."""
+    """Yield the problems of a resource's name."""
     problems = qualified_name_problems(name)
     yield from refused(problems, Typed(name), path)
     standard = name in _STANDARD or name.startswith((HUGEPAGES_PREFIX, _QUOTA_HUGEPAGES))
@@ -154,7 +154,7 @@ def _pod_resource_name(name: str, path: str) -> Found:
 
 
 def resource_amount(name: str, amount: Amount, path: str) -> Found:
-    """An amount of a resource: not below zero, and whole where it is counted."""
+    """Yield the problems of an amount: it must not be negative, and must be an integer for countable resources."""
     if amount.nanos < 0:
         yield field_errors.invalid(path, str(amount), "must be greater than or equal to 0")
     counted = name in _COUNTED or ("/" in name and not extended_resource_problems(name))
@@ -201,7 +201,7 @@ def _claims(claims: Iterable[Tree], known: Collection[str], path: str) -> Found:
 
 
 def _consistent(spec: Tree, resources: Tree, path: str) -> Found:
-    """What the containers ask for together is within what is asked for the pod as a whole."""
+    """Yield the problems of pod-level requests and limits that the aggregated containers exceed."""
     requests, limits = _amounts(resources, "requests"), _amounts(resources, "limits")
     pod = _containers_of(spec)
     every = [c.get("resources", {}) for name in ("containers", "initContainers") for c in spec.get(name, ())]
@@ -215,7 +215,7 @@ def _consistent(spec: Tree, resources: Tree, path: str) -> Found:
     written = forms(each.get("limits", {}) for each in every)
     for name, nanos in sorted(container_limits(pod).items()):
         own = limits.get(name)
-        # Of other resources, containers may together have more than the pod.
+        # For other resources, the aggregated limits of containers can exceed the pod's.
         if name.startswith(HUGEPAGES_PREFIX) and own is not None and nanos > own.nanos:
             total = Amount(nanos, written.get(name, Form.DECIMAL))
             problem = f"must be greater than or equal to aggregate container limits of {total}"
@@ -229,12 +229,12 @@ def _consistent(spec: Tree, resources: Tree, path: str) -> Found:
 
 
 def _amounts(resources: Tree, name: str) -> Amounts:
-    # Go goes through maps in any order.
+    # Go iterates over maps in random order; here the names are sorted.
     return {key: amount_of(text) for key, text in sorted(resources.get(name, {}).items())}
 
 
 def amount_of(text: str | float) -> Amount:
-    """An amount of a resource as an API server stores it."""
+    """Return an amount of a resource as an API server stores it, rounded away from zero to milli-units."""
     amount = Amount.parse(text)
     rest = abs(amount.nanos) % _MILLI
     if not rest:

@@ -1,4 +1,4 @@
-"""Rules about the security contexts of pods and containers."""
+"""Validation of the security contexts of pods and containers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _IPC: Final = frozenset(
 
 
 def container_security(rules: Tree, path: str, context: Context) -> Found:
-    """The security context of a container."""
+    """Yield the problems of the security context of a container."""
     yield from _ids(rules, path, ("runAsUser", "runAsGroup"))
     if "procMount" in rules:
         yield from one_of(rules["procMount"], ("Default", "Unmasked"), f"{path}.procMount")
@@ -49,7 +49,7 @@ def container_security(rules: Tree, path: str, context: Context) -> Found:
 
 
 def pod_security(rules: Tree, spec: Tree, path: str, context: Context) -> Found:
-    """The security context of a pod."""
+    """Yield the problems of the security context of a pod."""
     yield from _ids(rules, path, ("fsGroup", "runAsUser", "runAsGroup"))
     for i, group in enumerate(rules.get("supplementalGroups", ())):
         yield from refused(id_problems(group), group, f"{path}.supplementalGroups[{i}]")
@@ -96,7 +96,7 @@ def _seccomp(profile: Tree | None, path: str) -> Found:
 
 
 def app_armor(profile: Tree | None, path: str) -> Found:
-    """A profile of AppArmor."""
+    """Yield the problems of an AppArmor profile."""
     if profile is None:
         return
     kind, name = profile.get("type", ""), profile.get("localhostProfile")
@@ -140,7 +140,7 @@ def _sysctls(sysctls: Any, spec: Tree, path: str) -> Found:
 
 
 def _dotted(name: str) -> str:
-    """The name of a sysctl with dots between its parts; where a slash comes first, slashes and dots change places."""
+    """Return a sysctl's name separated by dots; if a slash precedes any dot, slashes and dots are swapped."""
     first = next((char for char in name if char in "./"), "")
     swapped = name.translate(str.maketrans("./", "/.")) if first == "/" else name
     return swapped.partition("*")[0]

@@ -1,4 +1,4 @@
-"""Rules about selectors of labels and of nodes."""
+"""Validation of label selectors and node selectors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NODE_NAME: Final = "metadata.name"
 
 
 def label_selector(selector: Tree | None, path: str) -> Found:
-    """A selector of labels; none is fine."""
+    """Yield the problems of a label selector; ``None`` is valid."""
     if selector is None:
         return
     if "matchLabels" in selector:
@@ -40,12 +40,12 @@ def label_selector(selector: Tree | None, path: str) -> Found:
 
 
 def is_empty(selector: Tree) -> bool:
-    """Whether a selector selects everything."""
+    """Report whether a selector is empty, so that it selects everything."""
     return not selector.get("matchLabels") and not selector.get("matchExpressions")
 
 
 def printed(selector: Tree | None) -> Any:
-    """A selector as it stands in a message."""
+    """Return a selector as messages print it."""
     if selector is None:
         return None
     out: dict[str, Any] = {}
@@ -61,7 +61,7 @@ def printed(selector: Tree | None) -> Any:
 
 
 def selects(selector: Tree | None, own: dict[str, str]) -> bool | None:
-    """Whether a selector holds for labels; ``None`` where it is none that can be asked (LabelSelectorAsSelector)."""
+    """Report whether a selector matches labels; ``None`` if the selector is invalid (LabelSelectorAsSelector)."""
     if selector is None:
         return False
     if any(True for _ in label_selector(selector, "")):
@@ -83,7 +83,7 @@ def _holds(requirement: Tree, own: dict[str, str]) -> bool:
 
 
 def node_selector(selector: Tree, path: str) -> Found:
-    """A selector of nodes, with at least one term."""
+    """Yield the problems of a node selector, which must have at least one term."""
     terms = selector.get("nodeSelectorTerms", ())
     if not terms:
         yield field_errors.required(f"{path}.nodeSelectorTerms", "must have at least one node selector term")
@@ -92,12 +92,12 @@ def node_selector(selector: Tree, path: str) -> Found:
 
 
 def node_selector_term(term: Tree, path: str, *, any_value: bool = False) -> Found:
-    """A term of a selector of nodes.
+    """Yield the problems of a node selector term.
 
     Parameters
     ----------
     any_value : bool
-        Whether values need not be such as labels have.
+        True if values that are not valid label values are accepted.
     """
     for i, requirement in enumerate(term.get("matchExpressions", ())):
         yield from _node_requirement(requirement, f"{path}.matchExpressions[{i}]", any_value)

@@ -1,4 +1,4 @@
-"""Rules about the names of those who sign certificates, and of the bundles of their roots."""
+"""Validation of the names of certificate signers and of ClusterTrustBundles."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _LONGEST: Final = _LONGEST_DOMAIN + _LONGEST_DOMAIN + 63 + 1 + 1
 
 
 def is_of_kubernetes(signer: str) -> bool:
-    """Whether a signer is one of Kubernetes' own."""
+    """Report whether a signer is in the domain ``kubernetes.io``."""
     host = signer.partition("/")[0]
     return host == "kubernetes.io" or host.endswith(".kubernetes.io")
 
 
 def signer_name(name: str, path: str) -> Found:
-    """The name of a signer: a domain and a path."""
+    """Yield the problems of a signer's name, which consists of a domain and a path."""
     if not name:
         yield field_errors.required(path)
         return
@@ -50,7 +50,7 @@ def _first_wrong(labels: Iterable[str], rule: Callable[[str], tuple[str, ...]], 
 
 
 def trust_bundle_problems(name: str) -> tuple[str, ...]:
-    """What is wrong with the name of a ClusterTrustBundle, which begins with its signer if it has one."""
+    """Return the problems of a ClusterTrustBundle's name, which begins with the signer's name if it has a signer."""
     signer, colon, own = name.rpartition(":")
     if not colon:
         return subdomain_problems(name)

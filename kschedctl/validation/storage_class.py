@@ -1,4 +1,4 @@
-"""Rules about StorageClasses."""
+"""Validation of StorageClasses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST_PARAMETER_BYTES: Final = 256 * 1024
 
 
 def storage_class(tree: Tree, context: Context) -> Found:
-    """A StorageClass."""
+    """Yield the problems of a StorageClass."""
     yield from object_metadata(tree.get("metadata", {}), subdomain_problems, namespaced=False)
     provisioner = tree.get("provisioner", "").lower()
     if not provisioner:
@@ -57,7 +57,7 @@ def _topologies(terms: list[Tree], path: str) -> Found:
             if key in own:
                 yield field_errors.duplicate(f"{at}.key", key)
             own[key] = frozenset(values)
-        # A term without expressions is like the others that are still to come, once for each.
+        # Upstream's list of known terms begins with len(terms) empty ones; a term without expressions equals each.
         for _ in range(len(terms) if not own else 0):
             yield field_errors.duplicate(f"{path}[{i}].matchLabelExpressions", "")
         for _ in (other for other in known if other == own):

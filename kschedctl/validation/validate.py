@@ -1,7 +1,7 @@
-"""The entry to this package: what an API server says of a manifest, from reading it to what its pods are refused for.
+"""The entry point of this package: the errors and warnings of an API server about a manifest and its pods.
 
-It stops where an API server does: a value that cannot be read, then fields that admission refuses of a Pod, then all
-that is wrong with the object, and of one that is taken the warnings.
+Validation stops where an API server does: at a value that cannot be decoded, then at the fields of a Pod that
+admission rejects, then after all errors of the object. Warnings are reported only for an accepted object.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from kschedctl.validation.workloads import (
 )
 
 Rule: TypeAlias = Callable[[Tree, Context], Found]
-#: What is checked of which kind.
+#: The validation rule of each kind.
 RULES: Final[Mapping[str, Rule]] = {
     "v1/Pod": pod,
     "v1/PodTemplate": pod_template_object,
@@ -57,7 +57,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "storage.k8s.io/v1/StorageClass": storage_class,
 }
 _POD: Final = "v1/Pod"
-#: Where the spec of the pods of a workload stands, if not in its template.
+#: The kinds whose pod template is not in ``spec.template``.
 _OF_CRON_JOBS: Final = "batch/v1/CronJob"
 _OF_TEMPLATES: Final = "v1/PodTemplate"
 
@@ -65,25 +65,26 @@ _OF_TEMPLATES: Final = "v1/PodTemplate"
 def validate(
     api_version: str, kind: str, obj: Mapping[str, Any], release: Release, *, admission: bool = True
 ) -> Iterator[Finding]:
-    """What an API server says when an object is created.
+    """Yield the findings of an API server when an object is created.
 
     Parameters
     ----------
     api_version, kind : str
-        What it is; of kinds that are not in ``RULES``, only what cannot be read is found.
+        The object's version and kind; for kinds that are not in ``RULES``, only decoding errors are found.
     obj : mapping
-        The object, as it was written: a manifest as data. It is not changed.
+        The object as written: a manifest as plain data. It is not modified.
     release : Release
-        Whose API server it is.
+        The release of the API server.
     admission : bool
-        Whether to tell what admission refuses whatever classes a cluster has; with a cluster at hand,
-        ``kschedctl.admission`` tells more.
+        True to include rejections by admission that do not depend on a cluster's classes; with a cluster,
+        ``kschedctl.admission`` finds more.
 
     Yields
     ------
     Finding
-        In an API server's words and order. Errors with the rule ``FAILED_CREATE`` are about the pods of a workload
-        that is itself taken; those with any other rule refuse the object. Warnings come only for what is not refused.
+        A finding with the API server's message, in its order. Errors with the rule ``FAILED_CREATE`` are about the
+        pods of a workload that is itself accepted; errors with any other rule mean that the object is rejected.
+        Warnings are reported only for an accepted object.
 
     Examples
     --------
@@ -105,19 +106,19 @@ def validate(
 def validate_decoded(
     api_version: str, kind: str, tree: Tree, release: Release, *, admission: bool = True
 ) -> Iterator[Finding]:
-    """Yield what an API server says of an object, as for ``validate``.
+    """Yield the findings of an API server about a decoded object, as ``validate`` does.
 
     Parameters
     ----------
     tree : dict
-        The object as ``kschedctl.api.schema.decode.decoded`` reads it. Defaults are filled in.
+        The object as decoded by ``kschedctl.api.schema.decode.decoded``. Defaults are filled in place.
     """
     key = f"{api_version}/{kind}"
     rule = RULES.get(key)
     if rule is None:
         return
     context = Context(release)
-    # Admission comes before validation, so that of a Pod these are said alone.
+    # Admission precedes validation, so a Pod that admission rejects has no other findings.
     template = _template(tree, key)
     refusals = list(pod_refusals(template, pod_path(kind), kind)) if admission else []
     if key == _POD and refusals:
@@ -125,7 +126,7 @@ def validate_decoded(
         return
     found = list(rule(tree, context))
     if not found:
-        # What all kinds have in common, where a kind's own rule is not stricter.
+        # The checks common to all kinds, where a kind's own rule is not stricter.
         metadata = tree.get("metadata", {})
         found = list(object_metadata(metadata, path_segment_problems, namespaced=True, known_finalizers=False))
     yield from found
@@ -137,12 +138,12 @@ def validate_decoded(
 
 
 def pod_findings(tree: Tree, release: Release) -> Iterator[Finding]:
-    """What an API server refuses of a Pod that went through admission, in the fields that scheduling reads.
+    """Yield the problems of an admitted Pod, in the fields that scheduling reads.
 
     Parameters
     ----------
     tree : dict
-        The Pod as data, without nulls; what of its fields is absent is not missed.
+        The Pod as plain data, without nulls; absent fields are not reported as missing.
     """
     for finding in pod(tree, Context(release, partial=True)):
         hint = _DEFAULTS_HINT if ".resources." in finding.field else ""
@@ -153,12 +154,12 @@ _DEFAULTS_HINT: Final = "where a container gives no request or limit, defaults a
 
 
 def refuses(finding: Finding) -> bool:
-    """Whether the object itself is refused for a finding, not only its pods."""
+    """Report whether a finding means that the object itself is rejected, not only its pods."""
     return finding.severity is Severity.ERROR and finding.rule != FAILED_CREATE
 
 
 def _template(tree: Tree, key: str) -> Tree | None:
-    """What makes the pods of an object, the object itself where it is one, or ``None`` where there is nothing."""
+    """Return the pod template of an object, the object itself if it is a Pod, or ``None`` if there is no template."""
     if key == _POD:
         return tree
     holder: Tree = tree if key == _OF_TEMPLATES else tree.get("spec", {})

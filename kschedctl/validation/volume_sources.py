@@ -1,4 +1,4 @@
-"""Rules about the sources of volumes that pods and PersistentVolumes have in common."""
+"""Validation of the volume sources that pods and PersistentVolumes have in common."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kschedctl.api.names import label_problems, subdomain_problems, too_long
 from kschedctl.validation.context import Context, Found, Tree
 from kschedctl.validation.values import given, label_name, one_of, refused, without_backsteps
 
-#: What is wrong with one kind of source.
+#: A function that yields the problems of a volume source.
 SourceRule = Callable[[Tree, str, Context], Found]
 MORE_THAN_ONE: Final = "may not specify more than 1 volume type"
 _HOST_PATH_TYPES: Final = (
@@ -34,7 +34,7 @@ _LONGEST_DRIVER: Final = 63
 
 
 def needs(*names: str) -> SourceRule:
-    """The rule of a source that has to have some fields, and no other rules."""
+    """Return the rule of a source that only has required fields."""
 
     def rule(source: Tree, path: str, context: Context) -> Found:
         for name in names:
@@ -44,7 +44,7 @@ def needs(*names: str) -> SourceRule:
 
 
 def host_path(source: Tree, path: str, context: Context) -> Found:
-    """A path of the node."""
+    """Yield the problems of a hostPath volume."""
     place = source.get("path", "")
     if not place:
         yield field_errors.required(f"{path}.path")
@@ -54,7 +54,7 @@ def host_path(source: Tree, path: str, context: Context) -> Found:
 
 
 def disk(name: str) -> SourceRule:
-    """The rule of a disk with partitions, which has its name in some field."""
+    """Return the rule of a disk with partitions whose name is in the field `name`."""
 
     def rule(source: Tree, path: str, context: Context) -> Found:
         yield from given(source.get(name), f"{path}.{name}")
@@ -66,7 +66,7 @@ def disk(name: str) -> SourceRule:
 
 
 def nfs(source: Tree, path: str, context: Context) -> Found:
-    """A share of NFS."""
+    """Yield the problems of an NFS volume."""
     place = source.get("path", "")
     yield from needs("server", "path")(source, path, context)
     if not place.startswith("/"):
@@ -74,12 +74,12 @@ def nfs(source: Tree, path: str, context: Context) -> Found:
 
 
 def iscsi(source: Tree, path: str, *, form: str) -> Found:
-    """A target of iSCSI.
+    """Yield the problems of an iSCSI volume.
 
     Parameters
     ----------
     form : str
-        What is said of a name that begins with none of what names begin with.
+        The message about a name with an unknown prefix.
     """
     name = source.get("iqn", "")
     if not name:
@@ -94,7 +94,7 @@ def iscsi(source: Tree, path: str, *, form: str) -> Found:
 
 
 def initiator(source: Tree, path: str, *, form: str) -> Found:
-    """The name of an initiator of iSCSI, where one is given."""
+    """Yield the problems of the name of an iSCSI initiator, if it is set."""
     if "initiatorName" in source:
         yield from _iqn(source["initiatorName"], f"{path}.initiatorname", form)
 
@@ -108,7 +108,7 @@ def _iqn(name: str, path: str, form: str) -> Found:
 
 
 def fibre_channel(source: Tree, path: str, context: Context) -> Found:
-    """A target of Fibre Channel."""
+    """Yield the problems of a Fibre Channel volume."""
     names, ids = source.get("targetWWNs", ()), source.get("wwids", ())
     if not names and not ids:
         problem = "must specify either targetWWNs or wwids, but not both"
@@ -125,7 +125,7 @@ def fibre_channel(source: Tree, path: str, context: Context) -> Found:
 
 
 def flex(source: Tree, path: str, context: Context) -> Found:
-    """A volume of a FlexVolume driver."""
+    """Yield the problems of a FlexVolume volume."""
     yield from given(source.get("driver"), f"{path}.driver")
     for key in source.get("options", ()):
         domain = f".{key.partition('/')[0].lower()}"
@@ -135,7 +135,7 @@ def flex(source: Tree, path: str, context: Context) -> Found:
 
 
 def flocker(source: Tree, path: str, context: Context) -> Found:
-    """A data set of Flocker."""
+    """Yield the problems of a Flocker volume."""
     name, uuid = source.get("datasetName", ""), source.get("datasetUUID", "")
     if not name and not uuid:
         yield field_errors.required(path, "one of datasetName and datasetUUID is required")
@@ -147,7 +147,7 @@ def flocker(source: Tree, path: str, context: Context) -> Found:
 
 
 def quobyte(source: Tree, path: str, context: Context) -> Found:
-    """A volume of Quobyte."""
+    """Yield the problems of a Quobyte volume."""
     registry = source.get("registry", "")
     problem = "must be a host:port pair or multiple pairs separated by commas"
     if not registry:
@@ -162,7 +162,7 @@ def quobyte(source: Tree, path: str, context: Context) -> Found:
 
 
 def azure_disk(source: Tree, path: str, context: Context) -> Found:
-    """A disk of Azure."""
+    """Yield the problems of an Azure disk."""
     uri, kind = source.get("diskURI", ""), source.get("kind", "Shared")
     yield from needs("diskName", "diskURI")(source, path, context)
     if "cachingMode" in source:
@@ -177,7 +177,7 @@ def azure_disk(source: Tree, path: str, context: Context) -> Found:
 
 
 def storage_os(*secret: str) -> SourceRule:
-    """The rule of a volume of StorageOS, whose secret has to have some fields."""
+    """Return the rule of a StorageOS volume whose secret reference has the required fields `secret`."""
 
     def rule(source: Tree, path: str, context: Context) -> Found:
         name, namespace = source.get("volumeName", ""), source.get("volumeNamespace", "")
@@ -190,7 +190,7 @@ def storage_os(*secret: str) -> SourceRule:
 
 
 def with_secret(*names: str) -> SourceRule:
-    """The rule of a source whose secret, if there is one, has to have some fields."""
+    """Return the rule of a source whose optional secret reference has the required fields `names`."""
 
     def rule(source: Tree, path: str, context: Context) -> Found:
         if "secretRef" in source:
@@ -200,7 +200,7 @@ def with_secret(*names: str) -> SourceRule:
 
 
 def cinder(*secret: str) -> SourceRule:
-    """The rule of a volume of Cinder, whose secret has to have some fields."""
+    """Return the rule of a Cinder volume whose secret reference has the required fields `secret`."""
 
     def rule(source: Tree, path: str, context: Context) -> Found:
         yield from given(source.get("volumeID"), f"{path}.volumeID")
@@ -210,7 +210,7 @@ def cinder(*secret: str) -> SourceRule:
 
 
 def driver_name(name: str, path: str, context: Context) -> Found:
-    """The name of a CSI driver."""
+    """Yield the problems of the name of a CSI driver."""
     if not name:
         yield field_errors.required(path)
         if not context.rules.driver_name_checked_when_empty:
@@ -221,19 +221,19 @@ def driver_name(name: str, path: str, context: Context) -> Found:
 
 
 def namespace_name(name: str, path: str) -> Found:
-    """The name of a namespace."""
+    """Yield the problems of the name of a namespace."""
     yield from refused(label_problems(name), name, path)
 
 
 def one_source(holder: Tree, rules: Mapping[str, tuple[SourceRule, str, str]], path: str, context: Context) -> Found:
-    """The only source of a volume.
+    """Yield the problems of a volume, which must have exactly one source.
 
     Parameters
     ----------
     rules : mapping of str to tuple
-        The sources in the order in which they are looked for: their rule, what the path of its findings ends with, and
-        what that of one source too many does; nothing
-        where one more is not refused.
+        The sources in the order in which they are checked, each with its rule, the end of the path of its findings,
+        and the end of the path of the finding about a second source. If the latter is empty, a second source of this
+        kind is not rejected.
     """
     found = False
     for name, (rule, own, too_much) in rules.items():
@@ -249,5 +249,5 @@ def one_source(holder: Tree, rules: Mapping[str, tuple[SourceRule, str, str]], p
 
 
 def table(rules: Mapping[str, SourceRule], **others: tuple[str, str]) -> dict[str, tuple[SourceRule, str, str]]:
-    """Sources as ``one_source`` wants them; some have other names in paths than in manifests."""
+    """Return the sources in the form that ``one_source`` needs, with differing names in paths given by `others`."""
     return {name: (rule, *others.get(name, (name, name))) for name, rule in rules.items()}

@@ -1,4 +1,4 @@
-"""Rules about the volumes of pods."""
+"""Validation of the volumes of pods."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _FORM: Final = "must be valid format starting with iqn, eui, or naa"
 
 
 def pod_volumes(volumes: Sequence[Tree], path: str, context: Context, good: dict[str, Tree]) -> Found:
-    """The volumes of a pod.
+    """Yield the problems of the volumes of a pod.
 
     Parameters
     ----------
     good : dict
-        Is added to: the volumes that are as they should be, by name. Containers can use only these.
+        The output: valid volumes are added by name. Containers can use only these.
     """
     names: set[str] = set()
     pod = context.pod_name
@@ -57,7 +57,7 @@ def _source(volume: Tree, path: str, context: Context) -> Found:
             yield from sources.one_source(volume, own, path, context)
         return
     if len(volume) == ("name" in volume):
-        # One without a source is an empty folder.
+        # A volume without a source is an emptyDir.
         return
     yield from sources.one_source(volume, _SOURCES, path, context)
     name = volume.get("name", "")

@@ -1,4 +1,4 @@
-"""What API servers warn of wherever it stands: old names of labels and volumes, and parts of bytes."""
+"""Warnings that several kinds have in common: deprecated labels and volumes, and fractions of bytes."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from kschedctl.findings.finding import Finding, Severity
 from kschedctl.validation.context import Found, Tree
 from kschedctl.validation.resources import amount_of
 
-#: The rule of these findings.
+#: The rule of warnings.
 WARNING: Final = "Warning"
-#: Labels of nodes that had other names, with what is said of the old ones.
+#: Deprecated node labels, with the messages about them.
 OLD_NODE_LABELS: Final = {
     "beta.kubernetes.io/arch": 'deprecated since v1.14; use "kubernetes.io/arch" instead',
     "beta.kubernetes.io/os": 'deprecated since v1.14; use "kubernetes.io/os" instead',
@@ -24,7 +24,7 @@ OLD_NODE_LABELS: Final = {
     "scheduler.alpha.kubernetes.io/preferAvoidPods": "deprecated since v1.22; use Taints and Tolerations instead",
     "node-role.kubernetes.io/master": 'use "node-role.kubernetes.io/control-plane" instead',
 }
-#: Volumes that no kubelet mounts any more, in the order in which they are looked for, with what is said of them.
+#: Deprecated volume types in the order in which they are checked, with their names in paths and their messages.
 OLD_VOLUMES: Final = {
     "photonPersistentDisk": ("photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"),
     "gitRepo": ("gitRepo", "deprecated in v1.11, and disabled by default in v1.33+"),
@@ -39,12 +39,12 @@ OLD_VOLUMES: Final = {
 
 
 def warned(field: str, message: str) -> Finding:
-    """A warning."""
+    """Return a finding with the severity of a warning."""
     return Finding(message, field, rule=WARNING, severity=Severity.WARNING)
 
 
 def node_term(term: Tree, path: str, *, values: bool) -> Found:
-    """Of a term of a selector of nodes; whether its values are looked at too."""
+    """Yield the warnings about a node selector term; label values are checked only if `values` is true."""
     for i, requirement in enumerate(term.get("matchExpressions", ())):
         key, at = requirement.get("key", ""), f"{path}.matchExpressions[{i}]"
         if message := OLD_NODE_LABELS.get(key):
@@ -55,14 +55,14 @@ def node_term(term: Tree, path: str, *, values: bool) -> Found:
 
 
 def fraction(text: Any, path: str) -> Found:
-    """Of an amount that is no whole number of bytes."""
+    """Yield a warning if an amount is not an integral number of bytes."""
     amount = amount_of(text)
     if milli_value(amount.nanos) % 1000:
         yield warned(path, f"fractional byte value {go_quote(str(amount))} is invalid, must be an integer")
 
 
 def claim_spec(spec: Tree, path: str) -> Found:
-    """Of the spec of a PersistentVolumeClaim."""
+    """Yield the warnings about the spec of a PersistentVolumeClaim."""
     for name in ("requests", "limits"):
         amounts = spec.get("resources", {}).get(name, {})
         if "storage" in amounts:

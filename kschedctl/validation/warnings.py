@@ -1,4 +1,4 @@
-"""What an API server warns of in an object that it takes (``WarningsOnCreate`` of each kind)."""
+"""Warnings of an API server about an accepted object (``WarningsOnCreate`` of each kind)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HOSTNAME: Final = {
     "batch/v1/Job": "Pod names and hostnames",
     "batch/v1/CronJob": "Pod names and hostnames",
 }
-#: From how many completions, with how many pods at a time, on the indexes of a Job may be too many to be tracked.
+#: The numbers of completions and of parallel pods above which an API server warns about an Indexed Job.
 _COMPLETIONS, _PARALLELISM = 100_000, 10_000
 _TOO_MANY_INDEXES: Final = (
     "In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes "
@@ -32,16 +32,16 @@ _TOO_MANY_INDEXES: Final = (
 
 
 def warnings(tree: Tree, kind: str, path: str) -> Found:
-    """What an API server warns of.
+    """Yield the warnings of an API server about an accepted object.
 
     Parameters
     ----------
     tree : dict
-        An object that is taken.
+        The object.
     kind : str
-        Its version and kind, such as ``apps/v1/Deployment``.
+        The object's version and kind, such as ``apps/v1/Deployment``.
     path : str
-        Where what makes its pods stands; empty for a Pod itself.
+        The path of the pod template in the object; empty for a Pod itself.
     """
     metadata = tree.get("metadata", {})
     if kind in _HOSTNAME:

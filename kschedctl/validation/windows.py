@@ -1,4 +1,4 @@
-"""Rules about pods of Windows, and about what may be set for one system only."""
+"""Validation of Windows pods, and of fields that only one operating system supports."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _OF_POD: Final = (
     "securityContext.supplementalGroupsPolicy",
     "securityContext.seLinuxChangePolicy",
 )
-#: Those that count only where they are true or hold something.
+#: The fields that are rejected only if they are true or not empty.
 _IF_ANY: Final = frozenset({"hostPID", "hostIPC", "securityContext.sysctls"})
 _OF_CONTAINER: Final = (
     "appArmorProfile",
@@ -56,14 +56,14 @@ _OF_CONTAINER: Final = (
 
 
 def containers_in_visiting_order(spec: Tree, path: str) -> Iterator[tuple[str, Tree]]:
-    """All containers with their fields, in the order in which API servers visit them."""
+    """Yield all containers with their field paths, in the order in which API servers visit them."""
     for name in ("initContainers", "containers", "ephemeralContainers"):
         for i, container in enumerate(spec.get(name, ())):
             yield f"{path}.{name}[{i}]", container
 
 
 def windows_options(options: Tree | None, path: str) -> Found:
-    """What a security context sets for Windows."""
+    """Yield the problems of the Windows options of a security context."""
     if options is None:
         return
     if "gmsaCredentialSpecName" in options:
@@ -108,7 +108,7 @@ def _user_name_problems(name: str) -> Iterator[str]:
 
 
 def host_process(spec: Tree, path: str) -> Found:
-    """Containers that run as processes of a Windows host."""
+    """Yield the problems of containers that run as processes of a Windows host."""
     of_pod = spec.get("securityContext", {}).get("windowsOptions", {}).get("hostProcess")
     every = host = 0
     for at, container in containers_in_visiting_order(spec, path):
@@ -129,7 +129,7 @@ def host_process(spec: Tree, path: str) -> Found:
 
 
 def operating_system(spec: Tree, path: str) -> Found:
-    """The system of a pod, and what may not be set for it."""
+    """Yield the problems of a pod's operating system, and of fields that it does not support."""
     name = spec["os"].get("name", "")
     if not name:
         yield field_errors.required(f"{path}.os.name")

@@ -1,4 +1,4 @@
-"""Rules about what keeps pods running: ReplicaSets and the like, and how they are rolled out."""
+"""Validation of the workloads that keep pods running, such as ReplicaSets, and of their update strategies."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NO_MATCH: Final = "`selector` does not match template `labels`"
 
 
 def pod_template(template: Tree, path: str, context: Context) -> Found:
-    """The template of pods."""
+    """Yield the problems of a pod template."""
     metadata, spec = template.get("metadata", {}), template.get("spec", {})
     own = metadata.get("annotations", {})
     if "labels" in metadata:
@@ -49,13 +49,13 @@ def pod_template(template: Tree, path: str, context: Context) -> Found:
 
 
 def pod_template_object(tree: Tree, context: Context) -> Found:
-    """A PodTemplate."""
+    """Yield the problems of a PodTemplate."""
     yield from object_metadata(tree.get("metadata", {}), subdomain_problems, namespaced=True)
     yield from pod_template(tree.get("template", {}), "template", context)
 
 
 def deployment(tree: Tree, context: Context) -> Found:
-    """A Deployment."""
+    """Yield the problems of a Deployment."""
     spec = tree.get("spec", {})
     yield from object_metadata(tree.get("metadata", {}), subdomain_problems, namespaced=True)
     yield from not_negative(spec.get("replicas"), "spec.replicas")
@@ -71,7 +71,7 @@ def deployment(tree: Tree, context: Context) -> Found:
 
 
 def replica_set(tree: Tree, context: Context) -> Found:
-    """A ReplicaSet."""
+    """Yield the problems of a ReplicaSet."""
     spec = tree.get("spec", {})
     yield from object_metadata(tree.get("metadata", {}), subdomain_problems, namespaced=True)
     yield from not_negative(spec.get("replicas"), "spec.replicas")
@@ -80,7 +80,7 @@ def replica_set(tree: Tree, context: Context) -> Found:
 
 
 def replication_controller(tree: Tree, context: Context) -> Found:
-    """A ReplicationController."""
+    """Yield the problems of a ReplicationController."""
     spec = tree.get("spec", {})
     template = spec.get("template")
     own = (template or {}).get("metadata", {}).get("labels")
@@ -101,7 +101,7 @@ def replication_controller(tree: Tree, context: Context) -> Found:
 
 
 def daemon_set(tree: Tree, context: Context) -> Found:
-    """A DaemonSet."""
+    """Yield the problems of a DaemonSet."""
     spec = tree.get("spec", {})
     selector, template = spec.get("selector"), spec.get("template", {})
     own = template.get("metadata", {}).get("labels")
@@ -119,7 +119,7 @@ def daemon_set(tree: Tree, context: Context) -> Found:
 
 
 def stateful_set(tree: Tree, context: Context) -> Found:
-    """A StatefulSet."""
+    """Yield the problems of a StatefulSet."""
     spec = tree.get("spec", {})
     yield from object_metadata(tree.get("metadata", {}), label_problems, namespaced=True)
     policy = spec.get("podManagementPolicy") or "OrderedReady"
@@ -141,11 +141,11 @@ def stateful_set(tree: Tree, context: Context) -> Found:
 
 
 def _of_stateful_set(template: Tree, path: str, context: Context, spec: Tree) -> Found:
-    """The template with what the controller puts in place of its own; its metadata is checked twice."""
+    """Yield the problems of a template with the fields that the controller sets; its metadata is checked twice."""
     claims = {claim.get("metadata", {}).get("name", "") for claim in spec.get("volumeClaimTemplates", ())}
     inner = {key: value for key, value in template.get("spec", {}).items() if key not in ("hostname", "subdomain")}
     if claims:
-        # Where these stand among the others is up to chance.
+        # Upstream iterates over a map, so the order of these volumes is random there.
         added = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in sorted(claims)]
         inner["volumes"] = [*added, *(v for v in inner.get("volumes", ()) if v.get("name", "") not in claims)]
     yield from pod_template({**template, "spec": inner}, path, context)
@@ -168,7 +168,7 @@ def _selected_template(
     context: Context,
     rule: Callable[[Tree, str, Context, Tree], Found] = _plain,
 ) -> Found:
-    """A selector that is not empty, and a template that it holds for."""
+    """Yield the problems of a selector, which must not be empty, and of a template, which it must match."""
     selector, template = spec.get("selector"), spec.get("template", {})
     if selector is None:
         yield field_errors.required("spec.selector")
@@ -183,7 +183,7 @@ def _selected_template(
         if kind == "statefulset":
             yield from _runs_for_ever(template, "spec.template", maker)
         return
-    # No selector at all selects nothing, and says so; an empty one is not asked.
+    # A missing selector matches nothing, which is reported; an empty selector is not matched.
     if not holds and (selector is None or not is_empty(selector)):
         yield field_errors.invalid("spec.template.metadata.labels", sorted_labels(own), _NO_MATCH)
     yield from rule(template, "spec.template", context, spec)

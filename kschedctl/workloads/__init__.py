@@ -1,1 +1,1 @@
-"""From a workload to the pods that its controller makes."""
+"""The pods that the controllers of workloads create."""

@@ -1,4 +1,4 @@
-"""Claims that controllers make for pods: of a StatefulSet's templates, for ephemeral volumes, and for devices."""
+"""The claims that controllers create for pods: from StatefulSet templates, for ephemeral volumes, for devices."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ def make_claim(
     labels: Mapping[str, str] | None = None,
     owner: OwnerReference | None = None,
 ) -> PersistentVolumeClaim:
-    """The claim of a template, with defaults.
+    """Create a claim from a template, with API defaults.
 
     Parameters
     ----------
     template : PersistentVolumeClaim or PersistentVolumeClaimTemplate
-        What the claim is like.
+        The template, which provides the spec, labels and annotations.
     name, namespace : str
-        What it is called.
+        The name and namespace of the claim.
     labels : mapping, optional
-        Labels besides those of the template.
+        Labels added to the template's labels.
     owner : OwnerReference, optional
-        What it goes away with.
+        The owner, with which the claim is garbage-collected.
     """
     metadata = ObjectMeta(
         name=name,
@@ -48,22 +48,22 @@ def make_claim(
 
 
 def without_stored(claims: tuple[PersistentVolumeClaim, ...], cluster: Cluster) -> tuple[PersistentVolumeClaim, ...]:
-    """Those claims that the cluster does not have yet; a claim that is there is used as it is."""
+    """Return the claims that the cluster does not have yet; an existing claim is used as it is."""
     return tuple(c for c in claims if cluster.get(PersistentVolumeClaim, c.name, c.namespace) is None)
 
 
 def with_own_claims(made: MadePod, cluster: Cluster) -> MadePod:
-    """The pod with the claims that are made for it: for generic ephemeral volumes, and of templates for devices."""
+    """Return the pod with the claims created for it: for generic ephemeral volumes, and from device claim templates."""
     pod, device_claims = _with_device_claims(made.pod, cluster)
     claims = (*without_stored(_ephemeral_claims(pod), cluster), *device_claims)
     return replace(made, pod=pod, objects=(*made.objects, *claims)) if claims else made
 
 
 def _with_device_claims(pod: Pod, cluster: Cluster) -> tuple[Pod, tuple[ResourceClaim, ...]]:
-    """The claims of the pod's ResourceClaimTemplates, and the pod with their names in its status.
+    """Return the pod with its device claims in its status, and the claims created from its ResourceClaimTemplates.
 
-    The controller's names end at random; here they are the pod's and the entry's. An entry that the status knows
-    already is left alone, and so is one whose template is not there.
+    The controller adds a random suffix to the names of claims; here the name is the pod's name and the entry's name.
+    Entries that the status already contains, or whose template does not exist, are skipped.
     """
     known = {status.name for status in pod.status.resource_claim_statuses}
     claims, statuses = [], []
@@ -95,7 +95,7 @@ def _owner(pod: Pod) -> OwnerReference:
 
 
 def renamed(made: MadePod, name: str, cluster: Cluster) -> MadePod:
-    """The pod under another name, and the claims that are made for it under theirs: another one of its replicas."""
+    """Return another replica of the pod: with the name `name`, and with claims that have the matching names."""
     own = _ephemeral_claims(made.pod)
     device_claims = {obj.name for obj in made.objects if isinstance(obj, ResourceClaim)}
     others = tuple(obj for obj in made.objects if obj not in own and not isinstance(obj, ResourceClaim))

@@ -1,4 +1,4 @@
-"""DaemonSets: a pod for every node that it is meant for (pkg/controller/daemon)."""
+"""The pods of a DaemonSet: one per eligible node (pkg/controller/daemon)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _TOLERATED_ON_HOST_NETWORK: Final = (("network-unavailable", NO_SCHEDULE),)
 
 
 def pods_of_daemon_set(daemon_set: DaemonSet, template: PodTemplateSpec, cluster: Cluster) -> tuple[MadePod, ...]:
-    """The pods of a DaemonSet, one for each node it is meant for, in the order of the cluster; maybe none."""
+    """Return the pods of a DaemonSet, one per eligible node, in the order of the cluster; empty if there is none."""
     labels = {REVISION_HASH: template_hash(template), _TEMPLATE_GENERATION: _generation(daemon_set, cluster)}
     spec = with_daemon_tolerations(template.spec)
     made = []
@@ -45,14 +45,14 @@ def pods_of_daemon_set(daemon_set: DaemonSet, template: PodTemplateSpec, cluster
 
 
 def _generation(daemon_set: DaemonSet, cluster: Cluster) -> str:
-    """How often the template was changed, as the API server notes it; a new DaemonSet begins with 1."""
+    """Return the template generation that the API server records in an annotation; "1" for a new DaemonSet."""
     stored = cluster.get(DaemonSet, daemon_set.name, daemon_set.namespace)
     notes = [known.metadata.annotations.get(_GENERATION_ANNOTATION) for known in (daemon_set, stored or daemon_set)]
     return next((note for note in notes if note), "1")
 
 
 def with_daemon_tolerations(spec: PodSpec) -> PodSpec:
-    """The spec with the tolerations that a DaemonSet's controller adds, or sets for ever where they have an end."""
+    """Return the spec with the tolerations that the DaemonSet controller adds, all without tolerationSeconds."""
     tolerations = list(spec.tolerations)
     for taint, effect in (*_TOLERATED, *(_TOLERATED_ON_HOST_NETWORK if spec.host_network else ())):
         added = Toleration(key=f"node.kubernetes.io/{taint}", operator="Exists", effect=effect)
@@ -67,18 +67,18 @@ def with_daemon_tolerations(spec: PodSpec) -> PodSpec:
 
 
 def eligible_nodes(nodes: Nodes, spec: PodSpec) -> list[str]:
-    """The nodes that a DaemonSet's pod is made for.
+    """Return the nodes on which a DaemonSet runs a pod.
 
     Parameters
     ----------
     spec : PodSpec
-        Of its pods, with the tolerations of the controller.
+        The spec of its pods, with the tolerations that the controller adds.
 
     Returns
     -------
     list of str
-        The nodes that its node selector, node affinity and ``nodeName`` allow and all of whose NoSchedule and
-        NoExecute taints it tolerates.
+        The names of the nodes that the node selector, node affinity and ``nodeName`` allow, and whose NoSchedule and
+        NoExecute taints are all tolerated.
     """
     tolerates = np.array(
         [
@@ -93,7 +93,7 @@ def eligible_nodes(nodes: Nodes, spec: PodSpec) -> list[str]:
 
 
 def _for_node(affinity: Affinity | None, node: str) -> Affinity:
-    """The affinity with a required node affinity for one node, which takes the place of its own."""
+    """Return the affinity with its required node affinity replaced by one that requires `node`."""
     name = NodeSelectorRequirement(key="metadata.name", operator=IN, values=(node,))
     required = NodeSelector(node_selector_terms=(NodeSelectorTerm(match_fields=(name,)),))
     affinity = affinity or Affinity()

@@ -1,4 +1,4 @@
-"""Jobs, and CronJobs, which run their pods through a Job (pkg/controller/job and cronjob)."""
+"""The pods of Jobs, and of CronJobs, which create their pods through a Job (pkg/controller/job and cronjob)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _COMPLETION_INDEX: Final = "batch.kubernetes.io/job-completion-index"
 _NAME_LABELS: Final = ("job-name", "batch.kubernetes.io/job-name")
 _UID_LABELS: Final = ("controller-uid", "batch.kubernetes.io/controller-uid")
 _MAX_PREFIX_LENGTH: Final = 58
-#: Stands for the minutes since 1970 that a CronJob's controller puts into the names of its Jobs.
+#: A stand-in for the minutes since 1970 that the CronJob controller puts into the names of Jobs.
 _TIME: Final = "xxxxxxxx"
 
 
 def pods_of_job(job: Job, template: PodTemplateSpec) -> tuple[MadePod, ...]:
-    """The pod of a Job; for an indexed one that of the first index, as the others differ only in it."""
+    """Return the pod of a Job; for an indexed Job, the pod of index 0, since the others differ only in the index."""
     added: dict[str, str] = {}
     if not job.spec.manual_selector:
         added = dict.fromkeys(_NAME_LABELS, job.name) | dict.fromkeys(_UID_LABELS, uid_of(job))
@@ -36,7 +36,7 @@ def pods_of_job(job: Job, template: PodTemplateSpec) -> tuple[MadePod, ...]:
 
 
 def job_of_cron_job(cron_job: CronJob) -> Job:
-    """The next Job of a CronJob."""
+    """Return the next Job of a CronJob, with a stand-in for the scheduled time in its name."""
     template = cron_job.spec.job_template
     return Job(
         metadata=ObjectMeta(
@@ -51,7 +51,7 @@ def job_of_cron_job(cron_job: CronJob) -> Job:
 
 
 def _wanted(job: Job) -> int:
-    """How many pods run at once."""
+    """Return the number of pods that run at once."""
     if job.spec.suspend:
         return 0
     parallelism = 1 if job.spec.parallelism is None else job.spec.parallelism

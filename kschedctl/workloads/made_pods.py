@@ -1,4 +1,4 @@
-"""A pod that a controller creates, the number of its replicas, and the objects that come with it."""
+"""A pod that a controller creates, its number of replicas, and the objects created with it."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from kschedctl.api.meta import ApiObject
 from kschedctl.api.pod import Pod
 from kschedctl.api.volume import PersistentVolumeClaim
 
-#: Of so many pods that are alike each is made; of more the others go without saying.
+#: The maximum number of identical pods that are created one by one; further ones are not created.
 MOST_MADE: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class MadePod:
-    """A pod of a workload.
+    """A pod that a workload's controller creates.
 
     Attributes
     ----------
     pod : Pod
-        The pod as its controller sends it to the API server: not defaulted, not admitted.
+        The pod as its controller sends it to the API server: without API defaults, not admitted.
     replicas : int
-        How many pods the workload wants that differ from this one in nothing but their name; 0 for a workload that
-        is scaled down or suspended.
+        The number of pods of the workload that are equal to this one except for the name; 0 if the workload is
+        scaled to zero or suspended.
     node : str
-        The only node that the pod is for, where its controller chose one.
+        The only node the pod can run on, if its controller chose one; else empty.
     objects : tuple of ApiObject
-        What the cluster does not have and the pod refers to: its controller with the selector that default spreading
-        goes by, and the claims that are made for it. To be laid over the cluster.
+        The objects that the pod refers to and the cluster lacks: its controller, whose selector default topology
+        spreading uses, and the claims created for it. They are overlaid on the cluster.
     """
 
     pod: Pod
@@ -38,5 +38,5 @@ class MadePod:
 
     @property
     def claims(self) -> tuple[PersistentVolumeClaim, ...]:
-        """The claims that are made for the pod."""
+        """The persistent volume claims created for the pod."""
         return tuple(obj for obj in self.objects if isinstance(obj, PersistentVolumeClaim))

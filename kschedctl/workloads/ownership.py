@@ -1,4 +1,4 @@
-"""Which pods a workload has made."""
+"""The ownership of pods: the workload that a pod belongs to, and the pods of a workload."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kschedctl.api.workload import (
 )
 from kschedctl.cluster.cluster import Cluster
 
-#: Kinds that make pods, and the kind that they do it through, where they do not do it themselves.
+#: The kinds that own pods, each with the intermediate kind through which it creates them, or ``None``.
 MAKERS: Final[dict[type[ApiObject], type[ApiObject] | None]] = {
     Deployment: ReplicaSet,
     CronJob: Job,
@@ -29,30 +29,30 @@ MAKERS: Final[dict[type[ApiObject], type[ApiObject] | None]] = {
     DaemonSet: None,
     ReplicationController: None,
 }
-#: A CronJob puts the minutes since 1970 behind its name.
+#: The name of a CronJob's Job: the name of the CronJob and the minutes since 1970.
 _OF_CRON_JOB: Final = re.compile(r"(.+)-[0-9]{8,}", re.ASCII)
 
 
 def pods_made_by(cluster: Cluster, kind: type[ApiObject], namespace: str, name: str) -> list[int]:
-    """The pods of a workload, as indices into ``Cluster.pods``, in the order of the snapshot.
+    """Return the pods of a workload, as indices into ``Cluster.pods``, in the order of the snapshot.
 
     Parameters
     ----------
     kind : type
-        One of ``MAKERS``.
+        The workload's kind, a key of ``MAKERS``.
     namespace, name : str
-        The workload.
+        The workload's namespace and name.
     """
     return [i for i, found in _made(cluster, kind, only_in=namespace) if found == (namespace, name)]
 
 
 def workloads(cluster: Cluster, kind: type[ApiObject]) -> set[tuple[str, str]]:
-    """Namespace and name of all workloads of a kind that the cluster has, or has pods of."""
+    """Return the namespace and name of every workload of a kind that the cluster contains, or contains pods of."""
     return {(obj.namespace, obj.name) for obj in cluster.list(kind)} | {found for _, found in _made(cluster, kind)}
 
 
 def between(cluster: Cluster, kind: type[ApiObject], namespace: str, name: str) -> tuple[ApiObject, ...]:
-    """The objects through which a workload makes its pods: the ReplicaSets of a Deployment, the Jobs of a CronJob."""
+    """Return the intermediate owners of a workload's pods: a Deployment's ReplicaSets, a CronJob's Jobs."""
     through = MAKERS[kind]
     if through is None:
         return ()
@@ -61,7 +61,7 @@ def between(cluster: Cluster, kind: type[ApiObject], namespace: str, name: str) 
 
 
 def workload_of(cluster: Cluster, pod: ObjectMeta) -> tuple[str, str, str]:
-    """The workload that a pod belongs to: kind, namespace and name; of a pod without a controller itself.
+    """Return kind, namespace and name of the workload that a pod belongs to, or of the pod if it has no controller.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def workload_of(cluster: Cluster, pod: ObjectMeta) -> tuple[str, str, str]:
 
 
 def _made(cluster: Cluster, kind: type[ApiObject], only_in: str = "") -> Iterator[tuple[int, tuple[str, str]]]:
-    """Every pod of a workload of a kind, and the workload; where a namespace is given, of that alone."""
+    """Yield the index and workload of every pod whose workload is of a kind, optionally in one namespace."""
     through = MAKERS[kind]
     known: dict[tuple[str, str], str] = {}
     for i, record in enumerate(cluster.pods.records):
@@ -102,7 +102,7 @@ def _made(cluster: Cluster, kind: type[ApiObject], only_in: str = "") -> Iterato
 
 
 def _from_name(name: str, pod: ObjectMeta, kind: type[ApiObject]) -> str:
-    """The Deployment of a ReplicaSet or the CronJob of a Job that the cluster does not have, by how it is named."""
+    """Derive the Deployment of a missing ReplicaSet, or the CronJob of a missing Job, from its name; empty if none."""
     if kind is CronJob:
         match = _OF_CRON_JOB.fullmatch(name)
         return match[1] if match else ""
@@ -111,6 +111,6 @@ def _from_name(name: str, pod: ObjectMeta, kind: type[ApiObject]) -> str:
 
 
 def _owner(metadata: ObjectMeta, kind: type[ApiObject]) -> str:
-    """The name of the controller that owns an object, where it is of a kind."""
+    """Return the name of the controller that owns an object, if the controller is of a kind; else empty."""
     owner = metadata.controller
     return owner.name if owner is not None and owner.kind == kind.__name__ else ""

@@ -1,4 +1,4 @@
-"""The pods of any workload: the one entry to this package."""
+"""The pods of any workload; the entry point of this package."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from kschedctl.workloads.replica_set import pods_of_deployment, pods_of_replicas
 from kschedctl.workloads.stateful_set import pods_of_stateful_set
 from kschedctl.workloads.template import comparable, pod_from_template
 
-#: The kinds that pods come from, Pod itself among them.
+#: The kinds that ``pods_of`` accepts, including Pod itself.
 WORKLOADS: Final[tuple[type[ApiObject], ...]] = (
     Pod,
     Deployment,
@@ -46,40 +46,40 @@ WORKLOADS: Final[tuple[type[ApiObject], ...]] = (
 )
 _SELECTED: Final = (Deployment, StatefulSet, DaemonSet, ReplicaSet)
 
-#: The fields that are numbers of pods.
+#: The fields that hold a number of pods, by attribute, with their names in manifests.
 _COUNTS: Final = {"replicas": "replicas", "parallelism": "parallelism", "completions": "completions"}
 
 
 def pods_of(obj: ApiObject, cluster: Cluster, *, where: Where = "") -> tuple[MadePod, ...]:
-    """The pods that come from an object, as its controller makes them.
+    """Return the pods that the controller of an object creates.
 
     Parameters
     ----------
     obj : ApiObject
-        A workload, or a pod, which is taken as it is.
+        A workload, or a pod, which is returned unchanged.
     cluster : Cluster
-        The cluster, with its nodes and with what the controller made before.
+        The cluster, with its nodes and the objects that the controller has already created.
     where : Subject, Location or str
-        Where the object was read, for errors.
+        The source of the object, for error messages.
 
     Returns
     -------
     tuple of MadePod
-        One where all pods are alike but for their names, else one for each: the ordinals of a StatefulSet, the nodes
-        of a DaemonSet (none where no node is eligible).
+        One pod if all pods are equal except for their names, else one per pod: per ordinal of a StatefulSet, per
+        eligible node of a DaemonSet (empty if there is none).
 
     Raises
     ------
     ManifestError
-        For any other kind, where the template is missing or its quantities are none, and where the selector does
-        not select the template.
+        If the object is of any other kind, if its template is missing or has an invalid quantity, if a number of
+        pods is negative, or if its selector does not select the template.
     """
     if isinstance(obj, Pod):
         return (with_own_claims(MadePod(obj), cluster),)
     if not isinstance(obj, WORKLOADS):
         known = ", ".join(kind.__name__ for kind in WORKLOADS)
         raise ManifestError(f"a {type(obj).__name__} makes no pods", where=where, hint=f"there are {known}")
-    # Names and namespaces are compared with those of the cluster, which has defaults.
+    # Names and namespaces are compared with those of the cluster's objects, which have API defaults.
     obj = default_object(obj)
     path = _template_path(obj)
     if isinstance(obj, CronJob):
@@ -98,7 +98,7 @@ def pods_of(obj: ApiObject, cluster: Cluster, *, where: Where = "") -> tuple[Mad
 
 
 def _check_counts(obj: ApiObject, where: Where) -> None:
-    """Refuse numbers of pods as an API server does: none is below zero."""
+    """Raise ``ManifestError`` if a number of pods is negative, as an API server does."""
     spec = obj.spec.job_template.spec if isinstance(obj, CronJob) else getattr(obj, "spec", None)
     path = "spec.jobTemplate.spec" if isinstance(obj, CronJob) else "spec"
     for field, name in _COUNTS.items():

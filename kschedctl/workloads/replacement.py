@@ -1,4 +1,4 @@
-"""The pod that a controller makes in place of one that is gone."""
+"""The pod that a controller creates in place of a deleted one."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Final
 from kschedctl.api.meta import ObjectMeta
 from kschedctl.api.pod import Pod, PodStatus
 
-#: Owners whose pods belong to one node: a DaemonSet, and of the mirror pod of a static pod the node itself.
+#: The owner kinds whose pods belong to one node: DaemonSet, and Node for the mirror pod of a static pod.
 NODE_BOUND: Final = frozenset({"DaemonSet", "Node"})
 
 
 def fresh_pod(pod: Pod, *, name: str = "") -> Pod:
-    """The pod that a controller makes in place of one that is gone.
+    """Return the pod that a controller creates in place of a deleted one.
 
     Parameters
     ----------
     pod : Pod
-        The one that is gone.
+        The deleted pod.
     name : str
-        The new one's name; by default the old one's, by which people know it.
+        The name of the new pod; by default that of the deleted pod, so that users recognize it.
     """
     old = pod.metadata
     metadata = ObjectMeta(

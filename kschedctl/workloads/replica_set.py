@@ -1,4 +1,4 @@
-"""ReplicaSets, ReplicationControllers, and Deployments, which keep their pods through a ReplicaSet."""
+"""The pods of ReplicaSets, ReplicationControllers, and Deployments, which create pods through a ReplicaSet."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _MAX_NAME_LENGTH: Final = 253
 def pods_of_replicas(
     owner: ReplicaSet | ReplicationController, template: PodTemplateSpec, cluster: Cluster
 ) -> tuple[MadePod, ...]:
-    """The pod of a ReplicaSet or ReplicationController; all of them are alike."""
+    """Return the pod of a ReplicaSet or ReplicationController; its replicas are identical."""
     pod = pod_from_template(template, owner)
     return (MadePod(pod, _replicas(owner.spec.replicas), objects=unless_known(cluster, owner)),)
 
 
 def pods_of_deployment(deployment: Deployment, template: PodTemplateSpec, cluster: Cluster) -> tuple[MadePod, ...]:
-    """The pod of a Deployment's newest ReplicaSet: the cluster's own where it has the template, else a new one."""
+    """Return the pod of a Deployment's newest ReplicaSet: the stored one if its template is equal, else a new one."""
     replica_set = _current(deployment, template, cluster) or _new(deployment, template)
     own_hash = replica_set.metadata.labels.get(POD_TEMPLATE_HASH, "")
     pod = pod_from_template(template, replica_set, labels={POD_TEMPLATE_HASH: own_hash} if own_hash else None)
@@ -45,7 +45,7 @@ def _replicas(count: int | None) -> int:
 
 
 def _current(deployment: Deployment, template: PodTemplateSpec, cluster: Cluster) -> ReplicaSet | None:
-    """The newest revision among the Deployment's ReplicaSets with the same template."""
+    """Return the ReplicaSet with the highest revision among the Deployment's ReplicaSets with an equal template."""
     same = [
         replica_set
         for replica_set in cluster.list(ReplicaSet)
@@ -69,7 +69,7 @@ def _revision(replica_set: ReplicaSet) -> int:
 
 
 def _new(deployment: Deployment, template: PodTemplateSpec) -> ReplicaSet:
-    """The ReplicaSet that a Deployment's controller makes for a template that it has none of."""
+    """Return the ReplicaSet that the Deployment controller creates for a new template."""
     own_hash = template_hash(template)
     labels = {**template.metadata.labels, POD_TEMPLATE_HASH: own_hash}
     selector = deployment.spec.selector or LabelSelector()

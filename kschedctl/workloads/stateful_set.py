@@ -1,4 +1,4 @@
-"""StatefulSets: a pod per ordinal, each with claims of its own (pkg/controller/statefulset)."""
+"""The pods of a StatefulSet: one per ordinal, each with its own claims (pkg/controller/statefulset)."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ REVISION_HASH: Final = "controller-revision-hash"
 _POD_NAME: Final = "statefulset.kubernetes.io/pod-name"
 _POD_INDEX: Final = "apps.kubernetes.io/pod-index"
 
-#: Beyond this ordinal pods are not made one by one.
+#: The number of ordinals for which pods are created one by one.
 _MOST_ORDINALS: Final = 1000
 
 
 def pods_of_stateful_set(stateful_set: StatefulSet, template: PodTemplateSpec, cluster: Cluster) -> tuple[MadePod, ...]:
-    """The pods of a StatefulSet in the order of their ordinals; where it is scaled to zero, the first with 0 replicas.
+    """Return the pods of a StatefulSet by ordinal; if it is scaled to zero, the first one with 0 replicas.
 
-    Each is a question of its own, since its labels and claims are; of a very large one the last stands for the rest.
+    Each pod is separate, since its labels and claims differ from the others'. At most 1,000 pods are created; the last
+    of them has the number of all further pods in its replicas.
     """
     spec = stateful_set.spec
     count = 1 if spec.replicas is None else spec.replicas
@@ -50,7 +51,7 @@ def _pod(stateful_set: StatefulSet, template: PodTemplateSpec, ordinal: int, rev
 
 
 def _revision(stateful_set: StatefulSet, template: PodTemplateSpec, cluster: Cluster) -> str:
-    """The revision of the template: the cluster's where it has the same one, else a stand-in."""
+    """Return the update revision that the cluster has stored for the template, or a stand-in."""
     stored = cluster.get(StatefulSet, stateful_set.name, stateful_set.namespace)
     if stored is not None and stored.status.update_revision and has_template(stored, template):
         return stored.status.update_revision
@@ -65,7 +66,7 @@ def _claim(stateful_set: StatefulSet, template: PersistentVolumeClaim, ordinal: 
 
 
 def _with_claims(pod: Pod, claims: dict[str, PersistentVolumeClaim]) -> Pod:
-    """The pod with a volume per claim, which takes the place of one of the same name."""
+    """Return the pod with one volume per claim, which replaces the template's volume of the same name."""
     own = tuple(
         Volume(name=name, persistent_volume_claim=ClaimVolumeSource(claim_name=claim.name))
         for name, claim in claims.items()

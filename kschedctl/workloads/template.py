@@ -1,7 +1,7 @@
-"""From a pod template to a pod (pkg/controller ``GetPodFromTemplate``), with stand-ins for what cannot be known.
+"""The pod created from a pod template (pkg/controller ``GetPodFromTemplate``), with stand-ins for unknown values.
 
-Random suffixes of names, uids of new objects and hashes of templates are only known once they are made. Stand-ins
-have their form, and are the same for the same input.
+Random name suffixes, uids of new objects and template hashes are known only after the cluster has created the objects.
+The stand-ins have the same format and are deterministic.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from kschedctl.api.workload import (
 from kschedctl.cluster.cluster import Cluster
 from kschedctl.errors import SnapshotError
 
-#: The letters of generated names and hashes, from ``x``, which stands for zero.
+#: The characters of generated name suffixes; ``x`` is digit 0.
 _LETTERS: Final = "xzbcdfghjklmnpqrstvw2456789"
 _HASH_LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX_LENGTH: Final = 5
@@ -60,22 +60,22 @@ def pod_from_template(
     labels: Mapping[str, str] | None = None,
     annotations: Mapping[str, str] | None = None,
 ) -> Pod:
-    """The pod that a controller makes of its template.
+    """Return the pod that a controller creates from its template.
 
     Parameters
     ----------
     template : PodTemplateSpec
-        The template. Its own name and namespace do not count.
+        The template. Its own name and namespace are ignored.
     owner : ApiObject
-        What the pod belongs to, or the PodTemplate it comes from.
+        The controller of the pod, or the PodTemplate it is created from.
     name : str
-        Its name; by default one is generated.
+        The pod's name; by default it is generated.
     prefix : str
-        What a generated name begins with; by default the owner's name and a dash.
+        The prefix of a generated name; by default the owner's name and a dash.
     number : int
-        Which of several generated names it gets.
+        The number of the generated name; different numbers give different names.
     labels, annotations : mapping, optional
-        Those that the controller adds.
+        Labels and annotations that the controller adds.
     """
     prefix = prefix or f"{owner.name}-"
     own = template.metadata
@@ -91,7 +91,7 @@ def pod_from_template(
 
 
 def controller_reference(owner: ApiObject) -> OwnerReference:
-    """How an object names its controller."""
+    """Return the owner reference with which an object names its controller."""
     kind = type(owner)
     return OwnerReference(
         api_version=_API_VERSIONS[kind], kind=kind.__name__, name=owner.name, uid=uid_of(owner), controller=True
@@ -99,17 +99,17 @@ def controller_reference(owner: ApiObject) -> OwnerReference:
 
 
 def uid_of(obj: ApiObject) -> str:
-    """An object's uid, or a stand-in for the one it will get."""
+    """Return an object's uid, or a stand-in if it has none."""
     return obj.metadata.uid or str(uuid5(NAMESPACE_URL, f"{type(obj).__name__}/{obj.namespace}/{obj.name}"))
 
 
 def generated_name(prefix: str, number: int = 0) -> str:
-    """A name with a stand-in for its random suffix.
+    """Return a generated name with a stand-in for its random suffix.
 
     Parameters
     ----------
     prefix : str
-        ``metadata.generateName``; what is too long of it is cut off.
+        The value of ``metadata.generateName``; it is truncated to 58 characters.
     number : int
         Different numbers get different names.
 
@@ -126,26 +126,26 @@ def generated_name(prefix: str, number: int = 0) -> str:
 
 
 def template_hash(template: PodTemplateSpec) -> str:
-    """A stand-in for the hash of a template (``pod-template-hash``, ``controller-revision-hash``).
+    """Return a stand-in for the hash of a template (``pod-template-hash``, ``controller-revision-hash``).
 
-    The real one is FNV-32a over a Go dump of all fields of the template, of which only some are read here. This one
-    is CRC-32 over the fields that are read, written with the letters of the real one: templates that scheduling can
-    tell apart have different hashes, but none is the one that the cluster would give.
+    The real hash is FNV-32a over a Go dump of all fields of the template, of which kschedctl parses only some. The
+    stand-in is CRC-32 over the parsed fields, written in the alphabet of the real hash. Templates that scheduling can
+    distinguish have different hashes, but no stand-in equals the hash that the cluster would compute.
     """
     data = msgspec.json.encode(comparable(template), order="deterministic")
     return "".join(_HASH_LETTERS[ord(digit) % len(_HASH_LETTERS)] for digit in str(crc32(data)))
 
 
 def comparable(template: PodTemplateSpec) -> PodTemplateSpec:
-    """A template as an API server stores it, with nothing but what gets into a pod.
+    """Return a template as an API server stores it, reduced to the parts that end up in a pod.
 
     Raises
     ------
     QuantityError
-        Where a value is not a quantity.
+        If a value is not a quantity.
     """
     own = template.metadata
-    # The hash is added to the template of a ReplicaSet, whose Deployment has none.
+    # The controller adds the hash label to the template of a ReplicaSet; the Deployment's template has none.
     labels = {key: value for key, value in own.labels.items() if key != POD_TEMPLATE_HASH}
     spec = default_pod_spec(template.spec)
     spec = replace(
@@ -157,7 +157,7 @@ def comparable(template: PodTemplateSpec) -> PodTemplateSpec:
 
 
 def _canonical(containers: tuple[Container, ...], path: str) -> tuple[Container, ...]:
-    """Containers with their quantities written as an API server writes them."""
+    """Return containers with their quantities in the API server's canonical form."""
 
     def written(resources: ResourceList, path: str) -> ResourceList:
         return {name: str(amount) for name, amount in parse_amounts(resources, path).items()}
@@ -176,12 +176,12 @@ def _canonical(containers: tuple[Container, ...], path: str) -> tuple[Container,
 
 
 def has_template(stored: ReplicaSet | StatefulSet, template: PodTemplateSpec) -> bool:
-    """Whether an object of the cluster makes the pods of a template.
+    """Report whether the stored object has an equal pod template.
 
     Raises
     ------
     SnapshotError
-        Where a quantity in the stored template is none.
+        If the stored template has an invalid quantity.
     """
     if stored.spec.template is None:
         return False
@@ -194,6 +194,6 @@ def has_template(stored: ReplicaSet | StatefulSet, template: PodTemplateSpec) ->
 
 
 def unless_known(cluster: Cluster, owner: ReplicaSet | StatefulSet | ReplicationController) -> tuple[ApiObject, ...]:
-    """The owner of a pod, unless the cluster has it with the same selector, which default spreading goes by."""
+    """Return the owner of a pod, unless the cluster has it with the same selector, which default spreading uses."""
     stored = cluster.get(type(owner), owner.name, owner.namespace)
     return () if stored is not None and stored.spec.selector == owner.spec.selector else (owner,)

@@ -1,4 +1,4 @@
-"""How a workload brings in a new revision: its own strategy, with defaults, as numbers of pods.
+"""The update strategy of a workload, with defaults and with percentages converted to numbers of pods.
 
 Sources: ``ResolveFenceposts`` (pkg/controller/deployment/util), ``getStatefulSetMaxUnavailable`` (pkg/controller/
 statefulset) and the defaults of apps/v1.
@@ -24,16 +24,16 @@ _PERCENT: Final = re.compile(r"([0-9]{1,9})%", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeploymentRolling:
-    """The strategy of a Deployment.
+    """The update strategy of a Deployment.
 
     Attributes
     ----------
     recreate : bool
-        Whether all old pods go before new ones come; the numbers then mean nothing.
+        True if all old pods are deleted before new ones are created; the other fields then have no meaning.
     max_surge : int
-        How many pods more than its replicas there may be.
+        The maximum number of pods above the number of replicas.
     max_unavailable : int
-        How many of its replicas may be unavailable; 1 where both are 0.
+        The maximum number of unavailable replicas; 1 if it and maxSurge both round to 0, capped at the replicas.
     """
 
     recreate: bool
@@ -48,18 +48,18 @@ class DeploymentRolling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatefulSetRolling:
-    """The strategy of a StatefulSet.
+    """The update strategy of a StatefulSet.
 
     Attributes
     ----------
     on_delete : bool
-        Whether pods are only replaced when somebody deletes them.
+        True if pods are replaced only after a user deletes them.
     ordered : bool
-        Whether a pod is only made, or replaced, while all before it are available.
+        True if a pod is created or replaced only while all pods before it are available.
     partition : int
-        Pods whose position is below keep the old revision.
+        The number of the first pods, by position, that keep the old revision.
     max_unavailable : int
-        How many of its pods may be unavailable.
+        The maximum number of unavailable pods.
     """
 
     on_delete: bool
@@ -75,19 +75,19 @@ class StatefulSetRolling:
 
 
 def deployment_rolling(deployment: Deployment, replicas: int, where: Where = "") -> DeploymentRolling:
-    """The strategy of a Deployment.
+    """Return the update strategy of a Deployment.
 
     Parameters
     ----------
     replicas : int
-        What percentages are of: maxSurge is rounded up, maxUnavailable down.
+        The number that percentages refer to; maxSurge is rounded up, maxUnavailable down.
     where : Subject, Location or str
-        Where it was read, for errors.
+        The source of the Deployment, for error messages.
 
     Raises
     ------
     ManifestError
-        Where it is none that an API server would take.
+        If an API server would reject the strategy.
     """
     strategy = deployment.spec.strategy
     if strategy.type == RECREATE:
@@ -106,21 +106,22 @@ def deployment_rolling(deployment: Deployment, replicas: int, where: Where = "")
 
 
 def stateful_set_rolling(stateful_set: StatefulSet, replicas: int, where: Where = "") -> StatefulSetRolling:
-    """The strategy of a StatefulSet.
+    """Return the update strategy of a StatefulSet.
 
-    A maxUnavailable that is written counts: an API server without the gate MaxUnavailableStatefulSet stores none.
+    The value of maxUnavailable is used wherever the manifest sets it, regardless of the MaxUnavailableStatefulSet gate:
+    an API server without that gate does not store the field.
 
     Parameters
     ----------
     replicas : int
-        What a percentage is of; it is rounded up.
+        The number that a percentage refers to; it is rounded up, to at least 1.
     where : Subject, Location or str
-        Where it was read, for errors.
+        The source of the StatefulSet, for error messages.
 
     Raises
     ------
     ManifestError
-        Where it is none that an API server would take.
+        If an API server would reject the strategy.
     """
     spec = stateful_set.spec
     strategy = spec.update_strategy
@@ -151,7 +152,7 @@ def _is_zero(given: IntOrPercent | None) -> bool:
 
 
 def _scaled(given: IntOrPercent | None, total: int, path: str, where: Where, *, up: bool) -> int:
-    """A number of pods, of a percentage so many of a total, rounded up or down."""
+    """Convert a number or a percentage of `total` to a number of pods, rounded up or down; 25% by default."""
     value = _DEFAULT if given is None else given
     if isinstance(value, int):
         if value >= 0:

@@ -1,1 +1,1 @@
-"""The names of all fields of the Kubernetes API, and what of a manifest is none of them."""
+"""The schema of the Kubernetes API: the names and types of all fields, and strict validation against them."""

@@ -1,7 +1,7 @@
-"""An object as an API server reads it, and what it says of a value that it cannot read (sigs.k8s.io/json).
+"""Decoding of an object as an API server does it, with its error for a value of the wrong type (sigs.k8s.io/json).
 
-What comes out has the fields of the object's type and nothing else, each of the right form: null stands for "absent",
-or for the zero of what it stands for in a list or map. So whoever reads on need not ask what a value is.
+The result has only fields of the object's type, each of the right type. A null is treated as absent, or in a list
+or map as the zero value. Later code therefore need not check the types of values.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ UNREADABLE: Final = "BadRequest"
 _TEXT_HINT: Final = "quote it if it is text: in YAML, true, yes, on, y and their opposites are booleans unless quoted"
 _RANGES: Final = {"int32": 2**31, "int64": 2**63}
 _ZEROS: Final[dict[str, Any]] = {"string": "", "int32": 0, "int64": 0, "bool": False, "quantity": "0", "intOrString": 0}
-#: What Go's struct embeds another one for: the fields beside these are its own. It is part of the way to a field.
+#: The Go structs that embed another struct: the embedded struct's name, and the names of the outer struct's own fields.
+#: The embedded struct's name is part of the path, in error messages, of all other fields.
 _EMBEDDED: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
     "core.v1.Volume": ("VolumeSource", frozenset({"name"})),
     "core.v1.Probe": (
@@ -70,7 +71,7 @@ _EMBEDDED: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Type:
-    """What a field's values are: in how many lists and maps, of what, and what Go calls it."""
+    """The type of a field's values: its list and map nesting, the struct or leaf type inside, and its name in Go."""
 
     marks: str
     struct: str
@@ -78,18 +79,18 @@ class _Type:
     named: str
 
     def inner(self) -> _Type:
-        """What a list or map of these holds."""
+        """Return the type of the elements of this list or map."""
         return _type(self.marks[1:] + (self.struct or f"{LEAF}{self.leaf}{self._inner_name()}"))
 
     def _inner_name(self) -> str:
         return f" {self.named[2:]}" if self.named.startswith("[]") else ""
 
     def go(self) -> str:
-        """Its name in Go."""
+        """Return the type's name in Go."""
         if self.named:
             return self.named
         kinds = {"quantity": "resource.Quantity", "intOrString": "intstr.IntOrString", "time": "v1.Time"}
-        # The package is the version that the type is of: "core.v1.PodSpec" is "v1.PodSpec".
+        # Go's package name is the API version: "core.v1.PodSpec" is "v1.PodSpec".
         name = ".".join(self.struct.split(".")[-2:]) if self.struct else kinds.get(self.leaf, self.leaf)
         return "".join("[]" if mark == LIST else "map[string]" for mark in self.marks) + name
 
@@ -105,7 +106,7 @@ def _type(text: str) -> _Type:
 
 
 class _UnreadableError(Exception):
-    """What a type that reads itself refuses: it ends the reading, whatever was found before."""
+    """An error of a Go type that decodes itself. It ends decoding, regardless of problems found before."""
 
     def __init__(self, problem: str, hint: str = "") -> None:
         super().__init__(problem)
@@ -113,7 +114,7 @@ class _UnreadableError(Exception):
 
 
 class _Reader:
-    """One object that is read."""
+    """A decoder for one object; it records the first problem and its path."""
 
     def __init__(self, root: str) -> None:
         self.found: Finding | None = None
@@ -144,7 +145,7 @@ class _Reader:
         return out
 
     def value(self, value: Any, type_: _Type) -> Any:
-        """The value, or ``None`` where it cannot be read."""
+        """Return the decoded value, or ``None`` if it has the wrong type."""
         if type_.marks:
             return self._list(value, type_) if type_.marks[0] == LIST else self._map(value, type_)
         if type_.struct:
@@ -200,7 +201,7 @@ class _Reader:
 
     def quantity(self, value: Any, type_: _Type) -> Any:
         if isinstance(value, bool) or not isinstance(value, str | int | float):
-            # What is no text is read as if it stood in quotes.
+            # Go parses any other JSON value as if it were quoted text, which is never a valid quantity.
             raise _UnreadableError(quantity_problem("?") or "", QUANTITY_HINT)
         if (problem := quantity_problem(value)) is not None:
             raise _UnreadableError(problem, QUANTITY_HINT)
@@ -238,22 +239,21 @@ _LEAVES: Final[Mapping[str, Callable[[_Reader, Any, _Type], Any]]] = {
 
 
 def decoded(obj: Mapping[str, Any], api_version: str, kind: str) -> tuple[dict[str, Any], Finding | None]:
-    """Read an object.
+    """Decode an object.
 
     Parameters
     ----------
     obj : mapping
-        The object, as it was written. It is not changed, and what comes out shares no list or map with it that has
-        fields.
+        The object as written. It is not modified, and the result shares no list or map that has fields with it.
     api_version, kind : str
-        What it is; a kind that is known (``kschedctl.api.schema.strict.is_known``).
+        The object's version and kind, which must be known (``kschedctl.api.schema.strict.is_known``).
 
     Returns
     -------
     tree : dict
-        What was read.
+        The decoded object.
     finding : Finding or None
-        The first value that cannot be read; the object is refused for it alone.
+        The first value of the wrong type, or ``None``; an API server rejects the object for it alone.
 
     Examples
     --------
@@ -273,14 +273,14 @@ def decoded(obj: Mapping[str, Any], api_version: str, kind: str) -> tuple[dict[s
 
 
 def _whole(value: Any) -> int | None:
-    """A number without a fraction; YAML's 1.0 is sent as 1."""
+    """Return a number without a fraction as an int, else ``None``; clients send YAML's 1.0 as 1."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return int(value) if value == value // 1 else None
 
 
 def _zero(type_: _Type) -> Any:
-    """What Go has where a list or map holds null."""
+    """Return Go's zero value for a null in a list or map."""
     if type_.marks:
         return [] if type_.marks[0] == LIST else {}
     return {} if type_.struct else _ZEROS.get(type_.leaf)
@@ -307,5 +307,5 @@ def _hint(value: Any, type_: _Type) -> str:
 
 
 def _is_other(text: str, leaf: str) -> bool:
-    """Whether what stands in quotes would be read without them."""
+    """Report whether a quoted value would be valid for the type without its quotes."""
     return text.isdecimal() if leaf in _RANGES else leaf == "bool" and text in ("true", "false")

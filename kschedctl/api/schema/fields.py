@@ -1,6 +1,6 @@
-"""All kinds and types of an API server with the names and types of their fields, as ``tools.field_names`` writes them.
+"""The kinds and types of the Kubernetes API with the names and types of their fields, from ``tools.field_names``.
 
-The types of this package have only what scheduling reads; whether a field is misspelt is not seen from them.
+The Python types of ``kschedctl.api`` have only the fields that scheduling reads, so they do not show misspellings.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Final
 import msgspec
 
 FILE: Final = "fields.json"
-#: What stands before the type of a field that holds a list or a map of it.
+#: The prefixes of an element type for a list and for a map.
 LIST: Final = "*"
 MAP: Final = "%"
-#: What stands before what Go reads values as that have no fields: ``:string``, ``:int32``, ``:quantity``; the name of
-#: its type follows where it has one of its own: ``:string v1.PullPolicy``.
+#: The prefix of a type without fields: ``:string``, ``:int32``, ``:quantity``. If Go has a named type for it, the name
+#: follows: ``:string v1.PullPolicy``.
 LEAF: Final = ":"
 
 
@@ -27,11 +27,11 @@ class FieldNames(msgspec.Struct, frozen=True):
     Attributes
     ----------
     release : str
-        The release whose API server told them, such as ``v1.36.3``.
+        The release of the API server that the fields were read from, such as ``v1.36.3``.
     kinds : mapping of str to str
-        The type of a kind, such as ``apps/v1/Deployment``.
+        The type's name by kind, such as ``apps/v1/Deployment``.
     types : mapping of str to mapping
-        The fields of a type, each with the type of its value: empty where it may have any.
+        The fields of each type, with the type of their values; empty if a value of any type is allowed.
     """
 
     release: str
@@ -41,5 +41,5 @@ class FieldNames(msgspec.Struct, frozen=True):
 
 @cache
 def field_names() -> FieldNames:
-    """Read the file."""
+    """Load the file; the result is cached."""
     return msgspec.json.decode((files(__package__) / FILE).read_bytes(), type=FieldNames)

@@ -1,7 +1,7 @@
-"""What an API server refuses of an object that is validated strictly, in its words (``fieldValidation=Strict``).
+"""The errors of strict field validation, in the API server's words (``fieldValidation=Strict``).
 
-Unknown fields are those that the object's type does not have, in the newest release that is known; what has no type
-that is known, as custom resources, may have any. Repeated fields are found where the text is still at hand
+Unknown fields are fields that the object's type lacks in the newest supported release. Objects without a known type,
+such as custom resources, may have any fields. Repeated fields are found in the text
 (``kschedctl.text.repeated_keys``). Source: sigs.k8s.io/json ``UnmarshalStrict``.
 """
 
@@ -21,14 +21,14 @@ Steps = tuple[str | int, ...]
 
 UNKNOWN: Final = "UnknownField"
 REPEATED: Final = "DuplicateField"
-#: From this likeness on, from 0 to 1, a name is misspelt and not misplaced.
+#: The similarity, from 0 to 1, above which a name counts as misspelled instead of misplaced.
 _SURELY: Final = 0.85
-#: A field that is misplaced is looked for so many types deep.
+#: The maximum depth, in types, of the search for the place of a misplaced field.
 _DEEPEST: Final = 8
 
 
 class _Place(NamedTuple):
-    """A value, its type with what it stands in, and the way to it."""
+    """A value with its path and the type of its field."""
 
     steps: Steps
     value: Any
@@ -36,24 +36,24 @@ class _Place(NamedTuple):
 
 
 def is_known(api_version: str, kind: str) -> bool:
-    """Whether the fields of a kind are known."""
+    """Report whether the fields of a kind are known."""
     return f"{api_version}/{kind}" in field_names().kinds
 
 
 def unknown_fields(obj: Mapping[str, Any], api_version: str, kind: str) -> Iterator[Finding]:
-    """The fields that an object has and its type does not, in their order.
+    """Return one finding per field of an object that its type does not have, in the order of the fields.
 
     Parameters
     ----------
     obj : mapping
-        The object, as it was written.
+        The object as written.
     api_version, kind : str
-        What it is; of a kind that is not known nothing is found.
+        The object's version and kind; an unknown kind has no findings.
 
     Returns
     -------
     iterator of Finding
-        With the name that may have been meant as its hint.
+        The findings; their hints suggest the names that may have been meant.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def unknown_fields(obj: Mapping[str, Any], api_version: str, kind: str) -> Itera
 
 
 def unknown_with_steps(obj: Mapping[str, Any], api_version: str, kind: str) -> Iterator[tuple[Steps, Finding]]:
-    """The same, each with the way to it."""
+    """Yield the findings of ``unknown_fields``, each with the path to its field."""
     names = field_names()
     root = names.kinds.get(f"{api_version}/{kind}")
     waiting = [_Place((), obj, root)] if root is not None else []
@@ -89,14 +89,14 @@ def unknown_with_steps(obj: Mapping[str, Any], api_version: str, kind: str) -> I
 
 
 def repeated_field(steps: Steps, position: Position | None) -> Finding:
-    """A field that its object has already.
+    """Return the finding for a field that occurs more than once in its object.
 
     Parameters
     ----------
     steps : tuple of str or int
-        The way to it from the object.
+        The path to the field from the object.
     position : Position or None
-        Where it stands the second time, where that is known.
+        The position of the repeated occurrence, if known.
     """
     problem = f'duplicate field "{_upstream_path(steps)}"'
     hint = "the last of them counts: leave the others out"
@@ -106,7 +106,7 @@ def repeated_field(steps: Steps, position: Position | None) -> Finding:
 def _unknown(steps: Steps, type_: str, root: str) -> Finding:
     name = str(steps[-1])
     meant = similar(name, field_names().types[type_])
-    # "nodeSelector" of a Deployment is not its misspelt "selector".
+    # For example, "nodeSelector" in a Deployment's spec is misplaced, not a misspelled "selector".
     if not any(other.startswith(name) or SequenceMatcher(None, other, name).ratio() > _SURELY for other in meant):
         meant = _elsewhere(name, root) or meant
     hint = f"did you mean {' or '.join(meant)}?" if meant else ""
@@ -114,7 +114,7 @@ def _unknown(steps: Steps, type_: str, root: str) -> Finding:
 
 
 def _upstream_path(steps: Sequence[str | int]) -> str:
-    """A path as an API server writes it: keys of maps stand like fields."""
+    """Format a path as an API server does: map keys are written like fields."""
     path = ""
     for step in steps:
         path += f"[{step}]" if isinstance(step, int) else f".{step}" if path else step
@@ -122,7 +122,7 @@ def _upstream_path(steps: Sequence[str | int]) -> str:
 
 
 def _elsewhere(name: str, root: str) -> list[str]:
-    """Where in an object of a type a field of this name belongs: the nearest place to its root."""
+    """Return the path in the type `root` at which a field of this name exists, nearest to the root; empty if none."""
     types = field_names().types
     level = [("", root)]
     seen = {root}
