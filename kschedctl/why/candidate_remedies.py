@@ -89,8 +89,7 @@ def collect(decision: Decision) -> Collected:
 
 
 def _before_nodes(decision: Decision) -> Iterator[tuple[str, Remedy]]:
-    """Yield the remedies of the plugins that rejected the pod, or narrowed the nodes down, before any node was filtered.
-    """
+    """Yield the remedies of the plugins that rejected the pod, or narrowed the nodes down, before Filter ran."""
     context = RemedyContext(decision.pod, decision.cluster, decision.release)
     said: dict[str, Status] = {}
     gate, outcome = decision.pre_enqueue, decision.pre_filter

@@ -160,8 +160,7 @@ def room(decision: Decision, row: int) -> Iterator[Remedy]:
 
 
 def _lacking(decision: Decision, row: int) -> dict[str, int]:
-    """Return the missing amount per resource; empty if the node rejects the pod for something that no deletion cures.
-    """
+    """Return the missing amount per resource; empty if a reason is no shortage, or the node is too small altogether."""
     lacking: dict[str, int] = {}
     for _, said in decision.verdict(row).reasons:
         for reason in said:

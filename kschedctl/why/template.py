@@ -130,8 +130,7 @@ def _resources(path: str, wanted: dict[str, Any], before: Container, there: Cont
 
 
 def through_templates(cluster: Cluster, pod: Pod, remedies: tuple[Remedy, ...]) -> tuple[Patch, ...]:
-    """Return the patches of a pod's workload that replace those of the pod; empty if any of these has no replacement.
-    """
+    """Return the patches of a pod's workload that replace those of the pod; empty if one of them has no replacement."""
     out: list[Patch] = []
     for remedy in remedies:
         for change in remedy.changes:

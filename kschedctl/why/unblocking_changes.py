@@ -163,8 +163,7 @@ def _worth(candidate: _Candidate, left: Counter[int]) -> tuple[object, ...]:
 def _evicting_nobody(
     scheduler: Scheduler, groups: Sequence[WaitingGroup]
 ) -> tuple[Scheduler, tuple[WaitingGroup, ...]]:
-    """Return the scheduler and groups with pods that never preempt; groups without a responsible profile are left out.
-    """
+    """Return the scheduler and groups with pods that never preempt, without groups that have no responsible profile."""
     specs: dict[int, PodSpec] = {}
     out: list[WaitingGroup] = []
     for group in groups:
