@@ -46,8 +46,7 @@ class DecidedPod:
     own_nodes: list[NodeData] = field(default_factory=list)
 
     def explanation(self, decision: Decision | None = None, change: str = "") -> Explanation:
-        """Return the answer, or with ``decision`` the answer of another decision for the pod after a change in words.
-        """
+        """Return the answer, or that of another ``decision`` for the pod after the change in words."""
         rests_on = self.provenance
         if change:
             rests_on = replace(rests_on, changes=(*rests_on.changes, change))

@@ -140,8 +140,7 @@ class _Trial:
                     yield _change(remedy.summary, remedy.scope, remedy.changes, after)
 
     def _weights(self, scores: Scores, at: int) -> Iterator[tuple[str, int, int]]:
-        """Yield per plugin the nearest weight with which the node scores more than any other, and the current weight.
-        """
+        """Yield per plugin the nearest weight with which the node scores more than any other, and the old weight."""
         others = np.arange(len(scores.rows)) != at
         margin = scores.total[at] - scores.total[others]
         for plugin, before in self._decision.framework.profile.weights.items():

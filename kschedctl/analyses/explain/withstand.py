@@ -110,8 +110,7 @@ class _Trial:
         return self._losses
 
     def _searched(self) -> tuple[int, tuple[int, ...]]:
-        """Return the number of nodes that may be lost, whichever they are, and the smallest set found that leaves none.
-        """
+        """Return how many nodes may be lost, whichever they are, and the smallest set found that leaves none."""
         sets = [self._leaving_none()] if len(self._feasible) <= _FEW else []
         sets += [self._by_zone[loss.zone] for loss in self._losses if not loss.left and loss.nodes <= _FEW]
         bound = self._made_smaller(min(sets, key=len)) if sets else ()
