@@ -207,7 +207,9 @@ class Answers:
                 yield pods.pod(index)
 
     def _left(self, cluster: SchedulingCluster) -> Iterator[Placed | Gone]:
-        """Yield the reported pods that have been bound or deleted; forget these, and those that are not watched any more.
+        """Yield the reported pods that have been bound or deleted.
+
+        These are forgotten, and so are pods that have left the selection.
         """
         pods = cluster.pods
         for name, last in tuple(self._last.items()):
