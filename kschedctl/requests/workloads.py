@@ -82,7 +82,7 @@ def _chosen(manifests: Manifests, name: str) -> AskedObject:
     if len(rolled) == 1:
         return rolled[0]
     if not rolled and len(manifests.asked) == 1 and not name:
-        # The analysis reports what is wrong with its kind.
+        # The analysis reports the unsupported kind.
         return manifests.asked[0]
     what = listed([asked.shown for asked in rolled or manifests.asked])
     if rolled:

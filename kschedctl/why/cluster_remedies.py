@@ -78,7 +78,7 @@ def nodes_like(cluster: Cluster, model: str, number: int, *, within: float = 0.0
 
 
 def _shape(node: Node) -> bytes:
-    """Return what nodes of one kind share: allocatable resources, labels except the node's own name, and taints."""
+    """Return the properties that nodes of one kind share: allocatable resources, labels except the name, and taints."""
     labels = {key: value for key, value in node.metadata.labels.items() if value != node.name}
     taints = [taint for taint in node.spec.taints if not taint.key.startswith(OWN_TAINTS)]
     return msgspec.json.encode((node.status.allocatable, labels, taints), order="deterministic")

@@ -40,7 +40,7 @@ _ORDER: Final = (Outcome.ERROR, Outcome.UNSCHEDULABLE, Outcome.GATED, Outcome.SC
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainRequest:
-    """A question about where pods go.
+    """A question about the nodes that pods are scheduled to.
 
     Attributes
     ----------
