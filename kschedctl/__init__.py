@@ -1,4 +1,4 @@
-"""What would kube-scheduler do with this pod, and why? Offline, exactly.
+"""An offline reproduction of kube-scheduler: its exact decision for a pod, and the reasons.
 
 >>> import kschedctl
 >>> cluster = kschedctl.load("fixtures/shop/cluster")
@@ -250,7 +250,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    """Import what is asked for when it is asked for: ``import kschedctl`` stays cheap."""
+    """Import a public name on first use, so that ``import kschedctl`` stays cheap."""
     if name == "__version__":
         from importlib.metadata import version
 

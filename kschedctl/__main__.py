@@ -1,4 +1,4 @@
-"""``python -m kschedctl``: the command, where its script is not on the path."""
+"""``python -m kschedctl``: the command, for environments where its script is not on the path."""
 
 from __future__ import annotations
 

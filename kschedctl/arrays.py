@@ -10,14 +10,15 @@ Int64Array = NDArray[np.int64]
 #: bool of any shape.
 Mask = NDArray[np.bool_]
 
-# The index spaces. An index means nothing without the space that it counts in, so a signature names it. To the type
-# checker all are int64 arrays.
+# The index spaces. An index has a meaning only within its space, so signatures name the space. To the type checker all
+# of these types are int64 arrays.
 
 #: Node rows: indices into ``Cluster.nodes``.
 Rows = Int64Array
 #: Indices into ``Cluster.pods``.
 PodIndices = Int64Array
-#: Positions in an overlay: world ``w`` is about the node row ``Overlay.rows[w]``.
+#: Positions in an overlay. A world is a hypothetical state of one node: world ``w`` concerns the node row
+#: ``Overlay.rows[w]``.
 Worlds = Int64Array
 #: Positions in a table of pods in worlds (``PodsInWorlds``).
 Entries = Int64Array

@@ -1,4 +1,4 @@
-"""Clocks that are handed in: virtual for simulations, real for what runs in earnest; the code on them is the same."""
+"""Clocks that are passed in: a virtual one for simulations, the real one for running processes."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ Callback = Callable[[], None]
 
 @dataclass(order=True, slots=True)
 class Timer:
-    """Something to come.
+    """A scheduled callback.
 
     Attributes
     ----------
     at : float
-        When, in seconds as its clock tells them.
+        The time of the callback, in seconds of its clock.
     order : int
-        Of several at one time, the one that was scheduled first comes first.
+        The number of the timer: of several timers for one time, the one scheduled first runs first.
     callback : callable
-        What happens.
+        The function to call.
     cancelled : bool
-        Whether it does not happen any more.
+        True if the callback is not to be called.
     """
 
     at: float
@@ -34,27 +34,27 @@ class Timer:
     cancelled: bool = field(default=False, compare=False)
 
     def cancel(self) -> None:
-        """Let it not happen."""
+        """Cancel the callback."""
         self.cancelled = True
 
 
 class Clock(Protocol):
-    """Tells the time, and calls back when some of it has passed."""
+    """A clock that returns the time and calls back at a given time."""
 
     def now(self) -> float:
-        """Seconds since an epoch; they never go back."""
+        """Return the time in seconds since an epoch; it never goes back."""
 
     def schedule(self, at: float, callback: Callback) -> Timer:
-        """Call back at a time, or as soon as can be where it has passed."""
+        """Call back at a time, or as soon as possible if the time has passed."""
 
 
 class VirtualClock:
-    """A clock whose time passes from one event to the next.
+    """A virtual clock, whose time jumps from one event to the next.
 
     Parameters
     ----------
     start : float
-        What it shows first, in seconds.
+        The initial time, in seconds.
 
     Examples
     --------
@@ -71,52 +71,52 @@ class VirtualClock:
         self._timers: list[Timer] = []
 
     def now(self) -> float:
-        """The time, in seconds."""
+        """Return the time, in seconds."""
         return self._now
 
     def schedule(self, at: float, callback: Callback) -> Timer:
-        """Call back at a time; what has passed comes next."""
+        """Call back at a time; if the time has passed, call back next."""
         self._order += 1
         timer = Timer(max(at, self._now), self._order, callback)
         heappush(self._timers, timer)
         return timer
 
     def next_at(self) -> float | None:
-        """When the next event comes; ``None`` where there is none."""
+        """Return the time of the next event, or ``None`` if there is none."""
         while self._timers and self._timers[0].cancelled:
             heappop(self._timers)
         return self._timers[0].at if self._timers else None
 
     def run_until(self, until: float) -> None:
-        """Let time pass up to a moment, and everything happen that comes by then."""
+        """Advance to a time, and run all callbacks up to it."""
         while (at := self.next_at()) is not None and at <= until:
             self._now = at
             heappop(self._timers).callback()
         self._now = max(self._now, until)
 
     def advance(self, seconds: float) -> None:
-        """Let so much time pass."""
+        """Advance by some seconds, and run the callbacks on the way."""
         self.run_until(self._now + seconds)
 
     def run(self) -> None:
-        """Let everything happen that is to come; the clock then shows when the last of it came."""
+        """Run all callbacks; the clock then shows the time of the last one."""
         while (at := self.next_at()) is not None:
             self.run_until(at)
 
 
 class RealClock:
-    """The machine's clock: counts from the Unix epoch and goes on while the machine sleeps, but never goes back.
+    """The machine's clock: it counts from the Unix epoch, continues while the machine sleeps, and never goes back.
 
-    What is scheduled happens in the thread that is in `run`; everything else may be called from any thread.
+    Callbacks run in the thread that calls `run`; all other methods may be called from any thread.
 
     Attributes
     ----------
     id : int
-        The machine's clock that it goes by, as ``time.clock_gettime`` takes it.
+        The machine's clock to read, as a clock id of ``time.clock_gettime``.
     """
 
     def __init__(self) -> None:
-        # Where the machine has no such clock, its sleep is not counted.
+        # Without CLOCK_BOOTTIME, time during which the machine sleeps is not counted.
         self.id: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
         self._offset = time.time() - time.clock_gettime(self.id)
         self._order = 0
@@ -125,15 +125,15 @@ class RealClock:
         self._stopped = False
 
     def now(self) -> float:
-        """The time, in seconds since the Unix epoch as of when this clock was made."""
+        """Return the time, in seconds since the Unix epoch as known when this clock was created."""
         return time.clock_gettime(self.id) + self._offset
 
     def of_machine(self, at: float) -> float:
-        """A time as the machine's clock tells it."""
+        """Convert a time to that of the machine's clock."""
         return at - self._offset
 
     def schedule(self, at: float, callback: Callback) -> Timer:
-        """Call back at a time, or as soon as can be where it has passed."""
+        """Call back at a time, or as soon as possible if the time has passed."""
         with self._changed:
             self._order += 1
             timer = Timer(at, self._order, callback)
@@ -142,13 +142,13 @@ class RealClock:
         return timer
 
     def stop(self) -> None:
-        """Let `run` return; what is to come does not happen."""
+        """Make `run` return, without running the remaining callbacks."""
         with self._changed:
             self._stopped = True
             self._changed.notify()
 
     def run(self) -> None:
-        """Let things happen at their time until nothing is to come, or until `stop`."""
+        """Run callbacks at their times until none is left, or until `stop`."""
         while (timer := self._next()) is not None:
             timer.callback()
 

@@ -1,13 +1,13 @@
 """The errors that this package raises. A pod that does not fit is an answer, never an exception.
 
 - KschedctlError
-    - InputError: something given is wrong; says where and what to do
+    - InputError: the input is invalid; the error has the place and a remedy
         - SnapshotError: in a snapshot
         - ManifestError: in the pod or workload to place
         - ConfigError: in a scheduler configuration
         - PlanError: in the plan of a sweep
-    - ClusterError: the cluster cannot be reached
-    - UnsupportedError: asked for something that is not modelled
+    - ClusterError: the cluster cannot be reached, or refuses a request
+    - UnsupportedError: the request needs something that is not modelled
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from kschedctl.findings.finding import Finding, Where, subject_of
 from kschedctl.findings.location import Position
 from kschedctl.findings.shortened import shortened
 
-#: So many findings are shown; the others are counted.
+#: At most 50 findings are shown; the others are counted.
 _MOST: Final = 50
 
 
 class KschedctlError(Exception):
-    """Base of all errors of this package; its text is meant for users.
+    """The base of all errors of this package; the text is meant for users.
 
     Parameters
     ----------
     problem : str
-        What is wrong.
+        The problem.
     hint : str
-        What to do; it may have several lines.
+        The suggested remedy; it may have several lines.
     """
 
     def __init__(self, problem: str, *, hint: str = "") -> None:
@@ -39,7 +39,7 @@ class KschedctlError(Exception):
         self._lines = (problem, *(f"  {line}" for line in hint.splitlines()))
 
     def lines(self) -> tuple[str, ...]:
-        """The text, line by line; what is quoted in a line may hold anything, a newline too."""
+        """Return the text, line by line; a line that quotes input may contain anything, even a newline."""
         return self._lines
 
     def __str__(self) -> str:
@@ -47,25 +47,25 @@ class KschedctlError(Exception):
 
 
 class InputError(KschedctlError):
-    """Something given is wrong.
+    """The error for invalid input.
 
     Parameters
     ----------
     problem : str
-        What is wrong, with the value.
+        The problem, with the value.
     where : Subject, Location or str
-        File and document, and the object, such as ``pods.yaml, document 3 (Pod shop/api-0)``.
+        The file and document, and the object, such as ``pods.yaml, document 3 (Pod shop/api-0)``.
     path : str
         The field, such as ``spec.containers[0].image``.
     hint : str
-        What is expected instead.
+        The expected input.
     position : Position or None
-        Where in the file, for broken text.
+        The position in the file, for text that cannot be parsed.
 
     Attributes
     ----------
     findings : tuple of Finding
-        All that is wrong, at least one.
+        All problems, at least one.
     """
 
     findings: tuple[Finding, ...]
@@ -79,7 +79,7 @@ class InputError(KschedctlError):
 
     @classmethod
     def together(cls, findings: Iterable[Finding]) -> Self:
-        """One error of this class that reports all of these findings (at least one), in their order."""
+        """Return one error of this class with all findings, at least one, in their order."""
         every = tuple(findings)
         error = cls(every[0].problem)
         error.findings = every
@@ -87,53 +87,53 @@ class InputError(KschedctlError):
 
     @classmethod
     def raise_any(cls, findings: Iterable[Finding], where: Where = "") -> None:
-        """Raise one error of this class with all of these findings, if there are any.
+        """Raise one error of this class with all findings, if there are any.
 
         Parameters
         ----------
         findings : iterable of Finding
-            What was found.
+            The findings.
         where : Subject, Location or str
-            Where those were found that do not tell themselves.
+            The place of findings that have none of their own.
 
         Raises
         ------
         InputError
-            Of this class.
+            The error, of this class.
         """
         if every := tuple(finding.at(where) for finding in findings):
             raise cls.together(every)
 
     def at(self, where: Where) -> Self:
-        """The error with where it is, as far as its findings do not tell themselves."""
+        """Return the error with a place, for the findings that have none of their own."""
         return self.together(finding.at(where) for finding in self.findings)
 
     def lines(self) -> tuple[str, ...]:
-        """The text, line by line."""
+        """Return the text, line by line."""
         return (*(line for finding in self.findings[:_MOST] for line in finding.lines()), *self._others())
 
     def _others(self) -> tuple[str, ...]:
-        """How many findings are not shown, if any."""
+        """Return the line with the number of findings that are not shown, if there are any."""
         n_others = len(self.findings) - _MOST
         return (f"and {n_others:,} more",) if n_others > 0 else ()
 
 
 class SnapshotError(InputError):
-    """A snapshot cannot be read."""
+    """The error for a snapshot that cannot be read."""
 
 
 class ManifestError(InputError):
-    """The pod or workload to place cannot be read."""
+    """The error for an invalid or missing pod or workload."""
 
 
 class ConfigError(InputError):
-    """A scheduler configuration is wrong."""
+    """The error for an invalid scheduler configuration."""
 
     def lines(self) -> tuple[str, ...]:
-        """The text, line by line."""
+        """Return the text, line by line."""
         if len(self.findings) == 1:
             return super().lines()
-        # They are all of one file, which is named once.
+        # All findings are about one file, which is named once.
         count = f"{len(self.findings)} problems"
         where = str(self.findings[0].where)
         shown = self.findings[:_MOST]
@@ -142,12 +142,12 @@ class ConfigError(InputError):
 
 
 class PlanError(InputError):
-    """The plan of a sweep is wrong."""
+    """The error for an invalid plan of a sweep."""
 
 
 class ClusterError(KschedctlError):
-    """The cluster cannot be reached or refuses to answer."""
+    """The error for a cluster that cannot be reached or refuses a request."""
 
 
 class UnsupportedError(KschedctlError):
-    """Something that is not modelled was asked for."""
+    """The error for a request that needs something that is not modelled."""

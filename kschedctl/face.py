@@ -1,4 +1,4 @@
-"""The public face of the package: a cluster that answers questions. Each method calls one analysis."""
+"""The public API of the package: a cluster that answers questions. Each method calls one analysis."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kschedctl.why.proof import Suggestion
 
 T = TypeVar("T", bound=ApiObject)
-#: Up to this many suggestions are searched for, if nothing else is said.
+#: The default number of suggestions to search for.
 _MOST_SUGGESTIONS = 5
 #: The time limit of the solver, in seconds.
 _SOLVER_SECONDS = 60.0
@@ -42,8 +42,8 @@ class SchedulingCluster(LoadedCluster):
     """A cluster that answers questions; `kschedctl.load` makes one.
 
     A *pod* is an object, its manifest as data, ``namespace/name`` of a pod of the cluster, or the path of a manifest
-    with one pod. Methods that take long have a ``handle`` (`kschedctl.Handle`), which is told the progress and can
-    cancel them. Every answer has an ``outcome``.
+    with one pod. Methods that take long have a ``handle`` (`kschedctl.Handle`), which shows progress and can cancel
+    them. Every answer has an ``outcome``.
 
     Examples
     --------
@@ -62,16 +62,16 @@ class SchedulingCluster(LoadedCluster):
         seed: int | None = None,
         handle: Handle | None = None,
     ) -> Explanation:
-        """Explain where a pod goes, or why it cannot. A pod that runs is answered for as if it did not run yet.
+        """Explain where a pod is scheduled to, or why it cannot be; a running pod is treated as if it were pending.
 
         Parameters
         ----------
         pod : Pod, mapping, str or Path
             The pod.
         suggest : int
-            The number of changes that would make it fit to look for.
+            The number of suggestions to look for: changes with which the pod would fit.
         seed : int, optional
-            Draws one of several equal nodes.
+            The seed of the random choice between equally good nodes; without it, the answer names all of them.
 
         Raises
         ------
@@ -86,7 +86,7 @@ class SchedulingCluster(LoadedCluster):
     def suggest(
         self, pod: Pod | Mapping[str, Any] | str | Path, most: int = _MOST_SUGGESTIONS
     ) -> tuple[Suggestion, ...]:
-        """Return what would make a pod fit: the smallest single changes, else pairs; each was made and tried.
+        """Return the changes with which a pod would fit: the smallest single ones, else pairs; each was made and tried.
 
         Raises
         ------
@@ -106,7 +106,7 @@ class SchedulingCluster(LoadedCluster):
         return suggest(self.decide(pod), most).suggestions
 
     def preempt(self, pod: Pod | Mapping[str, Any] | str | Path, *, seed: int | None = None) -> Preemption:
-        """Report which pods a pod would evict, on which nodes, and why not on others.
+        """Report the pods that a pod would evict, by node, and why the other nodes are no candidates.
 
         Raises
         ------
@@ -126,7 +126,7 @@ class SchedulingCluster(LoadedCluster):
         return answer
 
     def threat(self, pod: str) -> Threat:
-        """Report which pending pods would evict a pod of the cluster, given as ``namespace/name``.
+        """Report the pending pods that would evict a pod of the cluster, given as ``namespace/name``.
 
         Raises
         ------
@@ -140,7 +140,7 @@ class SchedulingCluster(LoadedCluster):
     def capacity(
         self, pod: Pod | Mapping[str, Any] | str | Path, most: int | None = None, *, handle: Handle | None = None
     ) -> PodCapacity:
-        """Count how many copies of a pod fit, one after another, and report what stops the next one.
+        """Count the copies of a pod that fit, one after another, and report what rejects the next one.
 
         Parameters
         ----------
@@ -175,7 +175,7 @@ class SchedulingCluster(LoadedCluster):
         selector : str
             A label selector; empty for all pods.
         changes : int
-            The number of changes to look for, each tried in a simulation of the whole queue; with 0 none are tried.
+            The number of changes to look for, each proven in a simulation of the whole queue; 0 skips the search.
 
         Examples
         --------
@@ -190,14 +190,14 @@ class SchedulingCluster(LoadedCluster):
         return pending(self, request, _handle(handle))
 
     def volumes(self, pod: Pod | Mapping[str, Any] | str | Path) -> PodVolumes:
-        """Report the volume that each claim of a pod has or would get, and from which nodes all can be used together.
+        """Report the volume that each claim of a pod has or would get, and the nodes on which all can be used together.
 
         Raises
         ------
         ManifestError
             As ``explain``.
         SnapshotError
-            If a claim or volume cannot be understood.
+            If a claim or volume is invalid.
 
         Examples
         --------
@@ -214,14 +214,14 @@ class SchedulingCluster(LoadedCluster):
         return answer
 
     def claim(self, name: str) -> ClaimVolumes:
-        """Report the volume that a claim, given as ``namespace/name``, has or would get, and for which zones.
+        """Report the volume that a claim, given as ``namespace/name``, has or would get, and the zones it ties pods to.
 
         Raises
         ------
         InputError
             If there is no such claim.
         SnapshotError
-            If it or a volume cannot be understood.
+            If the claim or its volume is invalid.
 
         Examples
         --------
@@ -239,7 +239,7 @@ class SchedulingCluster(LoadedCluster):
         return answer
 
     def devices(self, claim: str = "", *, device_class: str = "") -> DevicesOverview | DeviceSupply:
-        """Report all devices, or where a ResourceClaim or a device of a DeviceClass can be allocated.
+        """Report all devices, or the nodes on which a ResourceClaim or a device of a DeviceClass can be allocated.
 
         Parameters
         ----------
@@ -308,12 +308,12 @@ class SchedulingCluster(LoadedCluster):
         Parameters
         ----------
         before : LoadedCluster, optional
-            The cluster as it was read, if edits have changed this one: differences that only they make are none.
+            The cluster as it was read, if edits have changed this one: differences that only edits cause do not count.
 
         Raises
         ------
         InputError
-            If pods are edited: the real scheduler has no answers for pods like those.
+            If pods are edited: the real scheduler has no answers for edited pods.
         ClusterError
             If the pods could not be listed.
 
@@ -335,14 +335,14 @@ class SchedulingCluster(LoadedCluster):
         seed: int | None = None,
         handle: Handle | None = None,
     ) -> Simulated:
-        """Put pods through the scheduler's queue, one after another: the pending ones, then new ones.
+        """Run pods through the scheduler's queue, one after another: the pending ones, then new ones.
 
         Parameters
         ----------
         pods : iterable of Pod, mapping, str or Path
             The new pods.
         seed : int, optional
-            Draws one of several equal nodes; without it, the first by name is taken.
+            The seed of the random choice between equally good nodes; without it, the first by name is taken.
 
         Raises
         ------
@@ -367,7 +367,7 @@ class SchedulingCluster(LoadedCluster):
         seed: int | None = None,
         handle: Handle | None = None,
     ) -> Drained:
-        """Drain nodes as kubectl drain does, and report where their pods go.
+        """Drain nodes as kubectl drain does, and report the new nodes of their pods.
 
         Parameters
         ----------
@@ -376,9 +376,9 @@ class SchedulingCluster(LoadedCluster):
         options : DrainOptions, optional
             The flags of kubectl drain; none by default.
         surge : int
-            The number of nodes that are added before, like the first of those that are drained.
+            The number of nodes to add before the drain, copies of the first node that is drained.
         seed : int, optional
-            Draws one of several equal nodes; without it, the first by name is taken.
+            The seed of the random choice between equally good nodes; without it, the first by name is taken.
 
         Raises
         ------
@@ -400,12 +400,12 @@ class SchedulingCluster(LoadedCluster):
         return drain(self, request, _handle(handle))
 
     def rollout(self, workload: ApiObject, *, handle: Handle | None = None) -> RolledOut:
-        """Bring a new revision of a Deployment or StatefulSet of the cluster in, through its own strategy.
+        """Roll out a new revision of a Deployment or StatefulSet of the cluster with its own strategy.
 
         Parameters
         ----------
         workload : ApiObject
-            The workload with its new template; ``kschedctl.simulate.rollout.restarted`` rolls the old one out again.
+            The workload with its new template; ``kschedctl.simulate.rollout.restarted`` makes one that repeats the old.
 
         Raises
         ------
@@ -428,13 +428,13 @@ class SchedulingCluster(LoadedCluster):
     def optimum(
         self, goal: FinalGoal | None = None, *, seconds: float = _SOLVER_SECONDS, handle: Handle | None = None
     ) -> Optimum:
-        """Find the best placement of all pending pods at once, beside what the scheduler makes of them one by one.
+        """Find the best placement of all pending pods at once, and compare it with the scheduler's own placement.
 
         Parameters
         ----------
         goal : FinalGoal, optional
-            The goal that decides between placements that are equal in all other goals: the scheduler's own scores by
-            default, or few nodes in use.
+            The last goal, which decides between placements that are equal in all other goals: the scheduler's own
+            scores by default, or few nodes in use.
         seconds : float
             The time limit of the solver. After it, the answer is the best placement so far, with its bound.
 
@@ -496,7 +496,7 @@ class SchedulingCluster(LoadedCluster):
         return consolidate(self, _handle(handle), seconds=seconds)
 
     def leader(self, *, check_configuration: bool = False) -> LeaderOverview:
-        """Report who leads in every election of the cluster, and when another would take over.
+        """Report the leader of every election of the cluster, and the time at which another would take over.
 
         Parameters
         ----------
@@ -513,7 +513,7 @@ class SchedulingCluster(LoadedCluster):
         return leader(self, check_configuration=check_configuration)
 
     def _named(self, kind: type[T], name: str) -> T:
-        """Return the object of a kind, given as ``namespace/name``, or as its name if the kind has no namespaces."""
+        """Return the object of a kind, given as ``namespace/name``, or by its name if the kind has no namespaces."""
         from kschedctl.whatif.targets import find_object
 
         return find_object(self.cluster, kind, name)

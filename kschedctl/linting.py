@@ -1,4 +1,4 @@
-"""``kschedctl.lint``: what is wrong in manifests, for programs."""
+"""``kschedctl.lint``: the check of manifests, for programs."""
 
 from __future__ import annotations
 
@@ -37,23 +37,24 @@ def lint(
     paths : str, Path or iterable of them
         Files, folders and archives; ``-`` is standard input.
     cluster : LoadedCluster, optional
-        The cluster that the manifests will be applied to, for the rules that need one; ``kschedctl.load`` makes one.
+        The cluster that the manifests will be applied to, for rules that need a cluster; ``kschedctl.load`` makes it.
     namespace : str
         The namespace of objects that name none.
     select : sequence of str
-        Codes, beginnings of codes, or names of the only rules that are checked; by default those of the settings.
+        Codes, prefixes of codes, or names of the only rules to check; by default the selection in the settings.
     extend_select : sequence of str
-        Rules that are checked as well.
+        Rules to check in addition.
     ignore : sequence of str
-        Rules that are not checked.
+        Rules not to check.
     severity : Severity
         The least severe findings that are reported.
     settings : str or Path
-        The file of settings; by default the nearest ``.kschedctl.yaml``, or ``pyproject.toml`` with them, upward.
+        The settings file; by default the nearest ``.kschedctl.yaml``, or ``pyproject.toml`` with settings, in the
+        folders above.
     kubernetes_version : str
-        The release whose API server takes the manifests; by default that of the cluster, else the newest.
+        The release of the API server that receives the manifests; by default the cluster's, else the newest.
     handle : Handle, optional
-        Takes warnings about files that were not read.
+        Receives warnings about files that were not read.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A cluster with a scheduler over it, as loaded: pods are admitted, decided for, and put into derived clusters."""
+"""A cluster with a scheduler over it: pods are admitted, decided for, and put into derived clusters."""
 
 from __future__ import annotations
 
@@ -46,25 +46,25 @@ from kschedctl.workloads.pods import pods_of
 
 
 class LoadedCluster:
-    """A cluster with a scheduler over it: what analyses work on.
+    """A cluster with a scheduler over it, which analyses work on.
 
     Parameters
     ----------
     snapshot : Snapshot
-        The cluster and what its files told besides.
+        The cluster, and the other data from its files.
     release_choice : ReleaseChoice
-        Whose rules apply, and why.
+        The release whose rules apply, and the reason for the choice.
     configuration : SchedulerConfiguration, optional
-        Profiles and their plugins; by default kube-scheduler's own.
+        The profiles and their plugins; by default kube-scheduler's own.
     registry : Registry, optional
-        The plugins that there are; by default the in-tree ones and those of installed packages.
+        The available plugins; by default the in-tree ones and those of installed packages.
     admission : bool
-        Whether new pods go through admission before they are decided for; else they only get their defaults.
+        True if new pods go through admission before they are decided for; otherwise they only get their defaults.
     pod_edits : sequence of PodEdit
-        Changes to try in the pods that are asked about: those of manifests before admission, as if the manifest said
-        so, and those of the cluster as they are stored, without another admission.
+        Changes to try in the pods that questions are about. Pods of manifests are edited before admission, as if the
+        manifest were edited; pods of the cluster are edited as stored, without another admission.
     extenders : sequence of Extender
-        The configuration's extenders, where they are asked.
+        The configuration's extenders, if they are called.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class LoadedCluster:
 
     @property
     def nodes(self) -> Nodes:
-        """The nodes, a row each."""
+        """The nodes, one row per node."""
         return self.cluster.nodes
 
     @property
@@ -113,7 +113,7 @@ class LoadedCluster:
         return self.scheduler.configuration
 
     def decide(self, pod: Pod | Mapping[str, Any] | str | Path) -> Decision:
-        """Decide where a pod goes, or why it cannot.
+        """Decide where a pod is scheduled to, or why it cannot be.
 
         Parameters
         ----------
@@ -124,34 +124,34 @@ class LoadedCluster:
         Returns
         -------
         Decision
-            A pod of the cluster that runs is decided for as if it did not run yet; one of the same name as a new
-            one gives way to it.
+            The decision. A running pod of the cluster is decided for as if it were pending; a pod of the cluster with
+            the name of a new pod is replaced by the new one.
 
         Raises
         ------
         ManifestError
-            Where there is no such pod, or it is not one that an API server would take.
+            If there is no such pod, or an API server would refuse it.
         """
         return self.decide_admitted(self.admit(pod).pod)
 
     def admit(self, pod: Pod | Mapping[str, Any] | str | Path, *, where: Where = "") -> Admitted:
-        """The pod that is meant as the scheduler sees it, and what admission did to it; as for ``decide``.
+        """Return a pod as the scheduler sees it, and the changes by admission; errors are those of ``decide``.
 
         Parameters
         ----------
         pod : Pod, mapping, str or Path
             As for ``decide``.
         where : Subject, Location or str
-            Where the pod was read, for errors.
+            The place that the pod was read from, for errors.
         """
         written, given = self.written_pod(pod, where)
         found, where = defaulted(written, given)
         maker = subject_of(given).object
         if maker is not None and maker.kind != "Pod":
-            # What is wrong with its pods is told of the workload that was read.
+            # Problems of its pods are reported at the workload that was read.
             where = given
         index = self._index(found)
-        # A pod of the snapshot that has a priority was admitted when it was made.
+        # A pod of the snapshot that has a priority went through admission when it was created.
         is_known = index is not None and found == defaulted(self.pods.pod(index), "")[0]
         if (is_known and found.spec.priority is not None) or not self.admission:
             return Admitted(self._edited(found, where), (), (), ())
@@ -163,7 +163,7 @@ class LoadedCluster:
         return replace(admitted, pod=edited_pod(admitted.pod, after, self.cluster, where=where)) if after else admitted
 
     def decide_admitted(self, pod: Pod) -> Decision:
-        """Decide for a pod that went through admission; ``decide`` does so for any pod."""
+        """Decide for a pod that went through admission; ``decide`` accepts any pod."""
         scheduler = self.scheduler
         index = self._index(pod)
         if index is not None and self.pods.node_row[index] >= 0:
@@ -178,22 +178,22 @@ class LoadedCluster:
         choose: Choose = first_by_name,
         world: World | None = None,
     ) -> Simulation:
-        """Put pods through the scheduler's queue, one after another: those given, behind those that wait already.
+        """Return a simulation of the scheduler's queue with the pending pods, followed by new pods.
 
         Parameters
         ----------
         pods : iterable of Pod, mapping, str or Path
             New pods, each as for ``decide``.
         choose : callable
-            Settles chance: is given the pod and the names of the nodes that it can go to, and returns one of them. By
-            default the first by name; see ``kschedctl.simulate.choice``.
+            The tie-breaking function: it receives the pod and the names of the best nodes, and returns one of them. By
+            default it returns the first by name; see ``kschedctl.simulate.choice``.
         world : World, optional
-            What acts besides the scheduler; by default everything that is modelled.
+            The components that act besides the scheduler; by default all that are modelled.
 
         Returns
         -------
         Simulation
-            Iterating over it runs it, attempt by attempt; what it knows in between are its attributes.
+            The simulation. Iterating over it runs it, attempt by attempt; its attributes show the current state.
 
         Examples
         --------
@@ -213,7 +213,7 @@ class LoadedCluster:
         return simulation
 
     def with_edited_pending(self) -> Scheduler:
-        """The scheduler over the cluster whose pods that wait are as the edits make them: they are asked about."""
+        """Return the scheduler over the cluster with the pod edits made in its pending pods."""
         if not self.pod_edits:
             return self.scheduler
         waiting = (self.pods.pod(index) for index in pending_pods(self.cluster))
@@ -221,15 +221,15 @@ class LoadedCluster:
         return self.scheduler.moved(self.cluster.with_pods(added=changed)) if changed else self.scheduler
 
     def pods_of(self, workload: ApiObject, *, where: Where = "") -> tuple[MadePod, ...]:
-        """The pods that a controller would make of a workload, to be explained with ``with_made``.
+        """Return the pods that a controller would create for a workload; ``with_made`` adds the objects that they need.
 
-        The controller of a DaemonSet deletes the pod of a node before it makes another one there: the new pod has its
-        name, so that it gives way.
+        The controller of a DaemonSet deletes the pod of a node before it creates another one there. The new pod
+        therefore gets the name of the old one, and replaces it.
 
         Raises
         ------
         ManifestError
-            Where it is none, or not one that an API server would take.
+            If the object is no workload, or an API server would refuse it.
         """
         made = pods_of(workload, self.cluster, where=where)
         if not isinstance(workload, DaemonSet):
@@ -239,19 +239,19 @@ class LoadedCluster:
         return tuple(renamed(one, names[one.node], self.cluster) if one.node in names else one for one in made)
 
     def with_made(self, made: Iterable[MadePod]) -> Self:
-        """The cluster with what comes with some pods: their controllers and claims. It has not the pods themselves."""
+        """Return the cluster with the controllers and claims of some pods, but without the pods themselves."""
         objects = [obj for one in made for obj in one.objects]
         return self.over(self.cluster.with_added(objects)) if objects else self
 
     def with_replica(self, pod: Pod, name: str) -> tuple[Self, Pod]:
-        """Another one of a workload's pods that differ in their names alone, and the cluster with its claims.
+        """Return the cluster with the claims of another replica of a workload, and the replica's pod.
 
         Parameters
         ----------
         pod : Pod
-            The first of them, whose claims are in the cluster.
+            The first replica, whose claims are in the cluster.
         name : str
-            The name of the other one.
+            The name of the other replica, which differs in nothing else.
         """
         if name == pod.name:
             return self, pod
@@ -264,14 +264,14 @@ class LoadedCluster:
         return self.with_made([made]), made.pod
 
     def with_bound(self, decision: Decision, node: str) -> Self:
-        """The cluster once a pod runs on a node that it fits on, with the devices of its claims.
+        """Return the cluster with a pod bound to a node that it fits on, and with the devices of its claims allocated.
 
-        What else comes of it, such as volumes that are made, is not in it.
+        Other effects, such as volumes that are provisioned, are not included.
 
         Parameters
         ----------
         decision : Decision
-            What was decided in this cluster for a pod, which may be in it and wait.
+            The decision of this cluster for a pod, which may be a pending pod of the cluster.
         """
         pod = decision.pod
         cluster = with_allocated_claims(self.cluster, pod, decision.state, self.nodes.row[node])
@@ -279,14 +279,14 @@ class LoadedCluster:
         return self.over(cluster.with_pods(added=[bound]))
 
     def moved(self, cluster: Cluster) -> Self:
-        """The same scheduler over a cluster that was derived from this one's: what it has found out goes along."""
+        """Return the same scheduler over a cluster derived from this one's; cached results are kept."""
         new = copy(self)
         new.snapshot = replace(self.snapshot, cluster=cluster)
         new.scheduler = self.scheduler.moved(cluster)
         return new
 
     def over(self, cluster: Cluster) -> Self:
-        """The same rules over any other cluster."""
+        """Return a scheduler with the same rules over any other cluster."""
         return type(self)(
             replace(self.snapshot, cluster=cluster),
             self.release_choice,
@@ -300,47 +300,47 @@ class LoadedCluster:
     def missing(
         self, pod: Pod | Mapping[str, Any] | str | Path, decision: Decision | None = None
     ) -> tuple[Missing, ...]:
-        """What the snapshot does not have although the answer for a pod depends on it.
+        """Return the data that the snapshot lacks although the answer for a pod depends on it.
 
         Parameters
         ----------
         pod : Pod, mapping, str or Path
             As for ``decide``.
         decision : Decision, optional
-            The answer: what it does not go by is not missed.
+            The decision for the pod; data that the decision does not depend on is not missing.
         """
         preempts = decision is None or decision.preemption is not None
         return find_missing(self.cluster, self.find(pod), preempts=preempts)
 
     def kind(self, pod: Pod) -> object:
-        """What tells a pod of the cluster apart from others: pods of one kind differ in their name alone."""
+        """Return a value that is equal for pods of the cluster that differ only in their names."""
         index = self._index(pod)
         if index is None:
             return pod.key
         record = self.pods.records[index]
-        # Pods that have the same spec share it.
+        # Pods with equal specs share one object.
         alike = record.class_id, id(record.spec), record.node_name, record.metadata.owner_references
         return *alike, record.status.nominated_node_name
 
     def node_name(self, pod: Pod) -> str:
-        """Where a pod runs in the snapshot; empty where it does not."""
+        """Return the node that a pod runs on in the snapshot; empty if the pod is pending or not in it."""
         index = self._index(pod)
         return "" if index is None else self.pods.records[index].node_name
 
     def find(self, pod: Pod | Mapping[str, Any] | str | Path, *, where: Where = "") -> Pod:
-        """The pod that is meant as it is asked about, with the defaults of an API server; as for ``decide``.
+        """Return a pod with its edits and the defaults of an API server; errors are those of ``decide``.
 
         Parameters
         ----------
         pod : Pod, mapping, str or Path
             As for ``decide``.
         where : Subject, Location or str
-            Where the pod was read, for errors.
+            The place that the pod was read from, for errors.
         """
         return self._edited(*defaulted(*self.written_pod(pod, where)))
 
     def idle_edits(self, pod: Pod | Mapping[str, Any] | str | Path) -> tuple[PodEdit, ...]:
-        """The edits that change nothing in a pod: it has not what they drop, or has already what they set."""
+        """Return the edits that change nothing in a pod: it lacks what they remove, or already has what they set."""
         found, where = defaulted(*self.written_pod(pod))
         return tuple(edit for edit in self.pod_edits if edited_pod(found, [edit], self.cluster, where=where) == found)
 
@@ -351,7 +351,7 @@ class LoadedCluster:
         return self.pods.index.get((pod.metadata.namespace, pod.metadata.name))
 
     def written_pod(self, pod: Pod | Mapping[str, Any] | str | Path, where: Where = "") -> tuple[Pod, Where]:
-        """Return the pod that is meant as it is written, without defaults, and where it is written.
+        """Return a pod as written, without defaults, and the place where it is written.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""From a snapshot, or the cluster of a kubectl context, to a cluster that can be asked about pods."""
+"""The loading of a cluster, from a snapshot or from the running cluster of a kubectl context."""
 
 from __future__ import annotations
 
@@ -46,36 +46,36 @@ def load(
     *paths : str or Path
         Files, folders and archives; ``-`` is standard input.
     kubernetes_version : str, optional
-        Whose rules apply, such as ``1.36``; by default those of the cluster's own version.
+        The release whose rules apply, such as ``1.36``; by default the cluster's own version.
     feature_gates : mapping of str to bool, optional
-        The scheduler's feature gates that are not at their default.
+        The scheduler's feature gates that differ from their defaults.
     config : str, Path or mapping, optional
         A KubeSchedulerConfiguration, as a file or as data.
     stdin : BinaryIO, optional
         Standard input.
     more : iterable of (object, place), optional
-        Objects that are not in the snapshot and shall be in the cluster.
+        Objects to add to those of the snapshot.
     live : LiveContext, optional
-        Which cluster to ask where no paths are given; by default that of kubectl's current context.
+        The cluster to read if no paths are given; by default that of kubectl's current context.
     edits : sequence of Edit, optional
-        Changes to try (``kschedctl.whatif.edits``), made one after the other: of the cluster, and of the pods that it
-        is asked about.
+        Changes to try (``kschedctl.whatif.edits``), made one after the other: changes of the cluster, and of the pods
+        that questions are about.
     admission : bool
-        Whether new pods go through admission before they are decided for; else they only get their defaults.
+        True if new pods go through admission before they are decided for; otherwise they only get their defaults.
     max_unpacked : int, optional
-        The most bytes that are unpacked, or held of what has no known end; by default 4 GiB, and no file may become
-        more than 250 times its size.
+        The most bytes to unpack, or to read from a stream without a known end; by default 4 GiB, and no file may
+        unpack to more than 250 times its size.
     call_extenders : bool
-        Whether the configuration's extenders are asked, over HTTP; else answers say that they were not.
+        True to call the configuration's extenders over HTTP; otherwise answers state that they were not called.
 
     Raises
     ------
     InputError
-        Where something given is wrong.
+        If an argument, or a file that it names, is invalid.
     ClusterError
-        Where a running cluster cannot be asked.
+        If a running cluster cannot be read.
     UnsupportedError
-        For a version or feature gate that is not modelled.
+        If a version or feature gate is not modelled.
 
     Examples
     --------
@@ -109,8 +109,8 @@ def read_snapshot(
     max_unpacked: int | None = None,
     call_extenders: bool = False,
 ) -> Snapshot:
-    """Read what ``load`` puts a scheduler over; parameters and errors are those of ``load``."""
-    # Extenders are sent whole objects.
+    """Read the snapshot that ``load`` runs a scheduler on; parameters and errors are those of ``load``."""
+    # Requests to extenders contain whole objects.
     written = WrittenObjects() if call_extenders else None
     if paths:
         snapshot = load_snapshot(paths, stdin=stdin, more=more, max_unpacked=max_unpacked, written=written)
@@ -125,7 +125,7 @@ def load_settings(config: str | Path) -> KubeSchedulerConfiguration:
     Raises
     ------
     ConfigError
-        Where kube-scheduler would refuse it.
+        If kube-scheduler would refuse the configuration.
     """
     points = full_registry().extension_points(LATEST)
     data = _read_config(config)
@@ -143,9 +143,9 @@ def over(
     call_extenders: bool = False,
     written: WrittenObjects | None = None,
 ) -> SchedulingCluster:
-    """Put a scheduler over what was read; parameters and errors are those of ``load``.
+    """Return a scheduler over a snapshot; parameters and errors are those of ``load``.
 
-    What manifests were read from can be given as ``written``.
+    ``written`` is the text that manifests were read from.
     """
     cluster = snapshot.cluster
     kubelets = (node.status.node_info.kubelet_version for node in cluster.nodes.objects)
@@ -172,7 +172,7 @@ def over(
         snapshot = replace(snapshot, cluster=made.cluster, changes=(*snapshot.changes, *made.changes))
     extenders: Sequence[Extender] = ()
     if call_extenders and configuration is not None:
-        # Most runs ask none.
+        # Most runs call no extenders.
         from kschedctl.extenders.http_extender import http_extenders
 
         whole = (snapshot.written or WrittenObjects()).beside(written)
@@ -185,7 +185,7 @@ def over(
 def _load_live(
     live: LiveContext | None, more: Iterable[tuple[ApiObject, Location]], written: WrittenObjects | None
 ) -> Snapshot:
-    # Most commands ask no running cluster.
+    # Most commands read no running cluster.
     from kschedctl.live.context import LiveContext
     from kschedctl.live.reader import load_live
 

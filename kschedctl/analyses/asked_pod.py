@@ -9,7 +9,7 @@ from kschedctl.answers.explain import WorkloadData
 from kschedctl.api.pod import Pod
 from kschedctl.findings.finding import Where
 
-#: Values of options by the option's name, which name one pod or workload alone.
+#: Option values by option name; together they name exactly one pod or workload.
 Arguments = Mapping[str, object]
 
 
@@ -20,15 +20,15 @@ class AskedPod:
     Attributes
     ----------
     arguments : mapping of str to object
-        The options that name it alone, such as ``{"filename": ("web.yaml",)}``; empty if its name does.
+        The options that name only this pod, such as ``{"filename": ("web.yaml",)}``; empty if its name does.
     where : Subject, Location or str
-        The place in a manifest that it was read from; empty for a pod of the cluster.
+        The place in a manifest that the pod was read from; empty for a pod of the cluster.
     workload : WorkloadData or None
-        The workload that makes it, if that was given instead of the pod.
+        The workload that creates the pod, if the request names the workload instead of the pod.
     node : str
-        The only node that it is for, if a DaemonSet makes it.
+        The only node that the pod is for, if a DaemonSet creates it.
     replicas : int
-        The number of pods that differ from it in nothing but their name.
+        The number of pods that differ only in their name, this one included.
     """
 
     pod: Pod
@@ -40,5 +40,5 @@ class AskedPod:
 
     @property
     def key(self) -> str:
-        """Its name, as namespace/name."""
+        """The pod's name, as namespace/name."""
         return self.pod.key

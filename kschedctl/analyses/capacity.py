@@ -28,7 +28,7 @@ class CapacityRequest:
     Attributes
     ----------
     pods : sequence of AskedPod
-        The pods, each answered for by itself; of a workload's pods one is copied.
+        The pods, each with an answer of its own; of a workload's pods, one is copied.
     most : int or None
         The number of copies after which the search ends; ``None`` for no limit.
     """
@@ -48,7 +48,7 @@ class CapacityRequest:
 
 
 def capacity(cluster: LoadedCluster, request: CapacityRequest, handle: Handle) -> tuple[PodCapacity, ...]:
-    """Count the further copies of each pod that fit, one after another; nobody is evicted for them."""
+    """Count the further copies of each pod that fit, one after another, without any eviction."""
     return tuple(_capacity(cluster, one, request.most) for one in handle.track(request.copied, "filling the cluster"))
 
 
@@ -63,7 +63,7 @@ def _capacity(cluster: LoadedCluster, one: AskedPod, most: int | None) -> PodCap
 
 
 def _copy(pod: Pod, number: int) -> Pod:
-    """Return a copy under a name that no pod can have, so that it is no other pod's."""
+    """Return a copy under a name that no pod can have, so that the copy cannot clash with a pod of the cluster."""
     return replace(pod, metadata=replace(pod.metadata, name=f"{pod.metadata.name}+{number + 1}", uid=""))
 
 

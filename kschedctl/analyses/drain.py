@@ -38,7 +38,7 @@ from kschedctl.whatif.targets import find_nodes, find_zone
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrainRequest:
-    """A question about draining nodes: all that are named, have the labels or are in the zone.
+    """A question about draining nodes: all nodes that are named, match the selector or are in the zone.
 
     Attributes
     ----------
@@ -49,9 +49,9 @@ class DrainRequest:
     options : DrainOptions
         The flags of kubectl drain.
     surge : int
-        The number of nodes that are added before, like the first of those that are drained.
+        The number of nodes to add before the drain, copies of the first node that is drained.
     seed : int or None
-        Draws one of several equal nodes; ``None`` for the first by name.
+        The seed of the random choice between equally good nodes; ``None`` for the first by name.
     """
 
     nodes: tuple[str, ...] = ()
@@ -62,7 +62,7 @@ class DrainRequest:
     seed: int | None = None
 
     def names(self, cluster: Cluster) -> list[str]:
-        """Return the names of the nodes, each once, in the order in which they are given.
+        """Return the names of the nodes to drain, without duplicates, in the order in which they are given.
 
         Raises
         ------
@@ -92,15 +92,15 @@ class DrainRun:
     simulation : Simulation
         The simulation in its last state.
     before : Cluster
-        The cluster before the drain, once the pending pods were tried: their fate is not the drain's doing.
+        The cluster before the drain, after the pending pods were tried: the drain did not cause their outcome.
     began : datetime
-        The time then, by the virtual clock.
+        The time when the drain began, by the virtual clock.
     since : int
-        The number of entries that the timeline had then.
+        The number of entries that the timeline had when the drain began.
     nodes : list of str
         The nodes to drain.
     drained : list of DrainedNode
-        The result of each node that the drain came to.
+        The result of each node that the drain reached.
     attempts : list of Attempt
         The scheduling cycles of the drain.
     finished : bool
@@ -185,7 +185,7 @@ def drain_answer(cluster: LoadedCluster, request: DrainRequest, run: DrainRun) -
 
 
 def _moves(timeline: Sequence[TimelineEntry]) -> dict[tuple[str, str], tuple[str, str]]:
-    """Return, by pod and the node that it is evicted from, the pod that replaces it and the node that this one gets."""
+    """Return, by pod and the node that it is evicted from, its replacement and the node that the replacement gets."""
     open_moves: dict[str, tuple[str, str]] = {}
     awaited: dict[str, tuple[str, str]] = {}
     found: dict[tuple[str, str], tuple[str, str]] = {}

@@ -1,4 +1,4 @@
-"""The handle of a running analysis: it is told the progress, takes notices, and can cancel the analysis."""
+"""The handle of a running analysis: it shows progress, collects notices, and can cancel the analysis."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ class CancelledError(KschedctlError):
         super().__init__("the analysis was cancelled")
 
 
-#: The exceptions that end an analysis early. One that can answer with a part catches them.
+#: The exceptions that end an analysis early. An analysis that can answer in part catches them.
 INTERRUPTIONS: Final = (CancelledError, KeyboardInterrupt)
 
 
 class Handle:
     """The handle of a running analysis.
 
-    This one shows nothing and keeps the notices. The command line has one that writes to a terminal.
+    This class shows nothing and keeps the notices. The command line's subclass writes to a terminal.
 
     Attributes
     ----------
     notices : list of str
-        Notes and warnings that are no part of the answer, such as objects of a manifest that scheduling does not read.
+        Notes and warnings that are no part of the answer, such as manifest objects that scheduling does not read.
     show_line : callable or None
-        Shows a line instead of the last one, an empty one at the end; ``None`` if nobody looks.
+        Replaces the progress line that is shown; an empty line ends it. ``None`` shows no progress.
     """
 
     show_line: Callable[[str], None] | None = None
@@ -43,7 +43,7 @@ class Handle:
         self._cancelled = False
 
     def cancel(self) -> None:
-        """End the analysis at its next step; it answers with the part that is done, or raises `CancelledError`."""
+        """Cancel the analysis at its next step; it answers with the part that is done, or raises `CancelledError`."""
         self._cancelled = True
 
     def check(self) -> None:
@@ -69,12 +69,12 @@ class Handle:
         noun : str
             The name of the items, such as ``pods``.
         total : int, optional
-            The number that will come, if known.
+            The number of items, if known.
         """
         self.check()
         for item in items:
             yield item
-            # Not before: an item that was made would be lost.
+            # The check follows the yield: before it, an item that was already computed would be lost.
             self.check()
 
     def busy(self, task: str) -> AbstractContextManager[None]:
@@ -82,13 +82,13 @@ class Handle:
         return nullcontext()
 
     def note(self, text: str) -> None:
-        """Take a note that is good to know."""
+        """Add a note."""
         self.notices.append(f"note: {text}")
 
     def warn(self, text: str) -> None:
-        """Take a warning."""
+        """Add a warning."""
         self.notices.append(f"warning: {text}")
 
     def warn_of(self, finding: Finding) -> None:
-        """Take a finding that was not refused as a warning."""
+        """Add a finding that is no reason for refusal as a warning."""
         self.warn("\n".join(finding.lines()))

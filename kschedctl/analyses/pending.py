@@ -40,7 +40,7 @@ class PendingRequest:
     selector : str
         A label selector; empty for all pods.
     changes : int
-        The number of changes to look for; with 0 none are tried.
+        The number of changes to look for; 0 skips the search.
     """
 
     namespace: str = ""
@@ -51,7 +51,7 @@ class PendingRequest:
 def pending(cluster: LoadedCluster, request: PendingRequest, handle: Handle) -> Pending:
     """Report the pending pods by cause, and the few changes that would place most of them.
 
-    Each change was tried in a simulation of the whole queue.
+    Each change was proven in a simulation of the whole queue.
     """
     query = parse_label_query(request.selector) if request.selector else ()
     scheduler = cluster.with_edited_pending()
@@ -62,7 +62,7 @@ def pending(cluster: LoadedCluster, request: PendingRequest, handle: Handle) -> 
         found = unblock(scheduler, groups, request.changes) if request.changes and groups else None
     decided = ((group.pods[0], group.decision) for group in groups if group.decision is not None)
     missing = dict.fromkeys(each for pod, made in decided for each in cluster.missing(pod, made))
-    # What happened since the snapshot was taken is not known.
+    # Ages end when the snapshot was taken: later events are unknown.
     now = taken_at(cluster.cluster) or newest_time(cluster.cluster) or datetime.now(UTC)
     return pending_answer(cluster.cluster, groups, found, provenance(cluster, missing, many=True), now)
 
@@ -77,7 +77,7 @@ def pending_answer(
     groups : sequence of WaitingGroup
         The pods by cause.
     found : Unblocked or None
-        The changes that would place them; ``None`` if they were not looked for.
+        The changes that would place pods; ``None`` if changes were not searched for.
     now : datetime
         The time until which the pods have been pending.
     """
@@ -100,7 +100,7 @@ def _group(group: WaitingGroup, found: Unblocked | None, now: datetime) -> Group
     decision = group.decision
     why = cause(decision) if decision is not None else f"no profile is named {group.pods[0].spec.scheduler_name}"
     if group.fits and found is not None:
-        # Each fits where the others do not wait; what stops the next one is told once the others are in place.
+        # Each pod of the group fits if no other pod is pending. The cause is that of the first pod left over.
         later = next((found.later[pod.key] for pod in group.pods if pod.key in found.later), None)
         why = cause(later) if later is not None else ""
     return GroupData(

@@ -24,15 +24,15 @@ class Provenance:
     Attributes
     ----------
     release_choice : ReleaseChoice
-        Whose rules apply, and why.
+        The release whose rules apply, and the reason for the choice.
     paths : tuple of str
         The files that the snapshot was read from.
     n_pods : int
         The number of pods in the snapshot.
     missing : tuple of Missing
-        What the snapshot lacks for this answer.
+        The data that the snapshot lacks for this answer.
     doubts : tuple of str
-        Other warnings that put the answer in doubt.
+        Other warnings that make the answer uncertain.
     warnings : tuple of str
         Warnings that leave the answer exact.
     changes : tuple of str
@@ -54,7 +54,7 @@ def envelope(cluster: Cluster, provenance: Provenance, not_modelled: Iterable[No
     Parameters
     ----------
     cluster : Cluster
-        The cluster that was decided over.
+        The cluster that the answer is about.
     provenance : Provenance
         The provenance of the answer.
     not_modelled : iterable of NotModelled
@@ -92,15 +92,15 @@ def provenance(
     Parameters
     ----------
     missing : iterable of Missing
-        What the cluster lacks for the answer, besides the kinds that were not read.
+        The data that the cluster lacks for the answer, besides the kinds that were not read.
     pod : Pod, optional
         The pod that the answer is about: what-ifs that change nothing in it become warnings.
     many : bool
-        True if many pods go through the queue, so that its feature gates count.
+        True if many pods go through the queue, so that the queue's feature gates matter.
     """
     missing = tuple(missing)
     idle = cluster.idle_edits(pod) if pod is not None else ()
-    # What is missing is reported there, with its effect; it is no warning besides.
+    # Missing data is reported as such, with its effect, and not as a warning too.
     reported = set(map(str, missing))
     read = [warning for warning in cluster.cluster.warnings if warning not in reported]
     # Kinds that could not be listed and that the answer depends on are missing; the others do not matter to it.

@@ -1,4 +1,4 @@
-"""``rollout``: a new revision of a workload, brought in step by step."""
+"""``rollout``: the rollout of a new revision of a workload, step by step."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class RolloutRequest:
     Attributes
     ----------
     workload : ApiObject
-        The workload with its new template; what it does not set stays as it is in the cluster.
+        The workload with its new template; fields that it does not set keep their value in the cluster.
     where : Subject, Location or str
-        The place that it was read from, for errors.
+        The place that the workload was read from, for errors.
     """
 
     workload: ApiObject
@@ -34,7 +34,7 @@ class RolloutRequest:
 
 
 def rollout(cluster: LoadedCluster, request: RolloutRequest, handle: Handle) -> RolledOut:
-    """Bring a new revision in through the workload's own strategy.
+    """Roll out a new revision with the workload's own strategy.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def _finished(found: Rollout) -> str:
     if not found.steps:
         kept = f"; {counted(found.left, 'pod')} below the partition" if found.left else ""
         return f"there is nothing to roll out{kept}"
-    # Of what is scaled at the same time fewer may be new than went.
+    # If the workload is scaled at the same time, fewer pods may be new than were removed.
     replaced = counted(found.old - found.left, "pod")
     kept = f" ({found.left} below the partition stay)" if found.left else ""
     least = f"never fewer than {found.lowest} available" if found.lowest else "at times none is available"
@@ -98,7 +98,7 @@ def _finished(found: Rollout) -> str:
 
 
 def _waiting(found: Rollout) -> str:
-    """``1 new pod waits``, and the old ones that do."""
+    """Return the numbers of pending new and old pods as text, such as ``1 new pod waits``; empty if there are none."""
     new = sum(len(group.new) for group in found.waiting)
     old = sum(len(group.old) for group in found.waiting)
     parts = [counted(number, f"{side} pod") for number, side in ((new, "new"), (old, "old")) if number]

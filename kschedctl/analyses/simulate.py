@@ -1,4 +1,4 @@
-"""``simulate``: many pods through the scheduler's queue, one after another."""
+"""``simulate``: a run of many pods through the scheduler's queue, one after another."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class SimulateRequest:
     Attributes
     ----------
     pods : tuple of Pod, mapping, str or Path
-        New pods, as for ``LoadedCluster.decide``; they come after the pending ones.
+        New pods, as for ``LoadedCluster.decide``; they are queued after the pending ones.
     seed : int or None
-        Draws one of several equal nodes; ``None`` for the first by name.
+        The seed of the random choice between equally good nodes; ``None`` for the first by name.
     """
 
     pods: tuple[Pod | Mapping[str, Any] | str | Path, ...] = ()
@@ -75,7 +75,7 @@ class SimulationRun:
 
 
 def run_simulation(cluster: LoadedCluster, request: SimulateRequest, handle: Handle) -> SimulationRun:
-    """Put the pending pods and those of a request through the queue."""
+    """Run the pending pods and those of a request through the queue."""
     simulation = cluster.simulation(request.pods, choose=TieBreak(request.seed).choose())
     attempts: list[Attempt] = []
     try:
@@ -86,7 +86,7 @@ def run_simulation(cluster: LoadedCluster, request: SimulateRequest, handle: Han
 
 
 def simulate(cluster: LoadedCluster, request: SimulateRequest, handle: Handle) -> Simulated:
-    """Put pods through the queue; if the run is cancelled, the answer covers the part that was done."""
+    """Simulate the queue; if the run is cancelled, the answer covers the part that was done."""
     return simulation_answer(cluster, request, run_simulation(cluster, request, handle))
 
 
@@ -118,7 +118,7 @@ def simulation_answer(cluster: LoadedCluster, request: SimulateRequest, run: Sim
 
 
 def preempted(timeline: Iterable[TimelineEntry]) -> tuple[EvictionData, ...]:
-    """Return the pods that were evicted for others."""
+    """Return the pods that were evicted by preemption."""
     return tuple(
         EvictionData(entry.pod, entry.node, entry.time, entry.why.removeprefix("by "))
         for entry in timeline
@@ -140,7 +140,7 @@ def waiting_groups(simulation: Simulation, attempts: Sequence[Attempt]) -> Itera
     tried: dict[str, list[Attempt]] = defaultdict(list)
     for attempt in attempts:
         tried[attempt.pod].append(attempt)
-    # An attempt that ends in waiting at Permit says nothing; why it came to nothing shows later.
+    # An attempt that ends in waiting at Permit has no message; a later failure is in the timeline.
     failures = {entry.pod: entry.why for entry in simulation.timeline if entry.event is Happening.FAILED}
     groups: dict[tuple[str, bool], list[str]] = defaultdict(list)
     pods = simulation.cluster.pods
@@ -188,7 +188,7 @@ def _workloads(
 
 
 def _workload(simulation: Simulation, key: str) -> tuple[str, str, str]:
-    """Return kind, namespace and name of the workload of a pod, which may be deleted again."""
+    """Return kind, namespace and name of a pod's workload; the pod may have been deleted during the simulation."""
     return workload_of(simulation.cluster, simulation.met[key])
 
 

@@ -23,12 +23,12 @@ def snapshot_info(paths: Sequence[str], max_bytes: int | None = None) -> Snapsho
     paths : sequence of str
         Files, folders and archives; ``-`` is standard input.
     max_bytes : int, optional
-        The most bytes that are unpacked.
+        The most bytes to unpack.
 
     Raises
     ------
     SnapshotError
-        If it cannot be read.
+        If the snapshot cannot be read.
     """
     reader = SnapshotReader(paths, stdin=open_stdin() if STDIN in paths else None, max_unpacked=max_bytes)
     counts = Counter(type(obj) for obj, _ in reader)

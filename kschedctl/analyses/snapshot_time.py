@@ -1,4 +1,4 @@
-"""Which moment a snapshot shows, as far as its files tell: how long something has lasted is counted to it."""
+"""The time at which a snapshot was taken, as far as its files show it; ages are computed up to this time."""
 
 from __future__ import annotations
 
@@ -7,20 +7,25 @@ from typing import Final
 
 from kschedctl.cluster.cluster import Cluster
 
+#: Files are taken for copies if they are more than a day newer than anything they hold.
 _SAME_TIME: Final = timedelta(days=1)
 
 
 def taken_at(cluster: Cluster) -> datetime | None:
-    """When the snapshot was taken, where its files tell.
+    """Return the time at which the snapshot was taken, or ``None`` if its files do not show it.
 
-    Files that are much newer than anything they hold are copies, such as a checkout: their time tells nothing.
+    Files that are more than a day newer than anything they hold are copies, such as a checkout: their time shows
+    nothing.
     """
     taken, newest = cluster.taken_at, newest_time(cluster)
     return taken if taken is not None and newest is not None and taken - newest <= _SAME_TIME else None
 
 
 def newest_time(cluster: Cluster) -> datetime | None:
-    """The newest time that a pod tells of: the snapshot was not taken before; ``None`` where none does."""
+    """Return the newest creation or start time of a pod, or ``None`` if no pod has one.
+
+    The snapshot was not taken before it.
+    """
     records = cluster.pods.records
     times = (time for r in records for time in (r.metadata.creation_timestamp, r.status.start_time))
     return max((time for time in times if time is not None), default=None)

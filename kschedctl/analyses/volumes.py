@@ -46,14 +46,14 @@ _FAILURES = (
 
 @dataclass(frozen=True, slots=True)
 class AskedClaim:
-    """A PersistentVolumeClaim that a question is about, with the options that name it alone, as for `AskedPod`."""
+    """A PersistentVolumeClaim that a question is about, with the options that name only this claim, as `AskedPod`."""
 
     claim: PersistentVolumeClaim
     arguments: Arguments = field(default_factory=dict)
 
     @property
     def key(self) -> str:
-        """Its name, as namespace/name."""
+        """The claim's name, as namespace/name."""
         return f"{self.claim.namespace}/{self.claim.name}"
 
 
@@ -64,9 +64,9 @@ class VolumesRequest:
     Attributes
     ----------
     subjects : tuple of AskedClaim or AskedPod
-        The claims and pods, each answered for by itself.
+        The claims and pods, each with an answer of its own.
     by_node : bool
-        True to add what becomes of each claim on every node; the answers for pods always have it.
+        True to add the outcome for each claim on every node; the answers for pods always have it.
     """
 
     subjects: tuple[AskedClaim | AskedPod, ...]
@@ -74,7 +74,7 @@ class VolumesRequest:
 
 
 def volumes(cluster: LoadedCluster, request: VolumesRequest, handle: Handle) -> tuple[ClaimVolumes | PodVolumes, ...]:
-    """Report the volume that each claim has or would get, and from which nodes those of a pod can be used together.
+    """Report the volume that each claim has or would get, and the nodes on which a pod's claims can be used together.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def _answer(
 def claim_answer(
     found: ClaimOverview, on_nodes: tuple[NodeOverview, ...] | None, cluster: Cluster, rests_on: Provenance
 ) -> ClaimVolumes:
-    """Return the answer for one claim; ``on_nodes`` is ``None`` if the nodes are not asked about."""
+    """Return the answer for one claim; ``on_nodes`` is ``None`` to leave the nodes out."""
     nodes = _nodes(on_nodes, cluster) if on_nodes is not None and not _volumes_unknown(rests_on) else None
     return ClaimVolumes(
         **envelope(cluster, rests_on),
@@ -135,9 +135,9 @@ def pod_answer(found: PodOverview, cluster: Cluster, rests_on: Provenance) -> Po
 
 
 def _claim(found: ClaimOverview, nodes: Sequence[NodeVolumesData], position: int, rests_on: Provenance) -> ClaimData:
-    """One claim; on the nodes it is at that position among its pod's claims."""
+    """Return the data of one claim, whose verdicts stand at ``position`` among those of each node."""
     claim, outcome = found.claim, found.outcome
-    # Without any volumes in the snapshot a bound claim is not lost: its volume is just not there to look at.
+    # If the snapshot has no volumes at all, a bound claim is not lost: its volume was just not captured.
     unknown = outcome.action is Action.LOST and _volumes_unknown(rests_on)
     verdicts = [node.claims[position].verdict for node in nodes]
     may = not verdicts or any(verdict.usable or verdict is Verdict.IMMEDIATE for verdict in verdicts)
@@ -174,7 +174,7 @@ def _claim(found: ClaimOverview, nodes: Sequence[NodeVolumesData], position: int
 
 
 def _volumes_unknown(rests_on: Provenance) -> bool:
-    """Whether the snapshot has no volumes at all although a claim is bound to one."""
+    """Report whether the snapshot has no volumes at all although a claim is bound to one."""
     return any(lack.kind == "PersistentVolume" for lack in rests_on.missing)
 
 
@@ -230,7 +230,7 @@ def _claim_summary(found: ClaimOverview, nodes: Sequence[NodeVolumesData], verdi
 
 
 def _share(usable: Sequence[NodeVolumesData], nodes: Sequence[NodeVolumesData]) -> str:
-    """How many nodes are usable, and in which zones where that is not all of them; at least one is."""
+    """Return the number of usable nodes as text, with their zones if not all zones have one; at least one is usable."""
     zones = sorted({node.zone for node in usable})
     tied = all(zones) and len(zones) < len({node.zone for node in nodes})
     within = f", in zone {listed(zones, 'or')} alone" if tied else ""
@@ -261,7 +261,7 @@ def _pod_summary(found: PodOverview, claims: tuple[ClaimData, ...], nodes: tuple
 
 
 def _conflict(found: PodOverview, claims: tuple[ClaimData, ...]) -> str:
-    """Who ties the pod to what."""
+    """Return the ties of the pod by its claims and its node selection, as text."""
     ties = [f"claim {claim.name} ties it to zone {listed(claim.zones, 'or')}" for claim in claims if claim.zones]
     ties += [f"claim {claim.name} can be used on no node" for claim in claims if not claim.usable]
     if found.selected_zones:

@@ -1,1 +1,1 @@
-"""Requests: from paths, names and selectors to a loaded cluster and the pods that a question is about."""
+"""Requests: paths, names and selectors, turned into a loaded cluster and the pods that a question is about."""

@@ -14,7 +14,7 @@ from kschedctl.whatif.option_values import WhatIfs
 
 
 def captured_cluster(source: ClusterSource, what_ifs: WhatIfs, handle: Handle) -> Capture:
-    """Read a cluster, change it, and return what a snapshot of it holds.
+    """Read a cluster, apply the changes to try, and return the objects that a snapshot of it holds.
 
     Raises
     ------

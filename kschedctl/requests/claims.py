@@ -36,7 +36,7 @@ class ClaimRequest:
     Attributes
     ----------
     names : tuple of str
-        Names of claims and pods, and paths of manifests; without any and without ``filenames`` all claims in scope.
+        Names of claims and pods, and paths of manifests; if this and ``filenames`` are empty, all claims in scope.
     """
 
     cluster: ClusterRequest = field(default_factory=ClusterRequest)
@@ -96,7 +96,7 @@ class ClaimRequest:
 
 
 def _stored(cluster: SchedulingCluster, asked: AskedObject) -> AskedClaim:
-    """Return a claim of a manifest as the cluster has it, with its defaults."""
+    """Return a manifest's claim as the cluster stores it, with defaults set."""
     own = cast("PersistentVolumeClaim", asked.obj)
     return AskedClaim(cluster.cluster.get(PersistentVolumeClaim, own.name, own.namespace) or own, asked.arguments)
 
@@ -138,7 +138,7 @@ def device_subject(cluster: SchedulingCluster, text: str, scope: Scope) -> Resou
     Raises
     ------
     InputError
-        If there is none of the name, or several claims.
+        If there is no object of the name, or there are several claims of it.
     """
     loaded = cluster.cluster
     if not text.startswith(_CLASS_PREFIXES):
@@ -154,7 +154,7 @@ def device_subject(cluster: SchedulingCluster, text: str, scope: Scope) -> Resou
         found = loaded.get(DeviceClass, of_class)
         if found is not None:
             return found
-    # A kind that could not be listed may have it.
+    # The object may be of a kind that could not be listed.
     if not text.startswith(_CLASS_PREFIXES):
         require_listed(loaded, "ResourceClaim")
     if not text.startswith(_DEVICE_CLAIM_PREFIXES):

@@ -1,4 +1,4 @@
-"""The cluster that a request names: where it is read from, whose rules apply to it, and what is changed in it."""
+"""The cluster that a request names: its source, the rules that apply to it, and the changes to try."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class ClusterSource:
     paths : tuple of str
         The snapshot; empty for a running cluster.
     context, kubeconfig : str
-        The running cluster; empty for kubectl's own choice.
+        The context and the kubeconfig of the running cluster; empty for kubectl's own choice.
     request_seconds : float or None
         The longest that a request may take, in seconds; ``None`` for the default.
     max_bytes : int or None
-        The most bytes that are unpacked of the snapshot and of manifests; ``None`` for the default.
+        The most bytes to unpack from the snapshot and from manifests; ``None`` for the default.
     """
 
     paths: tuple[str, ...] = ()
@@ -53,14 +53,14 @@ class ClusterSource:
         Parameters
         ----------
         call_extenders : bool
-            True if extenders are going to be called, which are sent whole objects.
+            True if extenders will be called; requests to them contain whole objects.
 
         Raises
         ------
         KschedctlError
             As ``kschedctl.load``.
         """
-        # The reading of a running cluster shows its own progress.
+        # Reading a running cluster shows its own progress.
         with handle.busy("reading the snapshot") if self.paths else nullcontext():
             return read_snapshot(
                 *self.paths,
@@ -82,7 +82,7 @@ class ClusterSource:
 
     @property
     def namespace(self) -> str:
-        """The namespace of names without one, as for kubectl: that of the context, else ``default``."""
+        """The namespace of names without one: ``default`` for a snapshot, else that of the context, or ``default``."""
         if self.paths:
             return DEFAULT_NAMESPACE
         from kschedctl.live.context import LiveContext, context_namespace
@@ -92,18 +92,18 @@ class ClusterSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterRequest:
-    """A cluster, whose rules apply to it, and what is changed in it.
+    """A cluster, the rules that apply to it, and the changes to try.
 
     Attributes
     ----------
     source : ClusterSource
-        Where the cluster is read from.
+        The source that the cluster is read from.
     config : str
         The path of a KubeSchedulerConfiguration; empty for the default.
     kubernetes_version : str
-        The release whose rules apply; empty for the cluster's own version.
+        The Kubernetes release whose rules apply; empty for the cluster's own version.
     feature_gates : mapping of str to bool
-        The gates that are not at their default.
+        The feature gates that differ from their defaults.
     what_ifs : WhatIfs
         The changes to try.
     admission : bool
@@ -126,7 +126,7 @@ class ClusterRequest:
         return (*self.source.paths, *self.what_ifs.sources)
 
     def read(self, handle: Handle) -> Snapshot:
-        """Read the snapshot that ``over`` puts a scheduler over; errors are those of ``kschedctl.load``."""
+        """Read the snapshot that ``over`` runs a scheduler on; errors are those of ``kschedctl.load``."""
         return self.source.read(handle, call_extenders=self.call_extenders)
 
     def over(
@@ -136,7 +136,7 @@ class ClusterRequest:
         manifests: Sequence[tuple[ApiObject, Location]] = (),
         written: WrittenObjects | None = None,
     ) -> SchedulingCluster:
-        """Put a scheduler over a snapshot, with the changes, those of manifests first."""
+        """Return a scheduler over a snapshot, with the manifests' objects applied first and then the changes to try."""
         applied = (Apply(tuple(manifests), source="manifests"),) if manifests else ()
         return over(
             snapshot,
@@ -189,7 +189,7 @@ class ClusterRequest:
         Raises
         ------
         SnapshotError
-            If the files hold no nodes and do not say that there are none: then they are no cluster.
+            If the files hold no nodes and do not state that there are none: such files are not a snapshot of a cluster.
         """
         told = cluster.snapshot.nodes_told or len(cluster.nodes)
         if self.source.paths and not told:

@@ -38,7 +38,7 @@ class ComparisonRequest:
     all_pods: bool = False
 
     def load(self, handle: Handle) -> tuple[SchedulingCluster, DiffRequest]:
-        """Load both clusters and find the pods; at least one of the clusters has each.
+        """Load both clusters and find the pods; each pod is in at least one of the clusters.
 
         Raises
         ------
@@ -113,7 +113,7 @@ def _workload(pods: PodRequest, name: str, side: LoadedCluster) -> AskedObject:
 def _with_pods(
     side: SchedulingCluster, manifests: Manifests, handle: Handle
 ) -> tuple[SchedulingCluster, dict[Key, AskedPod]]:
-    """Return a side with what comes with the pods of manifests and workloads, and these pods; a DaemonSet's by node."""
+    """Return a side with the pods' own objects created, and its pods by key; a DaemonSet's pods are keyed by node."""
     side, asked = manifests.pods(side, handle)
     return side, {
         (one.pod.metadata.namespace, f"{one.workload.name} on {one.node}")

@@ -1,4 +1,4 @@
-"""The request of ``lint``: settings are read, rules are chosen, and the cluster is loaded."""
+"""The request of ``lint``: it reads settings, selects rules and loads the cluster."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ class RuleChoice:
     Attributes
     ----------
     select, extend_select, ignore : sequence of str
-        Codes, beginnings of codes, or names of rules.
+        Codes, prefixes of codes, or names of rules.
     severity : Severity
         The least severe findings that are reported.
     ignores : bool
-        True if annotations, comments and settings can leave findings out.
+        True if annotations, comments and settings can suppress findings.
     settings : str
-        The file of settings; empty for the nearest one upward.
+        The settings file; empty for the nearest one in the folders above.
     baseline : str
-        The file of findings that do not count; empty for that of the settings.
+        The file of findings that do not count; empty for the one that the settings name.
     update_baseline : bool
-        True if the baseline is about to be written anew.
+        True if the baseline is about to be written.
     """
 
     select: Sequence[str] = ()
@@ -64,11 +64,11 @@ class ManifestChoice:
     paths : tuple of str
         Files, folders and archives; ``-`` is standard input.
     cluster : tuple of str or LoadedCluster
-        The cluster: paths of a snapshot, or a cluster that was loaded; empty for that of the settings, or none.
+        The cluster: paths of a snapshot, or a loaded cluster; empty for the one that the settings name, or none.
     namespace : str
         The namespace of objects that name none.
     kubernetes_version, config : str
-        The release and the configuration, as for ``kschedctl.load``; a cluster that was loaded has its own.
+        The release and the configuration, as for ``kschedctl.load``; a loaded cluster has its own.
     fail_zone : bool
         True to check whether all pods fit without one of the zones.
     single_files : bool
@@ -76,7 +76,7 @@ class ManifestChoice:
     stdin_name : str
         The name of standard input in findings.
     max_bytes : int or None
-        The most bytes that are unpacked.
+        The most bytes to unpack; ``None`` for the default.
     """
 
     paths: tuple[str, ...]
@@ -91,7 +91,7 @@ class ManifestChoice:
 
 
 def lint_request(manifests: ManifestChoice, choice: RuleChoice, handle: Handle) -> LintRequest:
-    """Return the request of a run: settings are read, rules are chosen, and the cluster is loaded.
+    """Read the settings, select the rules, load the cluster, and return the request of a run.
 
     Raises
     ------

@@ -38,7 +38,7 @@ class AskedObject:
     Attributes
     ----------
     arguments : mapping of str to object
-        The options that name it alone.
+        The command-line options that name this object only.
     place : Location or None
         The place in a manifest that it was read from.
     """
@@ -49,18 +49,18 @@ class AskedObject:
 
     @property
     def where(self) -> Where:
-        """Its place and, for a workload, its name, for errors."""
+        """The place of the object and, for a workload, its name, for errors."""
         if self.place is None:
             return self.obj.ref
         return self.place if isinstance(self.obj, Pod) else Subject(self.place, self.obj.ref)
 
     @property
     def shown(self) -> str:
-        """Its kind and name."""
+        """The kind and name of the object."""
         return str(self.obj.ref)
 
     def pods(self, made: Sequence[MadePod]) -> Iterable[AskedPod]:
-        """Yield the pods that are made of it."""
+        """Yield the pods that are created from the object."""
         workload = None
         if not isinstance(self.obj, Pod):
             n_wanted = sum(one.replicas for one in made)
@@ -79,7 +79,7 @@ class ManifestRequest:
     paths : tuple of str
         The files and folders given as arguments; ``-`` is standard input.
     filenames : tuple of str
-        Those given with ``-f``.
+        The files and folders given with ``-f``.
     namespace : str
         The namespace of objects that name none; empty for ``default``.
     validation : Validation
@@ -104,11 +104,11 @@ class Manifests:
     asked : tuple of AskedObject
         Their pods and workloads.
     others : tuple of (object, place)
-        The other objects that scheduling reads; they are in the cluster once the manifests are applied.
+        The other objects that scheduling reads; applying the manifests creates them in the cluster.
     otherwise : tuple of AskedObject
-        The objects of another kind that are asked about where a manifest has no pod and no workload.
+        The objects of another kind that the question is about if a manifest has no pod and no workload.
     written : WrittenObjects
-        The text that they were read from.
+        The text that the objects were read from.
     new : tuple of ManifestObject
         All objects that an API server has to accept first.
     """
@@ -120,23 +120,23 @@ class Manifests:
     new: tuple[ManifestObject, ...] = ()
 
     def beside(self, asked: Iterable[AskedObject]) -> Manifests:
-        """Return the same with workloads of the cluster that are asked about as well."""
+        """Return a copy that also holds workloads of the cluster that the question is about."""
         return replace(self, asked=(*self.asked, *asked))
 
     def accepted(self, cluster: SchedulingCluster, handle: Handle) -> Manifests:
-        """Return the same, once the API server of a cluster accepts all objects; its warnings go to the handle.
+        """Return a copy once the API server of a cluster accepts all objects; its warnings go to the handle.
 
         Raises
         ------
         ManifestError
-            If it refuses one.
+            If the API server refuses an object.
         """
         for warning in refuse(self.new, cluster.release_choice.release):
             handle.warn_of(warning)
         return replace(self, new=())
 
     def pods(self, cluster: SchedulingCluster, handle: Handle) -> tuple[SchedulingCluster, list[AskedPod]]:
-        """Return the cluster with what comes with the pods of the manifests, and these pods.
+        """Return the cluster with the pods' own objects created, and the pods of the manifests.
 
         Raises
         ------
@@ -170,14 +170,14 @@ def read_manifests(
     Parameters
     ----------
     cluster : ClusterRequest
-        The cluster, whose own paths are read besides: standard input can be read once only.
+        The cluster, for its own paths: standard input can be read only once.
     otherwise : type, optional
-        The kind that is asked about where a manifest has no pod and no workload.
+        The kind that the question is about if a manifest has no pod and no workload.
 
     Raises
     ------
     ManifestError
-        If something is wrong with them, or nothing in them can be asked about.
+        If something is wrong with the manifests, or they hold no object that a question can be about.
     """
     sources: list[tuple[str, Arguments]] = [
         *((path, {request.argument: (path,)}) for path in request.paths),
@@ -227,7 +227,7 @@ def load_with_manifests(request: ManifestRequest, cluster: ClusterRequest, handl
     Raises
     ------
     InputError
-        If something is wrong with either, or the cluster has no nodes, or its pods could not be listed.
+        If the cluster or a manifest cannot be read, or the cluster has no nodes, or its pods could not be listed.
     """
     manifests = read_manifests(request, cluster, handle)
     created = [(each.obj, each.place) for each in manifests.asked if each.place is not None]
@@ -247,12 +247,12 @@ def _nothing_to_ask(
 
 
 def in_namespace(obj: T, namespace: str) -> T:
-    """An object that is asked about, in the namespace that the command names.
+    """Return an object in the namespace that the command names.
 
     Raises
     ------
     ManifestError
-        Where the object is of another namespace.
+        If the object is of another namespace.
     """
     own = obj.metadata.namespace
     if namespace and own and own != namespace:

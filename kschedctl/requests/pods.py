@@ -35,13 +35,13 @@ class PodRequest:
     Attributes
     ----------
     cluster : ClusterRequest
-        The cluster that they are of, or are to be created in.
+        The cluster that has the pods, or in which they are created.
     names : tuple of str
         Names of pods and workloads, and paths of manifests.
     filenames : tuple of str
         Paths of manifests.
     namespace : str
-        The namespace of names without one, and of those that are selected; empty for the default.
+        The namespace of names without one, and of the selection; empty for the default.
     all_namespaces : bool
         True for the pods of all namespaces.
     selector : str
@@ -84,7 +84,7 @@ class PodRequest:
         Raises
         ------
         InputError
-            If they cannot be read, or pods are named and a selector is given as well.
+            If the manifests cannot be read, or pods are named and a selector is given as well.
         """
         if self.named and self.selector:
             raise InputError("pods are named and a selector is given", hint="give one or the other")
@@ -119,7 +119,7 @@ class PodRequest:
         return cluster, self.answerable(asked, handle, cluster.configuration.profiles)
 
     def named_pod(self, pods: Pods, text: str) -> AskedPod:
-        """Return the pod of the cluster that an argument names; errors are those of ``named_pod``."""
+        """Return the pod of the cluster that an argument names; errors are those of the function ``named_pod``."""
         return named_pod(pods, text, self.scope)
 
     def selected(self, pods: Pods, *, running: bool = False) -> list[AskedPod]:
@@ -149,12 +149,12 @@ class PodRequest:
     def answerable(self, asked: list[AskedPod], handle: Handle, *profiles: Container[str]) -> list[AskedPod]:
         """Return the pods that one of the profiles is responsible for; the others are named in a note.
 
-        If none is left of pods that are named, all are returned: the decision for them explains what is wrong.
+        If no profile is responsible for any of the named pods, all are returned: the decision for each explains this.
 
         Raises
         ------
         InputError
-            If none is left of those that are selected.
+            If no profile is responsible for any of the selected pods.
         """
         kept: list[AskedPod] = []
         others: dict[str, list[str]] = defaultdict(list)
@@ -180,7 +180,7 @@ def named_pod(pods: Pods, text: str, scope: Scope) -> AskedPod:
     Raises
     ------
     InputError
-        If there is none, or the argument is not a pod's name.
+        If there is no such pod, or the argument is not a pod's name.
     """
     forms = "NAMESPACE/NAME, pod/NAME, NAME or the path of a manifest"
     name, namespace = scope.split(text, "pod", forms, POD_PREFIXES)

@@ -22,7 +22,7 @@ class Scope:
     Attributes
     ----------
     given : str
-        The value of ``-n``; empty if it is not given, or ``-A`` overrides it.
+        The value of ``-n``; empty if ``-n`` is not given or ``-A`` overrides it.
     everywhere : bool
         True for all namespaces.
     source : ClusterSource
@@ -65,7 +65,7 @@ class Scope:
         text : str
             ``NAME``, ``NAMESPACE/NAME``, or a kind's prefix and ``NAME``.
         what, forms : str
-            The kind of object that it should name, and the forms that are accepted, for errors.
+            The kind of object that the argument should name, and the accepted forms, for errors.
         prefixes : sequence of str
             The spellings of the kind before the name.
 
@@ -78,7 +78,7 @@ class Scope:
         Raises
         ------
         InputError
-            If it is no name, or one of another namespace.
+            If the argument is no name, or its namespace differs from the value of ``-n``.
         """
         prefix = next((prefix for prefix in prefixes if text.startswith(prefix)), "")
         own, slash, name = text.removeprefix(prefix).rpartition("/")

@@ -1,7 +1,7 @@
 """Workloads of the snapshot that arguments name as kubectl does: ``deploy/web``, ``statefulsets/db``, ``jobs.batch/x``.
 
-An argument of that form means the workload, unless a file of that path is there (``is_manifest``). A pod of a namespace
-that is called like a kind is named with ``-n``.
+An argument of that form means the workload, unless a file of that path exists (``is_manifest``). A pod in a namespace
+whose name is also that of a kind is named with ``-n``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def workload_kind(text: str) -> type[ApiObject] | None:
-    """The kind of workload that an argument names one of; ``None`` where it names none.
+    """Return the kind of workload that an argument names; ``None`` if it names no workload.
 
     Examples
     --------
@@ -35,19 +35,19 @@ def workload_kind(text: str) -> type[ApiObject] | None:
 
 
 def named_workload(cluster: Cluster, text: str, scope: Scope) -> AskedObject:
-    """The workload of the snapshot that an argument names.
+    """Return the workload of the snapshot that an argument names.
 
     Parameters
     ----------
     text : str
-        The argument, of which ``workload_kind`` knows the kind.
+        The argument; ``workload_kind`` recognizes its kind.
     scope : Scope
-        The namespaces that are meant.
+        The namespaces in scope.
 
     Raises
     ------
     InputError
-        Where there is none of that name, or several.
+        If there is no workload of that name, or there are several.
     """
     kind = workload_kind(text)
     assert kind is not None

@@ -1,4 +1,4 @@
-"""The workload that a request is about: of the cluster, or as a manifest has it."""
+"""The workload that a request is about: one of the cluster, or one of a manifest."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from kschedctl.snapshot.validation import Validation
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadRequest:
-    """A workload that is rolled out.
+    """The workload that a rollout is about.
 
     Attributes
     ----------
     cluster : ClusterRequest
-        The cluster that it is of.
+        The cluster that has the workload.
     name : str
         ``KIND/NAME``, or the path of a manifest; empty for the only workload of the manifests.
     filenames : tuple of str
@@ -51,7 +51,7 @@ class WorkloadRequest:
         Raises
         ------
         KschedctlError
-            If the cluster or a manifest cannot be read, or no workload or several are meant.
+            If the cluster or a manifest cannot be read, or the request names no workload or several.
         """
         is_path = is_manifest(self.name)
         scope = Scope.of(self.namespace, self.cluster.source, everywhere=self.all_namespaces)
@@ -82,7 +82,7 @@ def _chosen(manifests: Manifests, name: str) -> AskedObject:
     if len(rolled) == 1:
         return rolled[0]
     if not rolled and len(manifests.asked) == 1 and not name:
-        # The analysis reports what is wrong with its kind.
+        # The analysis reports the unsupported kind.
         return manifests.asked[0]
     what = listed([asked.shown for asked in rolled or manifests.asked])
     if rolled:

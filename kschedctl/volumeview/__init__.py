@@ -1,1 +1,1 @@
-"""Claims at a glance: the volume each has or would get, and where that ties its pods to, as ``volumes`` shows it."""
+"""Overviews of claims, for ``volumes``: the volume that each has or would get, and the zones that it ties pods to."""

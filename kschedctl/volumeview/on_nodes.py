@@ -1,4 +1,4 @@
-"""What becomes of claims if their pod goes to a node, for every node."""
+"""The outcome for the claims of a pod on every node that the pod may be scheduled to."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from kschedctl.volumeview.zones import in_zone
 
 @dataclass(frozen=True, slots=True)
 class ClaimOnNode:
-    """What becomes of a claim on a node.
+    """The outcome for a claim on a node.
 
     Attributes
     ----------
     claim : str
         ``namespace/name``.
     verdict : Verdict
-        What becomes of it.
+        The outcome for the claim.
     volume : str
-        The volume it has or takes; empty where there is none.
+        The volume that the claim has or would be bound to; empty if there is none.
     detail : str
-        Why not; empty where it is usable.
+        The reason why the claim is not usable; empty if it is usable.
     """
 
     claim: str
@@ -42,19 +42,19 @@ class ClaimOnNode:
 
 @dataclass(frozen=True, slots=True)
 class NodeOverview:
-    """What becomes of some claims on a node, in the order of the pod's volumes."""
+    """The outcome for some claims on a node, in the order of the pod's volumes."""
 
     node: str
     claims: tuple[ClaimOnNode, ...]
 
     @property
     def usable(self) -> bool:
-        """Whether every claim is usable there."""
+        """True if every claim is usable on the node."""
         return all(claim.verdict.usable for claim in self.claims)
 
 
 def claims_on_nodes(binder: Binder, claims: Sequence[PersistentVolumeClaim]) -> tuple[NodeOverview, ...]:
-    """What becomes of the claims of one pod on each node.
+    """Return the outcome for the claims of one pod on each node.
 
     Parameters
     ----------
@@ -66,9 +66,9 @@ def claims_on_nodes(binder: Binder, claims: Sequence[PersistentVolumeClaim]) -> 
     Raises
     ------
     SnapshotError
-        Where a size is not a quantity.
+        If a size is not a quantity.
     SelectorError
-        Where a claim's selector is wrong.
+        If a claim's selector is invalid.
     """
     cluster = binder.cluster
     found = binder.find_pod_volumes(group_claims(cluster, claims))
@@ -83,14 +83,14 @@ def claims_on_nodes(binder: Binder, claims: Sequence[PersistentVolumeClaim]) -> 
 
 @dataclass(frozen=True, slots=True)
 class _Looker:
-    """Reads single answers off what the binder found."""
+    """A reader of the binder's result for single claims and nodes."""
 
     binder: Binder
     found: FoundVolumes
     in_zone: dict[str, Mask]
 
     def look(self, claim: PersistentVolumeClaim, node: Node, row: int) -> ClaimOnNode:
-        """What becomes of a claim on a node."""
+        """Return the outcome for a claim on a node."""
         key = claim_key(claim)
         for check in self.found.bound:
             if check.claim is claim:

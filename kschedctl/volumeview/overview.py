@@ -1,6 +1,6 @@
-"""The volumes of a claim or a pod at a glance: state, what the controller would do, and what the binder would, by node.
+"""The overview of a claim's or a pod's volumes: state, the controller's next action, and the binder's result by node.
 
-Data only; nothing here words or prints more than a reason.
+This is data only; no text is made here but reasons.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ from kschedctl.volumeview.zones import usable_from, zones_of
 
 @dataclass(frozen=True, slots=True)
 class ClaimOverview:
-    """One claim.
+    """The overview of one claim.
 
     Attributes
     ----------
     outcome : ClaimOutcome
-        What the PersistentVolume controller would do with it.
+        The action that the PersistentVolume controller would take for the claim.
     volume : PersistentVolume or None
-        Its volume, where it has one that exists.
+        The claim's volume, if it has one that exists.
     storage_class : StorageClass or None
-        Its class, where it has one that exists; the default class where it would be given that.
+        The claim's class, if it has one that exists; the default class if the controller would assign it.
     zones : tuple of str
-        The zones it ties its pods to; empty where it leaves all zones open, or no node.
+        The zones that the claim ties its pods to; empty if it leaves all zones open, or no node.
     stranded : bool
-        Whether it has a volume that can be used from no node.
+        True if the claim has a volume that can be used from no node.
     pods : tuple of str
-        ``namespace/name`` of the pods that use it.
+        ``namespace/name`` of the pods that use the claim.
     trap : Trap or None
-        Whether it ties pods down before they are placed.
+        The early binding that ties pods to zones before they are scheduled; ``None`` if there is none.
     """
 
     claim: PersistentVolumeClaim
@@ -61,22 +61,22 @@ class ClaimOverview:
 
 @dataclass(frozen=True, slots=True)
 class PodOverview:
-    """The claims of a pod.
+    """The overview of the claims of a pod.
 
     Attributes
     ----------
     problem : str
-        Why its claims cannot be used on any node, in the scheduler's words; empty where they can.
+        The reason why the claims can be used on no node, in the scheduler's words; empty if there is none.
     claims : tuple of ClaimOverview
-        Its claims that exist, in the order of its volumes.
+        The pod's claims that exist, in the order of its volumes.
     zones : tuple of str
-        The zones it is tied to by claims that have a volume; empty where all are open, or none is left.
+        The zones that claims with a volume tie the pod to; empty if all zones are open, or none is left.
     selected_zones : tuple of str
-        The zones it is tied to by its node selector and node affinity; empty where all are open, or none is left.
+        The zones that node selector and node affinity tie the pod to; empty if all zones are open, or none is left.
     conflict : bool
-        Whether its node selection and its claims together leave no node.
+        True if the pod's node selection and its claims together leave no node.
     nodes : tuple of NodeOverview
-        What becomes of the claims together on each node, in the order of the snapshot.
+        The outcome for all claims on each node, in the order of the snapshot.
     """
 
     pod: Pod
@@ -99,12 +99,12 @@ class VolumeOverview:
         return Binder(self.cluster)
 
     def claim(self, claim: PersistentVolumeClaim) -> ClaimOverview:
-        """One claim by itself.
+        """Return the overview of one claim.
 
         Raises
         ------
         SnapshotError
-            Where a size is not a quantity.
+            If a size is not a quantity.
         """
         outcome = sync_claim(self.cluster, claim)
         storage_class = storage_class_of(self.cluster, outcome.claim)
@@ -121,15 +121,15 @@ class VolumeOverview:
         )
 
     def on_nodes(self, claim: PersistentVolumeClaim) -> tuple[NodeOverview, ...]:
-        """What would become of a claim on each node, for a pod that uses no other; raises as ``claims_on_nodes``."""
+        """Return the outcome for a claim on each node, for a pod that uses no other; raises as ``claims_on_nodes``."""
         return claims_on_nodes(self._binder, (claim,))
 
     def claims(self) -> tuple[ClaimOverview, ...]:
-        """All claims of the cluster, in the order of the snapshot."""
+        """Return the overviews of all claims of the cluster, in the order of the snapshot."""
         return tuple(self.claim(claim) for claim in self.cluster.list(PersistentVolumeClaim))
 
     def pod(self, pod: Pod) -> PodOverview:
-        """The claims of a pod, each by itself and all together; raises as ``claims_on_nodes``."""
+        """Return the overview of a pod's claims, each by itself and all together; raises as ``claims_on_nodes``."""
         claims = pod_claims(self.cluster, pod)
         nodes = claims_on_nodes(self._binder, claims)
         selected = nodes_matching_pod(self.cluster.nodes, pod.spec)
@@ -144,7 +144,7 @@ class VolumeOverview:
         )
 
     def _open_nodes(self, claims: Sequence[PersistentVolumeClaim]) -> Mask:
-        """The nodes that all volumes the claims have can be used from: bool, shape (n_nodes,)."""
+        """Return the nodes from which all existing volumes of the claims can be used: bool, shape (n_nodes,)."""
         mask = np.ones(len(self.cluster.nodes), dtype=np.bool_)
         for claim in claims:
             volume = volume_of(self.cluster, claim)
@@ -159,7 +159,7 @@ class VolumeOverview:
 
     @cached_property
     def _users(self) -> dict[tuple[str, str], list[str]]:
-        """``namespace/name`` of the pods that use a claim, by the claim's namespace and name."""
+        """The names of the pods that use a claim, by the claim's namespace and name."""
         users: dict[tuple[str, str], list[str]] = {}
         pods = self.cluster.pods
         for index, record in enumerate(pods.records):

@@ -1,4 +1,4 @@
-"""Claims that are bound before their pods are placed, and so tie these to a zone."""
+"""Claims that are bound before their pods are scheduled, and so tie the pods to a zone."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from kschedctl.volumeview.zones import usable_from, zones_of
 
 @dataclass(frozen=True, slots=True)
 class Trap:
-    """A claim that is bound before its pod is placed, in a cluster of several zones.
+    """The early binding of a claim: before its pod is scheduled, in a cluster of several zones.
 
-    The volume's zone then decides where the pod can go, whatever else it needs. A class that waits for the first
-    consumer does not do that.
+    The volume's zone then limits the nodes for the pod, whatever else it requires. A class with the volume binding mode
+    ``WaitForFirstConsumer`` avoids this.
 
     Attributes
     ----------
     storage_class : str
         The class that binds immediately.
     zones : tuple of str
-        The zones of the volume; empty where it is not made yet, and its zone is for the provisioner to choose.
+        The zones of the volume; empty if it is not provisioned yet, and the provisioner chooses its zone.
     other_zones : tuple of str
-        The cluster's zones from which it cannot be used; all of them where it is not made yet.
+        The cluster's zones from which the volume cannot be used; all of them if it is not provisioned yet.
     """
 
     storage_class: str
@@ -39,16 +39,16 @@ class Trap:
 
 
 def find_trap(binder: Binder, outcome: ClaimOutcome, storage_class: StorageClass | None) -> Trap | None:
-    """Whether a claim ties its pods down.
+    """Return the early binding of a claim that ties its pods to zones, or ``None`` if there is none.
 
     Parameters
     ----------
     binder : Binder
-        The binder over its cluster.
+        The binder over the claim's cluster.
     outcome : ClaimOutcome
-        What the controller would do with it.
+        The action that the PersistentVolume controller would take.
     storage_class : StorageClass or None
-        Its class, where it has one that exists.
+        The claim's class, if it has one that exists.
     """
     if storage_class is None or storage_class.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER:
         return None
@@ -67,7 +67,7 @@ def find_trap(binder: Binder, outcome: ClaimOutcome, storage_class: StorageClass
 
 
 def _is_zonal(cluster: Cluster, driver: str) -> bool:
-    """Whether a CSI driver says of any node that its volumes cannot be used from everywhere."""
+    """Report whether a CSI driver has topology keys on any node, so that its volumes may be tied to some nodes."""
     return any(
         entry.name == driver and entry.topology_keys
         for csi_node in cluster.list(CSINode)

@@ -1,4 +1,4 @@
-"""From which nodes a volume can be used, and the zones that these are in."""
+"""The nodes from which a volume can be used, and their zones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kschedctl.volumes.zones import volume_labels, zoned_nodes
 
 
 def in_zone(nodes: Nodes, volume: PersistentVolume) -> Mask:
-    """From which nodes a volume can be used, by its labels: bool, shape (n_nodes,)."""
+    """Return the nodes from which a volume can be used by its zone and region labels: bool, shape (n_nodes,)."""
     mask = np.ones(len(nodes), dtype=np.bool_)
     for label in volume_labels(volume):
         mask &= label.matches(nodes)
@@ -21,17 +21,17 @@ def in_zone(nodes: Nodes, volume: PersistentVolume) -> Mask:
 
 
 def usable_from(binder: Binder, claim: PersistentVolumeClaim, volume: PersistentVolume) -> Mask:
-    """From which nodes a claim's volume can be used, by its node affinity and its labels: bool, shape (n_nodes,)."""
+    """Return the nodes from which a claim's volume can be used by node affinity and labels: bool, shape (n_nodes,)."""
     return binder.check_volume(claim, volume).reachable & in_zone(binder.cluster.nodes, volume)
 
 
 def zones_of(nodes: Nodes, mask: Mask) -> tuple[str, ...]:
-    """The zones of some nodes, sorted; nodes without one do not count.
+    """Return the zones of some nodes, sorted; nodes without a zone are left out.
 
     Parameters
     ----------
     mask : ndarray of bool, shape (n_nodes,)
-        Which of them.
+        True for the nodes to include.
     """
     newer, older = nodes.labels[ZONE], nodes.labels[BETA_ZONE]
     zones = {newer.values[code] for code in np.unique(newer.codes[mask & newer.present])}

@@ -1,4 +1,4 @@
-"""From what is new of a pod to a line."""
+"""The answers of ``watch``: one line per new answer for a pod."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from kschedctl.watch.closest import closest
 
 
 def begun(cluster: Cluster, provenance: Provenance, context: str, pods: str, at: datetime) -> WatchBegun:
-    """The first line.
+    """Return the first line.
 
     Parameters
     ----------
     context : str
         The name of the context.
     pods : str
-        Which pods are meant.
+        The watched pods, as text.
     """
     return WatchBegun(at=at, context=context, pods=pods, **envelope(cluster, provenance))
 
 
 class Lines:
-    """Makes lines of what is told at one moment.
+    """A maker of lines for the answers of one moment.
 
-    What is told of several pods that differ in their name alone is worked out once.
+    The details of a decision that several pods share are computed once.
 
     Parameters
     ----------
     at : datetime
-        When.
+        The time of the answers.
     """
 
     def __init__(self, at: datetime) -> None:
@@ -43,7 +43,7 @@ class Lines:
         self._behind: dict[int, tuple[Decision, tuple[tuple[NodeGroupData, ...], str, PreemptionHelpData | None]]] = {}
 
     def line(self, told: Told) -> PodWaits | PodPlaced | PodGone:
-        """The line of something that is told."""
+        """Return the line for a new answer."""
         match told:
             case Placed(namespace, name, uid, node):
                 return PodPlaced(at=self._at, namespace=namespace, name=name, uid=uid, node=node)
@@ -74,13 +74,13 @@ class Lines:
     def _known(self, decision: Decision) -> tuple[tuple[NodeGroupData, ...], str, PreemptionHelpData | None]:
         known = self._behind.get(id(decision))
         if known is None:
-            # It is held on to, so that no other one can be in its place.
+            # The decision is retained, so that no other object can get its id.
             known = self._behind[id(decision)] = decision, _behind(decision)
         return known[1]
 
 
 def _behind(decision: Decision) -> tuple[tuple[NodeGroupData, ...], str, PreemptionHelpData | None]:
-    """What lies behind an answer."""
+    """Return the details behind an answer: node groups, the closest node, and the effect of preemption."""
     if decision.outcome is Outcome.SCHEDULED:
         return (), "", None
     groups = tuple(NodeGroupData(number, plugin, reasons) for plugin, reasons, number in said_of_nodes(decision))

@@ -1,12 +1,12 @@
-"""What is said of each pod that waits: its answer, whenever that is another than the last one.
+"""The answers for pending pods, each reported when it differs from the last one.
 
-An event can help a pod as well as harm it, and queueing hints tell of help alone, so every pod that waits is decided
-for again after a change. That costs little: pods that differ in their name alone are decided for once, and what plugins
-said is kept for pods of one spec and asked again only about the nodes that changed (`framework/result_cache.py`).
+An event can help a pod or harm it, and queueing hints report help only. Therefore every pending pod is decided for
+again after a change. This is cheap: pods that differ only in their names are decided for once, and plugin results are
+cached per spec and computed again only for nodes that changed (`framework/result_cache.py`).
 
-An answer is what comes of the pod, the message of its FailedScheduling event, which counts the nodes by reason, and
-whether preemption would help. What lies behind it, such as how much the closest node lacks, is told with it and is no
-reason to tell it again.
+An answer consists of the outcome, the message of the FailedScheduling event, which counts the nodes by reason, and
+whether preemption would help. Further details, such as the shortfall on the closest node, are reported with the answer;
+a change in them alone is not reported.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.outcome import Outcome
 
 Name = tuple[str, str]
-#: Why a pod waits that fits by now: for its turn.
+#: The cause for a pending pod that fits: the scheduler has not tried it again yet.
 NOTHING: Final = "none"
 _ERROR: Final = "error"
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is said of a pod.
+    """An answer for a pod.
 
     Attributes
     ----------
     outcome : Outcome
-        What comes of it.
+        The outcome for the pod.
     message : str
-        Why it is not scheduled, in the scheduler's words; empty where it would be.
+        The reason why the pod is not scheduled, in the scheduler's words; empty if it would be scheduled.
     helped : bool
-        Whether preemption would make room on a node.
+        True if preemption would nominate a node.
     """
 
     outcome: Outcome
@@ -53,7 +53,7 @@ class Answer:
 
     @classmethod
     def of(cls, decision: Decision) -> Answer:
-        """The answer that a decision comes to."""
+        """Return the answer that follows from a decision."""
         match decision.outcome:
             case Outcome.SCHEDULED:
                 return cls(Outcome.SCHEDULED)
@@ -67,20 +67,20 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """A pod waits, and its answer is another than before.
+    """A pending pod with a new answer.
 
     Attributes
     ----------
     pod : Pod
         The pod.
     answer : Answer
-        What is said of it.
+        The new answer for the pod.
     decision : Decision or None
-        What it comes from, made for this pod or one that differs in its name alone; ``None`` where none can be made.
+        The decision for this pod or for one that differs only in its name; ``None`` if deciding fails.
     cluster : SchedulingCluster
-        What was decided over.
+        The cluster of the decision.
     again : bool
-        Whether another answer of the pod was told before.
+        True if another answer for the pod was reported before.
     """
 
     pod: Pod
@@ -92,7 +92,7 @@ class Waits:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A pod that an answer was told of has got a node."""
+    """A reported pod that has been bound to a node."""
 
     namespace: str
     name: str
@@ -102,7 +102,7 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """A pod that an answer was told of is gone, or on its way."""
+    """A reported pod that has been deleted or is terminating."""
 
     namespace: str
     name: str
@@ -114,7 +114,7 @@ Told = Waits | Placed | Gone
 
 @dataclass(slots=True)
 class _Last:
-    """What was told last of a pod."""
+    """The last reported answer for a pod."""
 
     uid: str
     answer: Answer
@@ -122,16 +122,16 @@ class _Last:
 
 @dataclass(slots=True)
 class Round:
-    """What there is to say after a change.
+    """The result of deciding again after a change.
 
     Attributes
     ----------
     told : list
-        What was not said yet.
+        The answers and events that are new.
     causes : Counter
-        How many pods wait, by the plugin that most nodes stop at.
+        The number of pending pods, by the plugin that rejects most nodes.
     decisions : int
-        How many decisions that took.
+        The number of decisions made.
     """
 
     told: list[Told] = field(default_factory=list)
@@ -140,12 +140,12 @@ class Round:
 
 
 class Answers:
-    """Remembers the last answer of every pod that one was told of, and nothing of others.
+    """The last reported answers, for the pods that were reported.
 
     Parameters
     ----------
     chosen : callable
-        Whether a pod is meant, by its metadata.
+        Reports from a pod's metadata whether the pod is watched.
     """
 
     def __init__(self, chosen: Callable[[ObjectMeta], bool]) -> None:
@@ -156,16 +156,16 @@ class Answers:
         return len(self._last)
 
     def forget(self) -> None:
-        """Have everything said anew."""
+        """Forget all answers, so that the next round reports every pending pod."""
         self._last.clear()
 
     def round(self, cluster: SchedulingCluster) -> Round:
-        """Decide for the pods that wait, and say what is new.
+        """Decide for the pending pods, and return the new answers.
 
         Parameters
         ----------
         cluster : SchedulingCluster
-            The cluster as it is now.
+            The current cluster.
         """
         out = Round()
         out.told += self._left(cluster)
@@ -184,12 +184,12 @@ class Answers:
         return out
 
     def _new(self, pod: Pod, answer: Answer) -> bool | None:
-        """Whether one was told before of a pod whose answer is new; ``None`` where it is not."""
+        """Return whether an earlier answer was reported for a pod; ``None`` if this answer need not be reported."""
         name, uid = (pod.namespace, pod.name), pod.metadata.uid
         last = self._last.get(name)
         if last is None:
             if answer.outcome is Outcome.SCHEDULED:
-                # It has its turn in a moment.
+                # The scheduler is about to try the pod.
                 return None
             self._last[name] = _Last(uid, answer)
             return False
@@ -207,7 +207,10 @@ class Answers:
                 yield pods.pod(index)
 
     def _left(self, cluster: SchedulingCluster) -> Iterator[Placed | Gone]:
-        """The pods that do not wait any more; they are forgotten."""
+        """Yield the reported pods that have been bound or deleted.
+
+        These are forgotten, and so are pods that have left the selection.
+        """
         pods = cluster.pods
         for name, last in tuple(self._last.items()):
             index = pods.index.get(name)
@@ -226,7 +229,7 @@ class Answers:
 
 
 def _kind(cluster: SchedulingCluster, pod: Pod) -> object:
-    """What tells a pod apart from those that fare as it does; pods have claims that are made for them alone."""
+    """Return a value that is equal for pods with the same answer; a pod with claims of its own is its only one."""
     own = pod.spec.resource_claims or any(volume.ephemeral is not None for volume in pod.spec.volumes)
     return pod.key if own else cluster.kind(pod)
 
@@ -240,7 +243,7 @@ def _decided(cluster: SchedulingCluster, pod: Pod) -> tuple[Decision | None, Ans
 
 
 def _cause(decision: Decision) -> str:
-    """The plugin that most nodes stop at."""
+    """Return the plugin that rejects most nodes."""
     match decision.outcome:
         case Outcome.SCHEDULED:
             return NOTHING
@@ -255,7 +258,7 @@ def _cause(decision: Decision) -> str:
 
 
 def said_of_nodes(decision: Decision) -> list[tuple[str, tuple[str, ...], int]]:
-    """What the nodes are out for: plugin, reasons and number of nodes, the most first."""
+    """Return the rejections of nodes: plugin, reasons and number of nodes, the most frequent first."""
     if decision.statuses is None:
         status = decision.pre_filter.status if decision.pre_filter is not None else decision.pre_enqueue
         return [(status.plugin, status.reasons, len(decision.cluster.nodes))] if status.code is not Code.SUCCESS else []

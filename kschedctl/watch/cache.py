@@ -1,15 +1,15 @@
-"""A cluster that moves: what changes in a running one becomes another derived cluster.
+"""The cache of a running cluster: each change becomes a derived cluster.
 
-Deriving costs what changes, and what comes to the same for scheduling (the heartbeat of a node, the status of a
-container) derives nothing. What derived clusters share only grows, however: a class per kind of pod that ever came, a
-code per value of a label. So every change that could have added to it is counted, and once there were more of them than
-there are nodes and pods, the cluster is built anew from what it holds (`Cluster.compacted`). Memory is therefore that
-of a cluster with twice as many different pods as this one had at most, however long it lives; and as building anew
-costs what as many changes do, a change costs twice as much in all.
+Deriving costs only as much as the change, and a change that scheduling ignores (the heartbeat of a node, the status of
+a container) derives nothing. However, the data that derived clusters share only grows: a class per kind of pod that
+ever existed, a code per value of a label. So every change that may add to this data is counted. If there are more such
+changes than nodes and pods, and more than 4,096, the cluster is rebuilt from its objects (`Cluster.compacted`). Memory
+is therefore limited to that of a cluster with twice as many different pods as the largest state of this one, however
+long it runs. Rebuilding costs as much as that many changes, so that a change costs twice as much on average.
 
-Objects are kept in the order in which a server lists them, so that answers are those of a snapshot of that moment. Pods
-alone are in the order in which they came or last changed, until the cluster is built anew: of pods that are equally
-important, others may be named as victims.
+Objects are kept in the order in which a server lists them, so that answers equal those of a snapshot of that moment.
+Only pods are in the order in which they came or last changed, until the cluster is rebuilt: of equally important pods,
+others may be named as victims.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.watch.feed import Changes, Name
 
 T = TypeVar("T", bound=ApiObject)
-#: So many changes are never worth building anew.
+#: With up to 4,096 changes the cluster is never rebuilt.
 FEW_CHANGES: Final = 4096
 _FINISHED: Final = frozenset({"Succeeded", "Failed"})
 
@@ -41,19 +41,18 @@ class Cache:
     Parameters
     ----------
     cluster : Cluster
-        The cluster at first.
+        The initial cluster.
     few_changes : int
-        After fewer changes it is not built anew.
+        The number of changes up to which the cluster is not rebuilt.
 
     Attributes
     ----------
     cluster : Cluster
-        The cluster as it is now.
+        The current cluster.
     compactions : int
-        How often it was built anew.
+        The number of times that the cluster was rebuilt.
     left_out : dict
-        Objects that cannot be understood, by type, namespace and name, each with what is wrong. No API server takes
-        such.
+        Invalid objects, by type, namespace and name, each with its problem. An API server accepts no such objects.
     """
 
     def __init__(self, cluster: Cluster, few_changes: int = FEW_CHANGES) -> None:
@@ -64,7 +63,7 @@ class Cache:
         self._grown = 0
 
     def apply(self, changes: Changes) -> bool:
-        """Take over what has changed; whether scheduling can tell the difference."""
+        """Apply changes, and report whether they make a difference to scheduling."""
         before = self.cluster
         for kind in (*changes.lists, *changes.objects):
             of_kind: Mapping[Name, ApiObject | None] = changes.objects.get(kind, {})
@@ -74,7 +73,7 @@ class Cache:
                 self._apply_nodes(of_kind, every=kind in changes.lists)
             elif kind is not Pod:
                 self._apply_objects(kind, of_kind, every=kind in changes.lists)
-        # Behind the nodes that they name.
+        # Pods come after the nodes that they name.
         if Pod in changes.lists:
             self._apply_pods(changes.lists[Pod], every=True)
         elif Pod in changes.objects:
@@ -133,7 +132,7 @@ class Cache:
             self.cluster = self.cluster.with_pods(removed=gone, added=come)
 
     def _is_there(self, name: Name, pod: Pod) -> bool | None:
-        """Whether a pod is there as it is; ``None`` where it cannot be understood."""
+        """Report whether the cluster has exactly this pod; ``None`` if the pod is invalid."""
         try:
             found = self.cluster.has(pod)
         except (QuantityError, SelectorError) as error:
@@ -153,10 +152,10 @@ class Cache:
 
 
 def unversioned(obj: T) -> T:
-    """An object without the version that it had, which changes with everything that scheduling does not read."""
+    """Return an object without its resource version, which also changes with fields that scheduling does not read."""
     return replace(obj, metadata=replace(obj.metadata, resource_version=""))
 
 
 def _in_order(objects: Mapping[Name, ApiObject]) -> Iterable[ApiObject]:
-    """Objects as a server lists them, by the keys that it stores them under."""
+    """Return objects in the order in which a server lists them: by their storage keys."""
     return (objects[name] for name in sorted(objects, key=lambda name: "/".join(name)))

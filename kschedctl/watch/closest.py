@@ -1,4 +1,4 @@
-"""Which node comes closest to holding a pod: of many nodes, only those that can be it are asked what they lack."""
+"""The node that comes closest to holding a pod, found among the few likely nodes of a large cluster."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from kschedctl.arrays import Rows
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.outcome import Outcome
 
-#: So many nodes are all asked.
+#: With up to 32 nodes, the shortfall of every one is computed.
 _FEW: Final = 32
-#: Of more, as many that lack least, and as many that are largest.
+#: With more, only those of the 8 nodes with the smallest shortfall and of the 8 largest nodes.
 _SOME: Final = 8
 
 
 def closest(decision: Decision) -> str:
-    """Which node comes closest and what it lacks, or that none could hold the pod; empty where that has no measure."""
+    """Return the closest node and its shortfall as text, or that no node could hold the pod; "" without a shortage."""
     statuses = decision.statuses
     if statuses is None or decision.outcome is not Outcome.UNSCHEDULABLE:
         return ""
     numbers, said = statuses.distinct()
-    # Codes differ where a node could never hold the pod, although the words are the same.
+    # The code of a node that could never hold the pod differs, although the reasons are the same.
     families: dict[tuple[str, tuple[str, ...]], list[int]] = {}
     for number, status in enumerate(said):
         families.setdefault((status.plugin, status.reasons), []).append(number)
-    # From what most nodes are out for down; a measure there is for one that is about resources.
+    # From the most frequent rejection down; only a shortage of resources has a measure.
     for rows in sorted((np.flatnonzero(np.isin(numbers, own)) for own in families.values()), key=len, reverse=True):
         asked = _likely(decision, rows) if len(rows) > _FEW else rows
         groups = group_nodes(node_data(decision, row) for row in asked.tolist())
@@ -40,7 +40,7 @@ def closest(decision: Decision) -> str:
 
 
 def _likely(decision: Decision, rows: Rows) -> Rows:
-    """The nodes of some that lack the smallest share of what is requested, and those that offer the largest."""
+    """Return the nodes with the smallest relative shortfall of the requests, and the nodes that offer most."""
     columns = decision.cluster.resources(decision.framework.handle.request_rules)
     wanted = {**scheduler_units(pod_requests(decision.pod, decision.framework.handle.request_rules)), PODS: 1}
     lacking, offered = np.zeros(len(rows)), np.full(len(rows), np.inf)

@@ -1,8 +1,8 @@
-"""Answers as Events on their pods: the one thing that is written to a cluster, each answer once.
+"""Answers written as Events on their pods, each answer once; nothing else is written to a cluster.
 
-The name of an Event is made of the pod's uid and the answer, so that a copy that begins to lead, or is started anew,
-does not write a second time what is there already: the API server refuses it. Only an answer that comes again after
-another one gets a name of its own. Of a pod whose answers change faster than they are written the last one counts.
+The name of an Event is derived from the pod's uid and the answer. So a replica that begins to lead, or is restarted,
+does not write an existing Event again: the API server refuses it. Only an answer that returns after another one gets a
+name of its own. If a pod's answers change faster than they are written, only the last one is written.
 """
 
 from __future__ import annotations
@@ -24,16 +24,17 @@ from kschedctl.scheduler.outcome import Outcome
 from kschedctl.watch.answers import Waits
 
 CONTROLLER: Final = "kschedctl"
-#: What the API takes (``ValidateEventCreate``).
+#: The limits of the API server (``ValidateEventCreate``): bytes of a note, characters of an instance.
 _MOST_NOTE: Final = 1024
 _MOST_INSTANCE: Final = 128
+#: At most 200 characters of the pod's name are part of an Event's name.
 _MOST_NAME: Final = 200
-#: An answer is written at once where so many were not in the last seconds, and then so many per second.
+#: The rate limit: a burst of 100 Events, refilled at 10 per second.
 _BURST, _PER_SECOND = 100, 10.0
-#: A pod gets an Event every so many seconds at most.
+#: A pod gets at most one Event per 5 seconds.
 _PAUSE: Final = 5.0
 _REQUEST_SECONDS: Final = 5.0
-#: Less than that is no time to write anything.
+#: With less than 0.5 seconds left to lead, nothing is written.
 _LEAST_SECONDS: Final = 0.5
 _TRIES: Final = 5
 _REASONS: Final = {
@@ -59,23 +60,24 @@ class _Written:
 
 
 class EventWriter:
-    """Writes Events, in a thread of its own.
+    """A writer of Events, in a thread of its own.
 
     Parameters
     ----------
     client : ObjectClient
         The API server.
     instance : str
-        Who we are.
+        The identity of this replica.
     left : callable
-        For how many seconds we may write.
+        Returns the number of seconds for which this replica is allowed to write.
     tell : callable
-        Is given what goes wrong.
+        Receives messages about failures.
 
     Attributes
     ----------
     outcomes : Counter
-        How many were written, were there already, failed or were dropped as we led no more.
+        The number of Events that were written, existed already (``known``), failed, or were dropped as this replica
+        lost the lead.
     """
 
     def __init__(
@@ -92,21 +94,21 @@ class EventWriter:
         self._told = ""
         self._bug: BaseException | None = None
         self._tokens, self._counted_at = float(_BURST), time.monotonic()
-        #: When pods got their last Event, as far as that is less than a pause ago.
+        #: The times of the pods' last Events, as far as these are less than 5 seconds ago.
         self._last: OrderedDict[str, float] = OrderedDict()
         self._thread = Thread(target=self._run, name="events", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def put(self, waits: Waits, detail: str) -> None:
-        """Write an answer as soon as can be.
+        """Queue an answer to be written as soon as the rate limit allows.
 
         Parameters
         ----------
         detail : str
-            What stands behind the scheduler's message.
+            The text after the scheduler's message.
         """
         pod, answer = waits.pod, waits.answer
         text = "It fits by now: kube-scheduler tries it again soon." if answer.outcome is Outcome.SCHEDULED else ""
@@ -123,12 +125,12 @@ class EventWriter:
             self._changed.notify()
 
     def forget(self, uid: str) -> None:
-        """Write nothing more of a pod."""
+        """Drop the queued answer of a pod."""
         with self._changed:
             self._waiting.pop(uid, None)
 
     def stop(self) -> None:
-        """Begin no more, and wait for what is being written."""
+        """Stop writing, and wait for the current request."""
         with self._changed:
             self._stopped = True
             self._changed.notify()
@@ -139,20 +141,20 @@ class EventWriter:
         try:
             self._write_all()
         except BaseException as bug:
-            # Raised where the next answer is to be written.
+            # The next call of ``put`` raises it.
             self._bug = bug
 
     def _write_all(self) -> None:
         while (written := self._next()) is not None:
             left = self._left()
             if left < _LEAST_SECONDS:
-                # Whoever leads next says it.
+                # The next leader reports it.
                 self.outcomes["dropped"] += 1
                 continue
             try:
                 outcome = self._write(written, min(left, _REQUEST_SECONDS))
             except (ForbiddenError, NotServedError) as error:
-                # The namespace goes, or the user may not.
+                # The namespace is being deleted, or the user is not allowed to write; a retry does not help.
                 outcome = self._failed(error)
             except KschedctlError as error:
                 outcome = self._failed(error)
@@ -186,11 +188,11 @@ class EventWriter:
         if written.tries + 1 < _TRIES:
             again = replace(written, tries=written.tries + 1)
             with self._changed:
-                # A newer answer is there already, perhaps.
+                # A newer answer takes precedence.
                 self._waiting.setdefault(written.uid, again)
 
     def _next(self) -> _Written | None:
-        """The next one whose time has come; ``None`` where nothing is to be written any more."""
+        """Wait for the next answer that the limits allow, and return it; ``None`` once the writer is stopped."""
         with self._changed:
             while not self._stopped:
                 now = time.monotonic()
@@ -213,7 +215,7 @@ class EventWriter:
 
 
 def event(written: _Written, name: str, instance: str) -> dict[str, Any]:
-    """An Event as it is created (``events.k8s.io/v1``)."""
+    """Return an Event as a manifest (``events.k8s.io/v1``)."""
     regarding = {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -241,7 +243,7 @@ def _event_name(written: _Written) -> str:
 
 
 def _shortened(note: str) -> str:
-    """A note as long as an Event may have; it is counted in bytes."""
+    """Return a note cut to the 1,024 bytes that an Event may have."""
     if len(note.encode()) <= _MOST_NOTE:
         return note
     return f"{note.encode()[: _MOST_NOTE - 3].decode(errors='ignore')}..."

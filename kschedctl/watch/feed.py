@@ -1,4 +1,4 @@
-"""What has changed in a running cluster since somebody last looked, an entry per object."""
+"""The changes in a running cluster since they were last taken, one entry per object."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kschedctl.live.discovery import Served
 from kschedctl.live.reflector import Reflector, ReflectorSettings
 
 Name = tuple[str, str]
-#: Kinds that no answer for a pod of the cluster goes by: what makes pods, what refuses new ones, and who leads.
+#: The kinds that no answer for a pod of the cluster depends on: workloads, quotas, and Leases of elections.
 NOT_WATCHED: Final[frozenset[type[ApiObject]]] = frozenset(
     {Deployment, DaemonSet, Job, CronJob, PodTemplate, ResourceQuota, Lease, LeaseCandidate}
 )
@@ -26,16 +26,16 @@ NOT_WATCHED: Final[frozenset[type[ApiObject]]] = frozenset(
 
 @dataclass(slots=True)
 class Changes:
-    """What has changed.
+    """Changes in a cluster.
 
     Attributes
     ----------
     lists : dict of type to dict
-        Kinds that were listed, each with all its objects by namespace and name: what is not among them is gone.
+        Kinds that were listed, each with all its objects by namespace and name; all other objects are gone.
     objects : dict of type to dict
-        Of other kinds, objects by namespace and name as they are now; ``None`` for those that are gone.
+        For other kinds, the changed objects by namespace and name; ``None`` for deleted ones.
     since : float
-        When the first of it came, as ``time.monotonic`` tells it.
+        The time of the first change, by ``time.monotonic``.
     """
 
     lists: dict[type[ApiObject], dict[Name, ApiObject]] = field(default_factory=dict)
@@ -48,18 +48,18 @@ class Changes:
 
 @dataclass(slots=True)
 class Reach:
-    """How the watch of a kind is doing.
+    """The status of the watch of a kind.
 
     Attributes
     ----------
     heard_at : float
-        When everything was known up to, as ``time.monotonic`` tells it.
+        The time up to which all changes are known, by ``time.monotonic``.
     listed : int
-        How often it was listed.
+        The number of lists.
     failures : int
-        How often something went wrong.
+        The number of failures.
     problem : str
-        What is wrong now; empty where nothing is.
+        The current problem; empty if there is none.
     """
 
     heard_at: float
@@ -69,18 +69,18 @@ class Reach:
 
 
 class Feed:
-    """Watches kinds of a running cluster, each in a thread of its own, and keeps what changes until it is taken.
+    """Watches of the kinds of a running cluster, each in a thread of its own, with the changes until they are taken.
 
-    Of an object only the last state is kept, so that what waits to be taken is never more than the cluster itself.
+    Only the last state of an object is kept, so that the collected changes are never larger than the cluster itself.
 
     Parameters
     ----------
     connection : Connection
         The server.
     kinds : sequence of Served
-        What is watched.
+        The kinds to watch.
     settings : ReflectorSettings
-        How.
+        The settings of the watches; by default those of `ReflectorSettings`.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Feed:
         self._threads: list[Thread] = []
 
     def start(self) -> None:
-        """Begin."""
+        """Start all watches."""
         for served in self._kinds:
             reflector = Reflector(self._connection, served, self, self._settings, self._stopped)
             thread = Thread(target=self._run, args=(reflector,), name=f"watch {served.plural}", daemon=True)
@@ -109,24 +109,24 @@ class Feed:
             thread.start()
 
     def stop(self) -> None:
-        """End all watches."""
+        """Stop all watches."""
         self._stopped.set()
         self._connection.close()
         self.wake()
 
     def wake(self) -> None:
-        """Let `take` return early."""
+        """Make `take` return early."""
         with self._changed:
             self._woken = True
             self._changed.notify_all()
 
     def first(self, seconds: float | None) -> bool:
-        """Wait until every kind has been listed once, or is refused; false where it takes longer than so many seconds.
+        """Wait until every kind has been listed once or refused; return false if this takes longer than ``seconds``.
 
         Raises
         ------
         KschedctlError
-            Where a kind cannot be listed.
+            If a kind cannot be listed.
         """
         with self._changed:
             self._changed.wait_for(lambda: self._woken or not self._open or self._failed or self._bug, seconds)
@@ -137,14 +137,14 @@ class Feed:
             return not self._open
 
     def take(self, seconds: float, settle: float = 0.0) -> Changes:
-        """What has changed since the last time; nothing where nothing does.
+        """Return the changes since the last call; empty if there are none.
 
         Parameters
         ----------
         seconds : float
-            How long is waited for something.
+            The longest time to wait for a first change, in seconds.
         settle : float
-            How long is waited for more that belongs to it, in seconds.
+            The time to wait for further changes after it, in seconds.
         """
         with self._changed:
             self._changed.wait_for(lambda: self._woken or bool(self._changes) or self._bug, seconds)
@@ -157,23 +157,23 @@ class Feed:
 
     @property
     def refused(self) -> Mapping[str, KschedctlError]:
-        """The kinds that may not be listed, or are not there."""
+        """The kinds that are not allowed to be listed, or do not exist on the server, with the error of each."""
         return dict(self._refused)
 
     @property
     def reach(self) -> Mapping[str, Reach]:
-        """How the watch of each kind is doing."""
+        """The status of the watch of each kind that is not refused."""
         return {kind: reach for kind, reach in self._reach.items() if kind not in self._refused}
 
     @property
     def age(self) -> float:
-        """How long ago everything of the kind was known that was last heard of longest ago, in seconds."""
+        """The time since the stalest kind was last up to date, in seconds."""
         return monotonic() - min((reach.heard_at for reach in self.reach.values()), default=monotonic())
 
-    # What the reflectors tell.
+    # The methods below are called by the reflectors.
 
     def listed(self, served: Served, objects: Sequence[ApiObject]) -> None:
-        """These are all objects of a kind."""
+        """Take all objects of a kind."""
         with self._changed:
             self._note()
             self._changes.objects.pop(served.type_, None)
@@ -183,21 +183,21 @@ class Feed:
             self._changed.notify_all()
 
     def changed(self, served: Served, obj: ApiObject) -> None:
-        """An object is there, or is another by now."""
+        """Take an object that was added or modified."""
         self._put(served, obj, obj)
 
     def gone(self, served: Served, obj: ApiObject) -> None:
-        """An object is gone."""
+        """Take the deletion of an object."""
         self._put(served, obj, None)
 
     def heard(self, served: Served) -> None:
-        """The server has told everything about a kind up to now."""
+        """Record that all changes of a kind are known up to this moment."""
         reach = self._reach[served.kind]
         reach.heard_at = monotonic()
         reach.problem = ""
 
     def failed(self, served: Served, error: KschedctlError) -> None:
-        """Something is wrong; it is tried again."""
+        """Record a failure that is retried."""
         with self._changed:
             reach = self._reach[served.kind]
             reach.failures += 1
@@ -207,7 +207,7 @@ class Feed:
                 self._changed.notify_all()
 
     def forbidden(self, served: Served, error: KschedctlError) -> None:
-        """The kind may not be listed, or is not there; it is not tried again."""
+        """Record that a kind is not allowed to be listed, or does not exist; it is not retried."""
         with self._changed:
             self._refused[served.kind] = error
             self._open.discard(served.kind)

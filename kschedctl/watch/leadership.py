@@ -1,4 +1,4 @@
-"""Who of several copies may say something: the one that holds a Lease, for as long as nobody else can."""
+"""The leadership among replicas: only the holder of a Lease reports, and stops before another could acquire it."""
 
 from __future__ import annotations
 
@@ -17,29 +17,30 @@ from kschedctl.leaderelection.running.runner import held_for
 from kschedctl.leaderelection.settings import ElectionSettings
 from kschedctl.leaderelection.steps import Actor, Steps
 
-#: As long as kube-scheduler bears it that a leader neither renews nor ends.
+#: The seconds after the end of its lease for which a leader that neither renews nor ends counts as healthy, as in
+#: kube-scheduler.
 _TOLERATED: float = 20.0
 
 
 class Leadership(Protocol):
-    """Whether we lead."""
+    """The right of this replica to report and write."""
 
     @property
     def left(self) -> float:
-        """For how many seconds nobody else can lead; 0 where we do not."""
+        """The time for which no other replica can lead, in seconds; 0 if this replica does not lead."""
 
     def start(self) -> None:
-        """Take part."""
+        """Start to take part in the election."""
 
     def stop(self) -> None:
-        """Take part no more; what must be done while leading has been done."""
+        """Stop taking part; call it after everything that requires the lead has ended."""
 
     def check(self) -> str:
-        """What is wrong; empty where nothing is."""
+        """Return the problem of the election; empty if there is none."""
 
 
 class Alone:
-    """There is no other copy."""
+    """The leadership of a single replica, which never ends."""
 
     left = inf
 
@@ -50,33 +51,34 @@ class Alone:
         """Do nothing."""
 
     def check(self) -> str:
-        """Nothing is wrong."""
+        """Return an empty text: there is no problem."""
         return ""
 
 
 class Elected:
-    """A candidate for a Lease, in a thread of its own; one that has lost it stands again.
+    """A candidate for a Lease, in a thread of its own; after losing the Lease it becomes a candidate again.
 
     Parameters
     ----------
     lock : callable
-        Makes the lock of the Lease, on a clock.
+        Returns the lock of the Lease, on a given clock.
     settings : ElectionSettings
-        The times.
+        The times of the election.
     tell : callable
-        Is given what people may want to know.
+        Receives messages for users.
 
     Notes
     -----
-    What counts is the moment at which the last renewal began, which nobody can have seen before: from then on others
-    wait as long as the Lease says. A request that must not overlap with another leader's is given what is left of that.
+    Time counts from the moment at which the last renewal began. No other candidate can have seen the renewal before
+    this moment, and after seeing it, each waits as long as the Lease says. A request that must not overlap with another
+    leader's gets the rest of this time as its limit.
     """
 
     def __init__(
         self, lock: Callable[[RealClock], Lock], settings: ElectionSettings, tell: Callable[[str], None]
     ) -> None:
         settings.check()
-        # The Lease is given up once nothing is written any more, which the candidate knows nothing of.
+        # ``stop`` releases the Lease after all writing has ended; the candidate cannot know when.
         self._settings = replace(settings, release_on_cancel=False, release_checks_holder=True)
         self._clock = RealClock()
         self._lock = lock(self._clock)
@@ -91,7 +93,7 @@ class Elected:
 
     @property
     def left(self) -> float:
-        """For how many seconds nobody else can lead; 0 where we do not."""
+        """The time for which no other replica can lead, in seconds; 0 if this replica does not lead."""
         if self._bug is not None:
             raise self._bug
         elector = self._elector
@@ -100,17 +102,17 @@ class Elected:
         return max(elector.renewed_at + held_for(self._settings) - self._clock.now(), 0.0)
 
     def start(self) -> None:
-        """Take part."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Give the Lease up, where it is ours."""
+        """Stop the candidate, and release the Lease if this replica holds it."""
         self._stopped.set()
         self._clock.schedule(self._clock.now(), self._cancel)
-        # A request may hang that cannot be given up; the Lease then ends by itself.
+        # A hanging request cannot be cancelled; the Lease then expires by itself.
         self._thread.join(self._settings.request_timeout + 1)
         if not self._thread.is_alive() and self._elector.is_leader:
-            # Nothing is left that could cancel it.
+            # The release must not be cancelled.
             self._actor = None
             Actor(self._clock, _ignoring(self._elector.release()))
             releasing = Thread(target=self._clock.run, daemon=True)
@@ -118,7 +120,7 @@ class Elected:
             releasing.join(2 * self._settings.request_timeout + 1)
 
     def check(self) -> str:
-        """What is wrong with a leader that has neither renewed nor ended; empty where nothing is."""
+        """Return the problem of a leader that has neither renewed nor ended; empty if there is none."""
         return self._health.check()
 
     def _candidate(self) -> LeaderElector:
@@ -153,7 +155,7 @@ class Elected:
             self._tell(f"{lease} is held by {leader}: nothing is said until it is ours")
 
     def _say_failed(self, text: str) -> None:
-        # The same again and again helps nobody.
+        # A repeated message is reported once.
         if text != self._failed:
             self._failed = text
             self._tell(text)

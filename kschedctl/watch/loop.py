@@ -1,4 +1,4 @@
-"""The loop: take what has changed, decide for the pods that wait, say what is new."""
+"""The loop of a watch: take the changes, decide for the pending pods, report the new answers."""
 
 from __future__ import annotations
 
@@ -13,37 +13,38 @@ from kschedctl.watch.feed import Feed
 from kschedctl.watch.leadership import Leadership
 from kschedctl.watch.status import Status
 
-#: How long is waited for more that belongs to a change: kinds are told of one by one.
+#: The seconds to wait for further changes after a first one, as each kind is watched separately.
 SETTLE: Final = 0.1
+#: The longest wait for a first change, in seconds.
 _TICK: Final = 0.25
-#: What is wrong with a watch is told where it lasts so long, in seconds: a server that is restarted is no news.
+#: A problem of a watch is reported if it lasts longer than this, in seconds: a server's restart is not reported.
 _PATIENCE: Final = 3.0
 
 
 class Loop:
-    """Says what is new of the pods that wait in a running cluster.
+    """The loop that reports new answers for the pending pods of a running cluster.
 
     Parameters
     ----------
     cluster : SchedulingCluster
-        The cluster as it was listed at first, and whose rules apply.
+        The cluster as first listed, with the rules that apply.
     feed : Feed
-        What tells of changes.
+        The source of changes.
     answers : Answers
-        What was said so far.
+        The answers reported so far.
     leadership : Leadership
-        Whether something may be said. Who may not keeps its cache up to date and decides for nobody.
+        The right to report. Without it, the cache is kept up to date, but no pod is decided for.
     say : callable
-        Is given what is new.
+        Receives the new answers.
     tell : callable
-        Is given what people may want to know besides.
+        Receives other messages for users.
     few_changes : int
-        After fewer changes the cache is not built anew.
+        The number of changes up to which the cache is not rebuilt.
 
     Attributes
     ----------
     status : Status
-        How it is doing.
+        The status of the loop.
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class Loop:
         self._say = say
         self._tell = tell
         self._led = False
-        #: When the first change came that nobody has decided after; ``None`` where there is none.
+        #: The time of the first change after the last round; ``None`` if there is none.
         self._open_since: float | None = None
         self._troubled: dict[str, float] = {}
         self._told_trouble: set[str] = set()
@@ -75,12 +76,12 @@ class Loop:
         self._note_size()
 
     def run(self, ended: Callable[[], bool]) -> None:
-        """Go on until somebody says so."""
+        """Run until ``ended`` returns true."""
         while not ended():
             self.turn()
 
     def turn(self) -> None:
-        """Wait a while for changes, and say what comes of them."""
+        """Wait up to 0.25 seconds for changes, and report the answers that they change."""
         changes = self._feed.take(_TICK, SETTLE)
         if changes and self._cache.apply(changes):
             if self._open_since is None:
@@ -90,7 +91,7 @@ class Loop:
         self._tell_troubles()
         leads = self.status.leading
         if leads and not self._led:
-            # Nothing of what another copy has said is known.
+            # The answers that another replica has reported are not known.
             self._answers.forget()
             self._open_since = monotonic()
         self._led = leads
@@ -112,7 +113,7 @@ class Loop:
         status.decisions += found.decisions
         status.round_seconds += monotonic() - began
         if found.told and not self._leadership.left:
-            # Whoever leads by now says it; where that is us again, all of it.
+            # The new leader reports the answers; if it is this replica again, all of them.
             self._led = False
             return
         if found.told:
@@ -132,7 +133,7 @@ class Loop:
         self._told_left_out = found
 
     def _tell_troubles(self) -> None:
-        """Tell once what keeps a kind from being watched, and once that nothing does any more."""
+        """Report once that a kind cannot be watched, and once that all kinds are watched again."""
         now, reach = monotonic(), self._feed.reach
         problems = {kind: each.problem for kind, each in reach.items() if each.problem}
         for kind in problems:

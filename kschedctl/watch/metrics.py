@@ -1,4 +1,4 @@
-"""How a watch is doing, for Prometheus: read when somebody asks, through the official client library."""
+"""The status of a watch as Prometheus metrics, collected on each request through the official client library."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _PREFIX = "kschedctl_watch"
 
 
 class StatusCollector(Collector):
-    """The metrics of a watch.
+    """A collector for the metrics of a watch.
 
     Parameters
     ----------
     status : Status
-        What they are read from.
+        The status of the watch.
     """
 
     def __init__(self, status: Status) -> None:
         self._status = status
 
     def collect(self) -> Iterable[Metric]:
-        """All metrics as they are now."""
+        """Yield all metrics with their current values."""
         status, feed = self._status, self._status.feed
         waiting = GaugeMetricFamily(
             f"{_PREFIX}_pods_waiting",
@@ -80,7 +80,7 @@ class StatusCollector(Collector):
 
 
 def exposition(status: Status) -> bytes:
-    """The metrics of a watch and of its process in Prometheus' text format."""
+    """Return the metrics of a watch and of its process in Prometheus' text format."""
     registry = CollectorRegistry()
     registry.register(StatusCollector(status))
     for collector in (ProcessCollector, PlatformCollector, GCCollector):

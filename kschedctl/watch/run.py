@@ -35,14 +35,14 @@ _LEASE: Final = "kschedctl-watch"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchRequest:
-    """A cluster to watch.
+    """A cluster and the pods to watch in it.
 
     Attributes
     ----------
     cluster : ClusterRequest
-        The cluster, and whose rules apply to it.
+        The cluster, and the rules that apply to it.
     namespace, selector : str
-        The pods; empty for the namespace of the context, and for all labels.
+        The namespace and the label selector of the pods; empty for the context's namespace, and for all labels.
     all_namespaces : bool
         True for the pods of all namespaces.
     events : bool
@@ -50,11 +50,11 @@ class WatchRequest:
     metrics : str
         The address at which metrics and health checks are served; empty for none.
     election : ElectionSettings or None
-        The times of the election among several copies; ``None`` if this is the only one.
+        The times of the election among several replicas; ``None`` if this is the only one.
     lease : str
-        The Lease of that election, as namespace/name; empty for the default.
+        The Lease of that election, as namespace/name; empty for ``kschedctl-watch`` in the context's namespace.
     identity : str
-        The identity of this copy; empty for the host's name and something unique.
+        The identity of this replica; empty for the host's name and a unique suffix.
     """
 
     cluster: ClusterRequest = field(default_factory=ClusterRequest)
@@ -73,7 +73,7 @@ class WatchRequest:
         return Scope.of(self.namespace, self.cluster.source, everywhere=self.all_namespaces)
 
     def selection(self) -> tuple[str, Callable[[ObjectMeta], bool]]:
-        """Return which pods are watched, in words, and a test of a pod's metadata."""
+        """Return the watched pods as text, and a test of a pod's metadata."""
         scope = self.scope
         namespace = scope.namespace
         query = parse_label_query(self.selector) if self.selector else None
@@ -88,21 +88,21 @@ class WatchRequest:
 def watch(
     request: WatchRequest, handle: Handle, ended: Callable[[], bool], tell: Callable[[str], None]
 ) -> Iterator[Sequence[Line]]:
-    """Watch a cluster, and yield what is new, all of one moment together; the beginning first.
+    """Watch a cluster, and yield the new answers of each moment together; the first line describes the cluster.
 
     Parameters
     ----------
     ended : callable
         Reports whether to stop.
     tell : callable
-        Takes lines about the watch itself.
+        Receives messages about the watch itself.
 
     Raises
     ------
     InputError
         If something in the request is wrong.
     ClusterError
-        If the cluster cannot be reached at first; later it is tried again and again.
+        If the cluster cannot be reached at the start; later failures are retried without end.
     """
     with ExitStack() as stack:
         yield from _watch(request, handle, ended, tell, stack)
@@ -136,7 +136,7 @@ def _watch(
     stack.callback(leadership.stop)
     if writer is not None:
         writer.start()
-        # Before the Lease is given up.
+        # The stack stops the writer before it releases the Lease.
         stack.callback(writer.stop)
     while not ended():
         loop.turn()
@@ -146,7 +146,7 @@ def _watch(
 
 
 def _lines(told: Sequence[Told], writer: EventWriter | None) -> Sequence[Line]:
-    """Return what is new as answers, and have it written as Events."""
+    """Return the new answers as lines, and queue them to be written as Events."""
     lines = Lines(datetime.now(UTC))
     made = [lines.line(one) for one in told]
     if writer is not None:

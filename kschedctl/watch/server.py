@@ -1,4 +1,4 @@
-"""``/metrics``, ``/healthz`` and ``/readyz`` over HTTP."""
+"""The HTTP server of ``/metrics``, ``/healthz`` and ``/readyz``."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _ADDRESS: Final = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<host>[^\[\]:]*
 _TEXT: Final = "text/plain; charset=utf-8"
 #: The content type of Prometheus' text format.
 _METRICS: Final = "text/plain; version=0.0.4; charset=utf-8"
-#: Who asks and does not go on is not waited for.
+#: A client that stalls for this many seconds is disconnected.
 _REQUEST_SECONDS: Final = 10.0
 
 Checks = Callable[[], Mapping[str, str]]
 
 
 def address(text: str) -> tuple[str, int]:
-    """Host and port.
+    """Return host and port of an address.
 
     Raises
     ------
     InputError
-        Where the text is neither ``:PORT`` nor ``HOST:PORT``.
+        If the text is neither ``:PORT`` nor ``HOST:PORT``.
 
     Examples
     --------
@@ -43,26 +43,26 @@ def address(text: str) -> tuple[str, int]:
 
 
 class Server:
-    """Answers until it is stopped.
+    """An HTTP server for metrics and checks, in a thread of its own.
 
     Parameters
     ----------
     where : tuple of (str, int)
         Host and port; without a host, on all addresses, and with port 0 on any port that is free.
     metrics : callable
-        Gives the metrics.
+        Returns the metrics in text format.
     checks : mapping of str to callable
-        By path, what is wrong: by check, empty texts where nothing is.
+        By path, a function that returns the problem of each check; empty texts for passed checks.
 
     Attributes
     ----------
     port : int
-        The port.
+        The port that the server listens on.
 
     Raises
     ------
     InputError
-        Where nothing can be answered at that address.
+        If the server cannot listen at the address.
     """
 
     def __init__(self, where: tuple[str, int], metrics: Callable[[], bytes], checks: Mapping[str, Checks]) -> None:
@@ -88,13 +88,13 @@ class Server:
                 self.wfile.write(body)
 
             def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-                """Tell nothing."""
+                """Log nothing."""
 
         class _Server(ThreadingHTTPServer):
             address_family = socket.AF_INET6 if ":" in where[0] else socket.AF_INET
 
             def handle_error(self, request: Any, client_address: Any) -> None:
-                """Clients that hang up are no news."""
+                """Ignore clients that hang up."""
 
         try:
             self._server = _Server(where, Handler)
@@ -106,18 +106,18 @@ class Server:
         self._thread = Thread(target=self._server.serve_forever, args=(0.2,), name="metrics", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End."""
+        """Stop the server and close its socket."""
         if self._thread.is_alive():
             self._server.shutdown()
         self._server.server_close()
 
 
 def _checked(path: str, found: Mapping[str, str]) -> tuple[HTTPStatus, str, bytes]:
-    """Checks as Kubernetes' components answer them: ``ok``, or what is not."""
+    """Return the response for checks in the format of Kubernetes' components: ``ok``, or one line per check."""
     wrong = {name: problem for name, problem in found.items() if problem}
     if not wrong:
         return HTTPStatus.OK, _TEXT, b"ok"

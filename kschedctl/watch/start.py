@@ -1,4 +1,4 @@
-"""From a context to a cluster that goes on being watched."""
+"""The start of a watch: a context becomes a cluster that is watched."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from kschedctl.snapshot.summary import ReadSummary
 from kschedctl.watch.cache import unversioned
 from kschedctl.watch.feed import NOT_WATCHED, Changes, Feed
 
-#: Without these nothing can be said.
+#: The kinds without which no pod can be decided for.
 _NEEDED: Final = ("Node", "Pod")
 
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """A cluster as it was listed at first, and what tells how it goes on.
+    """A cluster as first listed, and the source of its changes.
 
     Attributes
     ----------
@@ -49,14 +49,14 @@ class Watched:
 
 
 def start(live: LiveContext, settings: ReflectorSettings | None = None) -> Watched:
-    """List a cluster, and go on watching it.
+    """List a cluster and start watching it.
 
     Raises
     ------
     InputError
-        Where the context cannot be used.
+        If the context cannot be used.
     ClusterError
-        Where the cluster cannot be reached, nodes or pods may not be listed, or an object is not as its kind must be.
+        If the cluster cannot be reached, nodes or pods are not allowed to be listed, or an object is invalid.
     """
     build_decoders(KINDS.values())
     connection = Connection(live)

@@ -1,4 +1,4 @@
-"""How a watch is doing, as metrics and health checks tell it."""
+"""The status of a watch, for metrics and health checks."""
 
 from __future__ import annotations
 
@@ -11,42 +11,42 @@ from typing import Final
 from kschedctl.watch.feed import Feed
 from kschedctl.watch.leadership import Leadership
 
-#: Longer than any answer takes: then the loop hangs.
+#: After this many seconds without a turn the loop counts as stuck; no round takes as long.
 _LONGEST_ROUND: Final = 120.0
-#: Older than that the cache is no basis for answers; an API server tells about every minute that nothing has happened.
+#: The age in seconds beyond which the cache is too old for answers; an API server sends a bookmark about every minute.
 MOST_AGE: Final = 180.0
 
 
 @dataclass(slots=True)
 class Status:
-    """What the loop has done so far.
+    """The status of a watch's loop.
 
     Attributes
     ----------
     feed : Feed
-        What tells it of changes.
+        The source of changes.
     leadership : Leadership
-        Whether it may say something.
+        The right to report.
     written : callable
-        How many Events were written, and what became of others.
+        Returns the number of Events by outcome.
     nodes, pods : int
         The size of the cache.
     causes : Counter
-        How many pods wait, by the plugin that most nodes stop at.
+        The number of pending pods, by the plugin that rejects most nodes.
     answers : Counter
-        How many answers were told, by what comes of the pod.
+        The number of reported answers, by outcome.
     decisions : int
-        How many decisions were made for that.
+        The number of decisions made for the answers.
     compactions : int
-        How often the cache was built anew.
+        The number of times that the cache was rebuilt.
     rounds : int
-        How often pods were decided for after changes.
+        The number of rounds: of times that pods were decided for after changes.
     round_seconds : float
-        How long that took in all.
+        The total duration of rounds, in seconds.
     answered_after : float
-        How long after changes their answers were told, summed over rounds, in seconds.
+        The time from the first change of a round to its answers, summed over rounds, in seconds.
     turned_at : float
-        When the loop turned last, as ``time.monotonic`` tells it.
+        The time of the loop's last turn, by ``time.monotonic``.
     """
 
     feed: Feed
@@ -65,11 +65,11 @@ class Status:
 
     @property
     def leading(self) -> bool:
-        """Whether it may say something."""
+        """True if this replica is allowed to report."""
         return self.leadership.left > 0
 
     def health(self) -> dict[str, str]:
-        """What only a new start would repair, by check; empty texts where nothing is wrong."""
+        """Return the problems that only a restart repairs, by check; empty texts for passed checks."""
         stuck = monotonic() - self.turned_at
         return {
             "loop": f"has not turned for {stuck:.0f} s" if stuck > _LONGEST_ROUND else "",
@@ -77,7 +77,7 @@ class Status:
         }
 
     def readiness(self) -> dict[str, str]:
-        """What keeps answers from being those of now, by check; empty texts where nothing does."""
+        """Return the problems that keep answers from being current, by check; empty texts for passed checks."""
         age = self.feed.age
         problems = {reach.problem for reach in self.feed.reach.values() if reach.problem}
         old = f"nothing was heard for {age:.0f} s" + "".join(f"; {problem}" for problem in sorted(problems)[:1])

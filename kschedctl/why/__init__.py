@@ -1,1 +1,1 @@
-"""What would have to change: remedies that reasons propose, each proven by deciding again; pods that wait, by cause."""
+"""Suggestions for pending pods: changes proposed by rejection reasons, each proven by deciding for the pod again."""

@@ -1,4 +1,4 @@
-"""The candidate remedies: those that the reasons of nodes propose, each with the nodes that it could help."""
+"""The remedies that the nodes' rejection reasons propose, each with the nodes that it could help."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ from kschedctl.framework.remedy import Remedy, RemedyContext
 from kschedctl.framework.status import SUCCESS, Code, Status
 from kschedctl.scheduler.decision import Decision
 
-#: Up to so many nodes every one is asked; of more those that are turned away alike are represented by a few.
+#: With at most 60 rejecting nodes, every node's reasons are inspected; with more, a few nodes represent each group
+#: of nodes that reject the pod for the same reasons. A cluster of more than 60 nodes counts as large.
 FEW_NODES: Final = 60
+#: The number of nodes that represent a group.
 _REPRESENTATIVES: Final = 3
 
 
 @dataclass(slots=True)
 class Candidate:
-    """A remedy, and who proposes it.
+    """A remedy, and the plugins and nodes that propose it.
 
     Attributes
     ----------
@@ -31,7 +33,7 @@ class Candidate:
     cures : set of str
         The plugins whose reasons propose it.
     nodes : set of int
-        The rows of the nodes for which they do; empty where it was proposed before any node was looked at.
+        The rows of the nodes whose reasons propose it; empty if the pod was rejected before any node was filtered.
     """
 
     remedy: Remedy
@@ -41,28 +43,28 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """What the reasons of a decision propose.
+    """The remedies that the reasons of a decision propose.
 
     Attributes
     ----------
     candidates : tuple of Candidate
-        Each remedy once.
+        The remedies, without duplicates.
     refusing : dict of int to frozenset of str
-        Of the nodes that were asked: the plugins that turn the pod away there.
+        For the row of each inspected node, the plugins that reject the pod there.
     """
 
     candidates: tuple[Candidate, ...]
     refusing: dict[int, frozenset[str]]
 
     def promising(self, candidate: Candidate) -> bool:
-        """Whether a remedy could be all that a node needs: nobody else turns the pod away there."""
+        """Report whether a remedy may suffice for some node: only plugins that it cures reject the pod there."""
         if not candidate.nodes:
             return True
         return any(self.refusing[row] <= candidate.cures for row in candidate.nodes)
 
 
 def collect(decision: Decision) -> Collected:
-    """Ask the reasons of a decision what could cure them."""
+    """Collect the remedies that the reasons of a decision propose."""
     found: dict[bytes, Candidate] = {}
     encoder = msgspec.json.Encoder(order="deterministic")
 
@@ -87,7 +89,7 @@ def collect(decision: Decision) -> Collected:
 
 
 def _before_nodes(decision: Decision) -> Iterator[tuple[str, Remedy]]:
-    """What the plugins propose that turned the pod away, or narrowed the nodes down, before any was looked at."""
+    """Yield the remedies of the plugins that rejected the pod, or narrowed the nodes down, before Filter ran."""
     context = RemedyContext(decision.pod, decision.cluster, decision.release)
     said: dict[str, Status] = {}
     gate, outcome = decision.pre_enqueue, decision.pre_filter
@@ -104,7 +106,11 @@ def _before_nodes(decision: Decision) -> Iterator[tuple[str, Remedy]]:
 
 
 def representatives(decision: Decision) -> Iterator[int]:
-    """The rows of nodes that stand for all that turn the pod away: of those that say the same the closest."""
+    """Yield the rows of nodes that represent all rejecting nodes.
+
+    These are all of them if there are at most 60. Else up to 3 are taken of each group with equal rejections, those
+    with the smallest shortfall first.
+    """
     statuses = decision.statuses
     if statuses is None:
         return
@@ -113,14 +119,14 @@ def representatives(decision: Decision) -> Iterator[int]:
         yield from rows.tolist()
         return
     for group in _alike(decision, rows):
-        # Where the first lacks no amount, none of the others does.
+        # The nodes of a group share their reasons: if the first is short of no resource, neither are the others.
         if _shortfall(decision, group[0]):
             group.sort(key=lambda row: _shortfall(decision, row))
         yield from group[:_REPRESENTATIVES]
 
 
 def _alike(decision: Decision, rows: Rows) -> list[list[int]]:
-    """The nodes in groups by what every filter says of them, those with the fewest filters against it first."""
+    """Group nodes by the rejections of their filters, the groups with the fewest rejecting filters first."""
     statuses = decision.statuses
     assert statuses is not None
     groups: dict[tuple[object, ...], list[int]] = defaultdict(list)
@@ -136,7 +142,7 @@ def _alike(decision: Decision, rows: Rows) -> list[list[int]]:
 
 
 def _shortfall(decision: Decision, row: int) -> float:
-    """How far a node is from having what the pod wants, as shares of that."""
+    """Return the sum over a node's reasons of the missing amount as a share of the requested one."""
     reasons = (reason for _, said in decision.verdict(row).reasons for reason in said)
     found = (reason.operands.shortfall() for reason in reasons if reason.operands is not None)
     return sum(shortfall.share for shortfall in found if shortfall is not None)

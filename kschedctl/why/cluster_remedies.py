@@ -1,4 +1,4 @@
-"""Remedies that no single reason proposes: another node, free capacity on a node, a pod less, another priority."""
+"""Remedies that no single reason proposes: another node, free capacity on a node, one pod less, another priority."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ from kschedctl.framework.remedy_scope import Scope
 from kschedctl.scheduler.decision import Decision
 from kschedctl.whatif.node_copies import copies_of_belongings, copy_of_node, numbered_names
 
-#: So many kinds of nodes are tried, from the smallest.
+#: At most 16 kinds of nodes are tried, from the smallest.
 _MOST_SHAPES: Final = 16
-#: Every pod of a cluster is tried for being one too many up to so many.
+#: The deletion of each single pod is tried if at most 300 pods are assigned to nodes.
 _FEW_PODS: Final = 300
-#: More pods than these are not deleted to make room.
+#: At most 5 pods are deleted to free capacity.
 _MOST_DELETED: Final = 5
 _NEVER: Final = "Never"
 _PREEMPT_LOWER_PRIORITY: Final = "PreemptLowerPriority"
 
 
 def new_nodes(decision: Decision) -> Iterator[Remedy]:
-    """One node more like one that there is, each kind once, the smallest first."""
+    """Return remedies that each add a copy of an existing node: one per kind of node, at most 16, smallest first."""
     cluster = decision.cluster
     shapes: dict[bytes, Node] = {}
     for node in cluster.nodes.objects:
@@ -54,7 +54,11 @@ def new_nodes(decision: Decision) -> Iterator[Remedy]:
 
 
 def nodes_like(cluster: Cluster, model: str, number: int, *, within: float = 0.0) -> Remedy:
-    """Some nodes more like one that there is: healthy ones, whatever is the matter with that one."""
+    """Return the remedy that adds copies of an existing node.
+
+    The copies are schedulable, and have none of the taints that the control plane sets on unhealthy nodes. Pods of
+    DaemonSets follow.
+    """
     node = cluster.nodes.objects[cluster.nodes.row[model]]
     names = list(islice(numbered_names(model, cluster.nodes.row), number))
     taints = tuple(taint for taint in node.spec.taints if not taint.key.startswith(OWN_TAINTS))
@@ -74,7 +78,7 @@ def nodes_like(cluster: Cluster, model: str, number: int, *, within: float = 0.0
 
 
 def _shape(node: Node) -> bytes:
-    """All of a node that does not name it."""
+    """Return the properties that nodes of one kind share: allocatable resources, labels except the name, and taints."""
     labels = {key: value for key, value in node.metadata.labels.items() if value != node.name}
     taints = [taint for taint in node.spec.taints if not taint.key.startswith(OWN_TAINTS)]
     return msgspec.json.encode((node.status.allocatable, labels, taints), order="deterministic")
@@ -87,7 +91,7 @@ def _size(node: Node) -> tuple[int, ...]:
 
 
 def _daemon_pods(cluster: Cluster, model: str, name: str) -> Iterator[Change]:
-    """The pods that DaemonSets have on a node, on a new one."""
+    """Yield the creation of a copy of each DaemonSet pod of a node, on a new node."""
     pods = cluster.pods
     for index in pods.on_node(cluster.nodes.row[model]).tolist():
         owner = pods.owner(index)
@@ -98,7 +102,7 @@ def _daemon_pods(cluster: Cluster, model: str, name: str) -> Iterator[Change]:
 
 
 def fewer_pods(decision: Decision) -> Iterator[Remedy]:
-    """One pod less, whichever, where the cluster is small enough to try them all."""
+    """Yield the deletion of each single pod, if at most 300 pods are assigned to nodes."""
     pods = decision.cluster.pods
     if len(pods.assigned) > _FEW_PODS:
         return
@@ -109,7 +113,12 @@ def fewer_pods(decision: Decision) -> Iterator[Remedy]:
 
 
 def room(decision: Decision, row: int) -> Iterator[Remedy]:
-    """Delete pods of a node so that what the pod requests is free there, as few and as unimportant as possible."""
+    """Yield the deletion of pods of a node that frees what the pod requests: as few and unimportant pods as possible.
+
+    If the deletion of a single pod suffices, the least important such pod is deleted; else up to 5 are, those that free
+    most first. Pods that their controller recreates on the same node are kept. Nothing is yielded if the node rejects
+    the pod for anything but a shortage.
+    """
     cluster, lacking = decision.cluster, _lacking(decision, row)
     if not lacking:
         return
@@ -151,7 +160,7 @@ def room(decision: Decision, row: int) -> Iterator[Remedy]:
 
 
 def _lacking(decision: Decision, row: int) -> dict[str, int]:
-    """What a node lacks of each resource; nothing where it turns the pod away for something else as well."""
+    """Return the missing amount per resource; empty if a reason is no shortage, or the node is too small altogether."""
     lacking: dict[str, int] = {}
     for _, said in decision.verdict(row).reasons:
         for reason in said:
@@ -182,7 +191,7 @@ def _freed(decision: Decision, row: int, lacking: dict[str, int], taken: list[in
 
 
 def preempted(decision: Decision) -> Iterator[Remedy]:
-    """What preemption is going to do by itself."""
+    """Yield the deletion of the victims that preemption evicts without any change."""
     preemption = decision.preemption
     if preemption is None or not preemption.nominated:
         return
@@ -199,7 +208,10 @@ def preempted(decision: Decision) -> Iterator[Remedy]:
 
 
 def other_priorities(decision: Decision) -> Iterator[Remedy]:
-    """A class of higher priority, from the lowest; or leave to evict others where the pod has none."""
+    """Yield the PriorityClasses of higher priority, from the lowest; and permission to preempt, if the pod has none.
+
+    Nothing is yielded if preemption already finds a node. Classes whose names begin with ``system-`` are left out.
+    """
     pod = decision.pod
     context = RemedyContext(pod, decision.cluster, decision.release)
     if decision.preemption is not None and decision.preemption.nominated:

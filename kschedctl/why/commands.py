@@ -1,4 +1,4 @@
-"""How to make changes: kubectl's commands, and where these would be refused, what the manifest has to say."""
+"""The kubectl commands that make changes, or the manifest's new content where an API server refuses the patch."""
 
 from __future__ import annotations
 
@@ -14,26 +14,27 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.framework.remedy import Change, Create, Delete, ObjectKey, Operation, Patch, Remedy
 from kschedctl.framework.remedy_scope import Scope
 
-#: What an API server lets be changed in a pod that has no node yet.
+#: The patch operations that an API server accepts for a pending pod.
 _MUTABLE: Final = re.compile(r"add /spec/tolerations(/-)?|remove /spec/schedulingGates")
 
 
 def commands_of(cluster: Cluster, remedies: Iterable[Remedy], through: tuple[Patch, ...] = ()) -> tuple[str, ...]:
-    """The commands that apply remedies, one after the other.
+    """Return the commands that apply remedies, in order.
 
     Parameters
     ----------
     cluster : Cluster
-        The cluster, by which it is known whether a pod is there to be patched.
+        The cluster; only pods stored in it can be patched.
     remedies : iterable of Remedy
-        What is to be done.
+        The remedies.
     through : tuple of Patch
-        The patches of a workload that stand for those of its pods.
+        The patches of a workload that replace those of its pods.
 
     Returns
     -------
     tuple of str
-        A line each; one that begins with ``#`` says what a manifest has to have, as the object cannot be patched.
+        One line per command, without duplicates. A line that begins with ``#`` states the content of a manifest
+        instead, as the object cannot be patched.
     """
     lines: list[str] = []
     for remedy in remedies:
@@ -72,12 +73,12 @@ def _may_be_patched(cluster: Cluster, patch: Patch) -> bool:
 
 
 def _is_immutable(patch: Patch) -> bool:
-    """Whether an API server refuses the change; of a volume it takes other labels."""
+    """Report whether an API server refuses the patch: only the object's metadata can be changed."""
     return not all(each["path"].startswith("/metadata/") for each in patch.patch)
 
 
 def _in_words(operation: Operation) -> str:
-    """An operation as somebody reads it who edits a manifest."""
+    """Return a patch operation as text for a reader who edits a manifest."""
     parts = [part.replace("~1", "/").replace("~0", "~") for part in operation["path"].split("/")[1:]]
     path = "".join(f"[{part}]" if part.isdigit() else "" if part == "-" else f".{part}" for part in parts)[1:]
     if operation["op"] == "remove":

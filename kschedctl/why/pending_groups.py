@@ -1,4 +1,4 @@
-"""Pending pods grouped by cause: pods of one workload that are rejected alike, with the decision for one of them."""
+"""Pending pods grouped by cause: pods of one workload that are rejected for the same reasons."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from kschedctl.workloads.ownership import workload_of
 
 @dataclass(frozen=True, slots=True)
 class WaitingGroup:
-    """Pods that wait for the same.
+    """A group of pending pods of one workload with the same result.
 
     Attributes
     ----------
     workload : (str, str, str)
-        Kind, namespace and name of what made them; of a single pod its own.
+        Kind, namespace and name of the workload that created them; for a single pod its own.
     pods : tuple of Pod
         The pods, the oldest first.
     decision : Decision or None
-        The decision for the first of them; ``None`` where no profile is responsible.
+        The decision for one of them; ``None`` if no profile is responsible.
     """
 
     workload: tuple[str, str, str]
@@ -33,35 +33,37 @@ class WaitingGroup:
 
     @property
     def since(self) -> datetime | None:
-        """Since when the oldest of them is there."""
+        """The creation time of the group's oldest pod, or ``None`` if it has none."""
         return self.pods[0].metadata.creation_timestamp
 
     @property
     def fits(self) -> bool:
-        """Whether the pods could be placed as things are, one of them at least."""
+        """True if at least one of the pods can be scheduled without any change."""
         return self.decision is not None and self.decision.schedulable
 
     @property
     def preempts(self) -> bool:
-        """Whether the pods make room for themselves: preemption finds a node for the first of them."""
+        """True if preemption nominates a node for the decided pod."""
         preemption = self.decision.preemption if self.decision is not None else None
         return self.hopeful and preemption is not None and bool(preemption.nominated)
 
     @property
     def hopeful(self) -> bool:
-        """Whether it makes sense to look for what would help: the pods are tried, and turned away."""
+        """True if remedies are worth a search: the scheduler tries the pods and rejects them."""
         return self.decision is not None and self.decision.outcome is Outcome.UNSCHEDULABLE
 
 
 def waiting_groups(scheduler: Scheduler, pods: Iterable[Pod]) -> list[WaitingGroup]:
-    """Bring pods together that wait for the same, each as if the others did not wait; the largest groups first.
+    """Group pending pods by workload and result, the largest groups first; groups that can be scheduled come last.
+
+    Each pod is decided for as if no other pod were pending.
 
     Parameters
     ----------
     scheduler : Scheduler
         The scheduler over the cluster.
     pods : iterable of Pod
-        The pods that wait.
+        The pending pods.
     """
     members: dict[tuple[object, ...], list[Pod]] = {}
     decided: dict[tuple[object, ...], Decision | None] = {}
@@ -80,7 +82,7 @@ def waiting_groups(scheduler: Scheduler, pods: Iterable[Pod]) -> list[WaitingGro
         told = None
         if decision is not None:
             told = decision.outcome, decision.message, decision.error, decision.pre_enqueue.message
-        # Pods by themselves that wait for the same are one group, whatever they are called.
+        # Single pods of one namespace with the same result are one group, whatever their names.
         maker = workload_of(cluster, of_kind[0].metadata)
         who = maker[:2] if maker[0] == Pod.__name__ else maker
         merged.setdefault((who, told), (decision, []))[1].extend(of_kind)
@@ -97,5 +99,5 @@ def _age(pod: Pod) -> tuple[bool, float, str]:
 
 
 def oldest(groups: Sequence[WaitingGroup]) -> datetime | None:
-    """Since when the oldest of all pods that wait is there."""
+    """Return the creation time of the oldest pending pod, or ``None`` if no pod has one."""
     return min((group.since for group in groups if group.since is not None), default=None)

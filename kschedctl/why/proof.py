@@ -1,4 +1,4 @@
-"""Proof: a remedy's changes are made, and the pod is decided for again."""
+"""Proof of remedies: their changes are made, and the pod is decided for again."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from kschedctl.whatif.patches import make_changes
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suggestion:
-    """Changes that were tried and work.
+    """Remedies that were tried and help.
 
     Attributes
     ----------
     remedies : tuple of Remedy
-        What is done: one remedy, or two that help together.
+        The remedies: one, or two that help together.
     before : Decision
-        What is decided as it is.
+        The decision without the changes.
     decision : Decision
-        What is decided once they are made.
+        The decision with the changes made.
     evicts : tuple of str
-        The pods that it costs, ``namespace/name``: those that are deleted, or that preemption would then evict.
+        The pods that are lost, ``namespace/name``: deleted ones, or the victims of the preemption that follows.
     violates : tuple of str
         The disruption budgets that this breaks, ``namespace/name``.
     """
@@ -45,23 +45,23 @@ class Suggestion:
 
     @property
     def summary(self) -> str:
-        """What to do, in a few words."""
+        """The changes in a few words."""
         return ", and ".join(remedy.summary for remedy in self.remedies)
 
     @property
     def scope(self) -> Scope:
-        """What is changed: the widest of it."""
+        """The widest scope of the remedies."""
         order = list(Scope)
         return max((remedy.scope for remedy in self.remedies), key=order.index)
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """The same as data."""
+        """The changes of all remedies, as data."""
         return tuple(change for remedy in self.remedies for change in remedy.changes)
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        """Where the pod goes then: the best nodes, or those that preemption would make room on."""
+        """The best nodes for the pod after the changes, or the nodes that preemption nominates for it."""
         if self.decision.schedulable:
             return self.decision.best
         preemption = self.decision.preemption
@@ -69,12 +69,12 @@ class Suggestion:
 
 
 def decide_after(decision: Decision, remedies: Iterable[Remedy], *, follows: bool = False) -> Decision | None:
-    """The decision for the same pod once remedies are applied; ``None`` where they cannot be.
+    """Decide for the same pod with remedies applied; return ``None`` if they cannot be applied.
 
     Parameters
     ----------
     follows : bool
-        Whether what controllers make of it is there as well.
+        True to make the changes by controllers that follow as well.
     """
     changes = [change for remedy in remedies for change in (*remedy.changes, *(remedy.follows if follows else ()))]
     try:
@@ -88,19 +88,19 @@ def decide_after(decision: Decision, remedies: Iterable[Remedy], *, follows: boo
 
 
 def prove(before: Decision, remedies: tuple[Remedy, ...]) -> Suggestion | None:
-    """Try remedies.
+    """Try remedies, without and with the changes by controllers that follow.
 
     Parameters
     ----------
     before : Decision
-        The decision for the pod as it is.
+        The decision for the pod without them.
     remedies : tuple of Remedy
-        What is done together.
+        The remedies, which are made together.
 
     Returns
     -------
     Suggestion or None
-        ``None`` where the pod would not be scheduled, nor anybody evicted for it who would not be now.
+        ``None`` if the pod would be neither scheduled nor placed by a preemption that is impossible without them.
     """
     after = decide_after(before, remedies)
     found = judged(before, remedies, after) if after is not None else None
@@ -111,7 +111,11 @@ def prove(before: Decision, remedies: tuple[Remedy, ...]) -> Suggestion | None:
 
 
 def judged(before: Decision, remedies: tuple[Remedy, ...], after: Decision) -> Suggestion | None:
-    """What a decision after remedies means; ``None`` where they do not help."""
+    """Return the suggestion that a decision after remedies proves, or ``None`` if they do not help.
+
+    They help if the pod is scheduled. They also help if they delete no pod and preemption nominates a node that it does
+    not nominate without them.
+    """
     deleted = tuple(key for remedy in remedies for key in remedy.evicts)
     if after.schedulable:
         violates = broken_budgets(before.cluster, deleted)
@@ -137,7 +141,7 @@ def _candidate(decision: Decision) -> Candidate | None:
 
 
 def broken_budgets(cluster: Cluster, keys: Sequence[str]) -> tuple[str, ...]:
-    """The disruption budgets that break where some pods, ``namespace/name``, are evicted together."""
+    """Return the disruption budgets that break if the pods named ``namespace/name`` are evicted together."""
     index = cluster.pods.index
     namespaced = (key.partition("/") for key in keys)
     pods = np.array([index[namespace, name] for namespace, _, name in namespaced], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""The search for changes with which a pod fits: the smallest single ones, else pairs of which neither helps alone."""
+"""The search for changes that let a pod be scheduled: the smallest single ones, else pairs that help only together."""
 
 from __future__ import annotations
 
@@ -14,27 +14,28 @@ from kschedctl.why.candidate_remedies import FEW_NODES, Candidate, Collected, co
 from kschedctl.why.cluster_remedies import fewer_pods, new_nodes, other_priorities, preempted, room
 from kschedctl.why.proof import Suggestion, decide_after, judged, prove
 
-#: How many are looked for where nobody says.
+#: The default number of suggestions.
 DEFAULT_MOST: Final = 5
-#: On large clusters so many remedies are tried at most, so that an answer does not take longer than a breath.
+#: On clusters of more than 60 nodes, at most 80 single remedies and then 80 steps of pairs are tried, to bound the
+#: running time; on smaller clusters, 100 times as many.
 _MOST_PROOFS: Final = 80
-#: Of remedies that do not help alone so many are tried with a second one, each with so many.
+#: Limits of the pair search: 12 first remedies are tried, and 12 second ones for each.
 _MOST_FIRST: Final = 12
 _MOST_SECOND: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Suggested:
-    """What a search found.
+    """The result of a search.
 
     Attributes
     ----------
     suggestions : tuple of Suggestion
-        What helps, the smallest and safest first.
+        The suggestions, the smallest and safest first.
     tried : int
-        How many changes were tried.
+        The number of changes that were tried.
     exhausted : bool
-        Whether nothing of the kinds that are tried was left out; else the search ended after so many tries.
+        True if the search was not cut short by the limit on tries.
     """
 
     suggestions: tuple[Suggestion, ...]
@@ -43,14 +44,14 @@ class Suggested:
 
 
 def suggest(decision: Decision, most: int = DEFAULT_MOST) -> Suggested:
-    """Look for the smallest changes with which a pod is scheduled; each is made, and the pod decided for again.
+    """Search for the smallest changes that let a pod be scheduled; each is made, and the pod decided for again.
 
     Parameters
     ----------
     decision : Decision
-        The decision for the pod as it is; nothing is looked for where it is scheduled.
+        The decision for the pod without changes; if it is scheduled, nothing is searched for.
     most : int
-        So many are enough.
+        The most suggestions to return.
     """
     if decision.schedulable or most <= 0 or (decision.error and decision.statuses is None):
         return Suggested((), 0)
@@ -64,7 +65,7 @@ def suggest(decision: Decision, most: int = DEFAULT_MOST) -> Suggested:
 
 
 def _everything(decision: Decision, collected: Collected) -> list[Candidate]:
-    """All remedies of one step. On a large cluster those that cannot be enough for any node are left out."""
+    """Return all single remedies; on a large cluster, proposed ones that cannot suffice for any node are left out."""
     small = len(decision.cluster.nodes) <= FEW_NODES
     proposed = [each for each in collected.candidates if small or collected.promising(each)]
     others: Iterable[Remedy] = (
@@ -74,7 +75,7 @@ def _everything(decision: Decision, collected: Collected) -> list[Candidate]:
         *other_priorities(decision),
         *(fewer_pods(decision) if small else ()),
     )
-    # Who makes room and who is deleted are often the same; what preemption does by itself needs nobody's help.
+    # Several remedies may delete the same pods: the first is taken, and preemption, which needs no help, comes first.
     known: set[tuple[str, ...]] = set()
     out: list[Candidate] = []
     for each in (*map(Candidate, others), *proposed):
@@ -85,7 +86,7 @@ def _everything(decision: Decision, collected: Collected) -> list[Candidate]:
 
 
 def _in_order(collected: Collected, candidates: Iterable[Candidate]) -> Iterator[Remedy]:
-    """From the smallest and safest; of each family one before a second."""
+    """Return remedies from the smallest and safest; the first of every family comes before the second of any."""
     nth: Counter[Hashable] = Counter()
     ranked: list[tuple[tuple[object, ...], Remedy]] = []
     for each in sorted(candidates, key=lambda each: (each.remedy.within, each.remedy.summary)):
@@ -108,7 +109,7 @@ def _in_order(collected: Collected, candidates: Iterable[Candidate]) -> Iterator
 
 
 def _rank(suggestion: Suggestion) -> tuple[object, ...]:
-    """Safe before unsafe, small before large."""
+    """Return the sort key of a suggestion: safe before unsafe, small before large."""
     remedies = suggestion.remedies
     return (
         bool(suggestion.violates),
@@ -120,16 +121,16 @@ def _rank(suggestion: Suggestion) -> tuple[object, ...]:
 
 
 class _Search:
-    """One search.
+    """A search for remedies with a limited number of tries.
 
     Attributes
     ----------
     found : list of Suggestion
-        What helps.
+        The remedies that help.
     tried : int
-        How many changes were tried.
+        The number of changes that were tried.
     out_of_tries : bool
-        Whether it was ended by their number.
+        True if the search was cut short by the limit on tries.
     """
 
     def __init__(self, decision: Decision, most: int) -> None:
@@ -142,11 +143,11 @@ class _Search:
         self.out_of_tries = False
 
     def begin_anew(self) -> None:
-        """Allow as many tries again."""
+        """Reset the number of tries that count against the limit."""
         self._used = 0
 
     def singles(self, remedies: Iterable[Remedy]) -> None:
-        """Try remedies one by one until enough help."""
+        """Try remedies one by one until enough of them help."""
         done: set[Hashable] = set()
         evicting: list[Suggestion] = []
         for remedy in remedies:
@@ -158,12 +159,12 @@ class _Search:
             if suggestion is None:
                 continue
             done.add(remedy.family)
-            # What would have preemption evict somebody comes after all that costs nobody.
+            # Remedies that make preemption possible come after all that do not cause preemption.
             (self.found if not suggestion.evicts or remedy.evicts else evicting).append(suggestion)
         self.found += evicting[: max(self._most - len(self.found), 0)]
 
     def pairs(self, collected: Collected) -> None:
-        """Try two remedies together: one, and what the reasons propose that are left then."""
+        """Try pairs of remedies: a first one, and a second proposed by the reasons that are left after it."""
         firsts = [each for each in collected.candidates if not each.remedy.evicts]
         n_refusing = {row: len(plugins) for row, plugins in collected.refusing.items()}
         firsts.sort(key=lambda each: (min((n_refusing[row] for row in each.nodes), default=0), each.remedy.size))
@@ -196,7 +197,7 @@ class _Search:
 
 
 def _goes_with(first: Remedy, second: Remedy) -> bool:
-    """Whether two remedies are not about two nodes, of which the pod needs one only."""
+    """Report whether two remedies can help together: not if they change different nodes, as the pod needs only one."""
     if first.scope is not Scope.NODE or second.scope is not Scope.NODE:
         return True
     return first.changes[0] != second.changes[0] and _objects(first) == _objects(second)
@@ -207,7 +208,7 @@ def _objects(remedy: Remedy) -> set[str]:
 
 
 def _of_each_family(candidates: Sequence[Candidate], most: int) -> list[Remedy]:
-    """Some remedies, one of each family before a second."""
+    """Return up to ``most`` remedies, the first of every family before the second of any."""
     nth: Counter[Hashable] = Counter()
     ranked: list[tuple[int, int, Remedy]] = []
     for i, each in enumerate(candidates):

@@ -1,4 +1,4 @@
-"""A change of a pod as a change of the template that its workload makes pods of."""
+"""Changes of a pod as changes of the pod template of its workload."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from kschedctl.whatif.patches import make_changes
 from kschedctl.workloads.ownership import workload_of
 
 _SPEC: Final = "/spec"
-#: What admission works out of the name of the class; a template has no place for it.
 _OF_CONTAINER: Final = re.compile(r"/spec/(containers|initContainers)/([0-9]+)/(.+)")
 _OF_VOLUME: Final = re.compile(r"/spec/volumes/([0-9]+)/(.+)")
 _FIELDS: Final = dict(zip(PodSpec.__struct_encode_fields__, PodSpec.__struct_fields__, strict=True))
+#: The fields that admission computes from the name of the PriorityClass; they are not patched in templates.
 _ADMITTED: Final = ("/spec/priority", "/spec/preemptionPolicy")
 
 
 def through_template(cluster: Cluster, pod: Pod, patch: Patch) -> Patch | None:
-    """The patch of a pod's workload with which its pods come out like the patched pod.
+    """Return the patch of a pod's workload after which its pods equal the patched pod.
 
     Parameters
     ----------
     cluster : Cluster
-        The cluster, with the workload or without.
+        The cluster, which may lack the workload.
     pod : Pod
-        The pod as it is.
+        The pod without the patch.
     patch : Patch
-        What is changed in it.
+        The patch of the pod.
 
     Returns
     -------
     Patch or None
-        ``None`` where the pod has no workload, the cluster does not have it, or its template differs from the pod in
-        what the patch is about.
+        ``None`` if the pod has no workload, the cluster does not have it, or its template differs from the pod in the
+        fields that the patch is about.
     """
     kind_name, namespace, name = workload_of(cluster, pod.metadata)
     kind = kind_by_name(kind_name)
@@ -71,10 +71,10 @@ def through_template(cluster: Cluster, pod: Pod, patch: Patch) -> Patch | None:
 
 
 def _fitted(operation: Operation, own: PodSpec, template: PodSpec) -> list[Operation] | None:
-    """An operation on a pod as operations on its template; ``None`` where that differs in what they are about.
+    """Return an operation on a pod as operations on its template; ``None`` if the fields concerned differ between them.
 
-    What admission and injectors add to a pod, containers and volumes above all, its template does not have: those that
-    both have are found by their names.
+    Admission and injectors add containers and volumes to a pod that its template lacks. Containers and volumes of both
+    are therefore matched by name.
     """
     path: str = operation["path"]
     if path == f"{_SPEC}/tolerations/-" and not template.tolerations:
@@ -105,7 +105,7 @@ def _fitted(operation: Operation, own: PodSpec, template: PodSpec) -> list[Opera
             return [operation] if own.tolerations[at : at + 1] == template.tolerations[at : at + 1] else None
         return [operation]
     field = _FIELDS.get(parts[2], "")
-    # What is set anew may have been anything; of what is changed in part both have the same.
+    # A field that is replaced as a whole may differ before; a field that is changed in part must be the same in both.
     alike = not field or len(parts) == 3 or getattr(own, field) == getattr(template, field)
     return [operation] if alike else None
 
@@ -115,7 +115,7 @@ def _containers(spec: PodSpec, field: str) -> tuple[Container, ...]:
 
 
 def _resources(path: str, wanted: dict[str, Any], before: Container, there: Container) -> Iterator[Operation]:
-    """The amounts that a container gets otherwise than before, for the container of a template."""
+    """Yield the operations that give a template's container the amounts that a patch changes."""
     for field in ("requests", "limits"):
         known = getattr(before.resources, field)
         changed = {name: amount for name, amount in wanted.get(field, {}).items() if known.get(name) != amount}
@@ -130,7 +130,7 @@ def _resources(path: str, wanted: dict[str, Any], before: Container, there: Cont
 
 
 def through_templates(cluster: Cluster, pod: Pod, remedies: tuple[Remedy, ...]) -> tuple[Patch, ...]:
-    """The changes of a pod's workload that stand for those of the pod in some remedies; none where one has none."""
+    """Return the patches of a pod's workload that replace those of the pod; empty if one of them has no replacement."""
     out: list[Patch] = []
     for remedy in remedies:
         for change in remedy.changes:

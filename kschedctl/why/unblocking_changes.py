@@ -30,39 +30,43 @@ from kschedctl.why.proof import broken_budgets
 from kschedctl.why.search import suggest
 from kschedctl.why.template import through_templates
 
-#: So many changes are proven and shown, and of so many groups, the largest, what would help them is looked for.
+#: The default number of changes that are proven and shown.
 MOST: Final = 3
+#: Remedies are searched for the 20 largest groups.
 _MOST_GROUPS: Final = 20
-#: So many suggestions for the first pod of a group are thought through for all of its pods.
+#: Up to 8 suggestions for the first pod of a group are extended to all of its pods.
 _PER_GROUP: Final = 8
-#: More nodes than these are not asked for.
+#: At most 100 nodes are added.
 _MOST_NODES: Final = 100
+#: The number of bisection steps for the largest request with which a group fits.
 _STEPS: Final = 12
+#: A request that is lowered by more than this share makes another workload.
 _HALF: Final = 0.5
-#: So many changes may turn out to place nobody more before the search ends.
+#: The search ends after as many changes as are wanted and 3 more, whether or not they place pods.
 _IN_VAIN: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Unblocking:
-    """A change with which pods that wait are placed.
+    """A change after which more pending pods are placed.
 
     Attributes
     ----------
     summary : str
-        What to do.
+        The change in a few words.
     scope : Scope
-        What is changed.
+        The scope of the change: the pod, a node, or something else of the cluster.
     changes : tuple of Change
-        The same as data.
+        The change as data.
     through : tuple of Patch
-        The patches of the workload's template that stand for those of its pods; none where it has no such.
+        The patches of the workload's template that replace those of its pods; empty if there are none.
     commands : tuple of str
-        How to make the changes, a line each.
+        The commands that make the changes, one line per command.
     evicts, violates : tuple of str
         The pods that are deleted for it, and the disruption budgets that this breaks, ``namespace/name``.
     placed : tuple of str
-        The pods that are placed then and not without, the changes before it made in both cases, ``namespace/name``.
+        The pods that are placed with this change and not without it, ``namespace/name``; the changes listed before it
+        are made in both cases.
     """
 
     summary: str
@@ -77,18 +81,19 @@ class Unblocking:
 
 @dataclass(frozen=True, slots=True)
 class Unblocked:
-    """What is known of the pods that wait.
+    """The result of a search for changes that place pending pods.
 
     Attributes
     ----------
     anyway : tuple of str
-        Those that are placed without any change, ``namespace/name``.
+        The pods that are placed without any change, ``namespace/name``.
     later : mapping of str to Decision
-        Of each group the first pod that is not, by ``namespace/name``: what is said of it once the others are in place.
+        For each group the decision for its first pod that is not placed, by ``namespace/name``, with the others in
+        place.
     changes : tuple of Unblocking
-        What would place others, the one that places most first; each on top of those before it.
+        The changes that place others, the one that places most first; each is made in addition to those before it.
     together : tuple of str
-        The pods that are placed where all of the changes are made, and not without any.
+        The pods that are placed if all of the changes are made, and not without any.
     """
 
     anyway: tuple[str, ...]
@@ -106,21 +111,21 @@ class _Candidate:
 
 
 def unblock(scheduler: Scheduler, groups: Sequence[WaitingGroup], most: int = MOST) -> Unblocked:
-    """Look for the changes that place most of the pods that wait.
+    """Search for the changes that place most pending pods.
 
     Parameters
     ----------
     scheduler : Scheduler
         The scheduler over the cluster.
     groups : sequence of WaitingGroup
-        The pods that wait.
+        The pending pods.
     most : int
-        So many changes are enough.
+        The most changes to return.
     """
     scheduler, groups = _evicting_nobody(scheduler, groups)
     waiting = [pod for group in groups for pod in group.pods]
     anyway, cluster = _played(scheduler, waiting)
-    # What helps the others is asked for once those are in place that find room as things are.
+    # Remedies are searched for with those pods in place that are scheduled without any change.
     settled = scheduler.moved(cluster)
     rest = [dataclasses.replace(g, pods=tuple(pod for pod in g.pods if pod.key not in anyway)) for g in groups]
     later = {i: settled.decide(group.pods[0]) for i, group in enumerate(rest) if group.pods}
@@ -150,7 +155,7 @@ def unblock(scheduler: Scheduler, groups: Sequence[WaitingGroup], most: int = MO
 def _worth(candidate: _Candidate, left: Counter[int]) -> tuple[object, ...]:
     remedy = candidate.remedy
     new = min(candidate.hoped, sum(left[i] for i in candidate.groups))
-    # A workload that makes do with less than half is another workload.
+    # A workload that runs with less than half its request is another workload.
     size = Size.DONE_WITHOUT if remedy.resource and remedy.within > _HALF else remedy.size
     return new, not remedy.evicts, -size, -remedy.within, remedy.summary
 
@@ -158,7 +163,7 @@ def _worth(candidate: _Candidate, left: Counter[int]) -> tuple[object, ...]:
 def _evicting_nobody(
     scheduler: Scheduler, groups: Sequence[WaitingGroup]
 ) -> tuple[Scheduler, tuple[WaitingGroup, ...]]:
-    """The pods that a profile is responsible for, as if none of them would evict others."""
+    """Return the scheduler and groups with pods that never preempt, without groups that have no responsible profile."""
     specs: dict[int, PodSpec] = {}
     out: list[WaitingGroup] = []
     for group in groups:
@@ -173,7 +178,7 @@ def _evicting_nobody(
 def _candidates(
     scheduler: Scheduler, groups: Sequence[WaitingGroup], hopeful: Mapping[int, Decision]
 ) -> list[_Candidate]:
-    """What helps the first pod of each group, thought through for all of them."""
+    """Return the suggestions for the first pod of each group, extended to all of its pods."""
     found: dict[bytes, _Candidate] = {}
     for number, decision in hopeful.items():
         group = groups[number]
@@ -181,7 +186,7 @@ def _candidates(
             if len(suggestion.remedies) > 1 or suggestion.remedies[0].family == "preemption":
                 continue
             remedy = _for_all(scheduler, group, decision, suggestion.remedies[0])
-            # Nobody wants all pods of a workload to do without, and priority alone makes no room.
+            # No workload drops a whole request in all of its pods, and priority alone frees no capacity.
             if remedy.size in (Size.PRIORITY_RAISED, Size.DONE_WITHOUT):
                 continue
             changes = _changes_for_all(group, remedy)
@@ -195,7 +200,7 @@ def _candidates(
 
 
 def _for_all(scheduler: Scheduler, group: WaitingGroup, decision: Decision, remedy: Remedy) -> Remedy:
-    """A remedy for one pod as one for all of its group: so many nodes, so small a request."""
+    """Return a remedy for one pod as one for all of its group: enough nodes, at most 100, or a small enough request."""
     n_pods = len(group.pods)
     if n_pods == 1:
         return remedy
@@ -211,7 +216,7 @@ def _for_all(scheduler: Scheduler, group: WaitingGroup, decision: Decision, reme
 
 
 def _request_for_all(scheduler: Scheduler, group: WaitingGroup, decision: Decision, remedy: Remedy) -> Remedy:
-    """The largest request with which all pods of a group fit, to the part in which it is looked for."""
+    """Return the largest request with which all pods of a group fit, found by 12 steps of bisection."""
     resource = remedy.resource
     context = RemedyContext(decision.pod, decision.cluster, decision.release)
     n_pods, best = len(group.pods), remedy
@@ -232,14 +237,14 @@ def _request_for_all(scheduler: Scheduler, group: WaitingGroup, decision: Decisi
 
 
 def _round(amount: int) -> int:
-    """An amount with two digits, which is as exact as anybody sets a request."""
+    """Round an amount down to two significant digits."""
     digits = max(len(str(amount)) - 2, 0)
     unit: int = 10**digits
     return amount // unit * unit
 
 
 def _hoped(scheduler: Scheduler, group: WaitingGroup, decision: Decision, remedy: Remedy) -> int:
-    """How many pods of a group would fit one after another if nobody else waited."""
+    """Return the number of pods of a group that would fit one after another if no other pod were pending."""
     after = make_changes(decision.cluster, decision.pod, (*remedy.changes, *remedy.follows))
     moved = scheduler.moved(after.cluster)
     pod = after.pod
@@ -252,7 +257,7 @@ def _hoped(scheduler: Scheduler, group: WaitingGroup, decision: Decision, remedy
 
 
 def _changes_for_all(group: WaitingGroup, remedy: Remedy) -> tuple[Change, ...]:
-    """The changes of a remedy, those of the pod for each pod of the group that has the same spec."""
+    """Return the changes of a remedy; those of the pod for each pod of the group that has the same spec."""
     if remedy.scope is not Scope.POD:
         return remedy.changes
     first = group.pods[0].spec
@@ -269,7 +274,7 @@ def _unblocking(
     through: tuple[Patch, ...] = ()
     if remedy.scope is Scope.POD:
         through = through_templates(cluster, groups[min(candidate.groups)].pods[0], (remedy,))
-    # The remedy is that of one pod; all of them are patched alike.
+    # The remedy is that of one pod; all pods of the group get the same patch.
     all_alike = dataclasses.replace(remedy, changes=candidate.changes)
     return Unblocking(
         summary=remedy.summary,
@@ -284,7 +289,7 @@ def _unblocking(
 
 
 def _after(scheduler: Scheduler, changes: Iterable[Change], waiting: Sequence[Pod]) -> frozenset[str]:
-    """The pods that are placed after some changes."""
+    """Return the pods that are placed after some changes."""
     by_key = {pod.key: pod for pod in waiting}
     own: list[Patch] = []
     others: list[Change] = []
@@ -308,7 +313,7 @@ def _after(scheduler: Scheduler, changes: Iterable[Change], waiting: Sequence[Po
 
 
 def _played(scheduler: Scheduler, waiting: Iterable[Pod]) -> tuple[frozenset[str], Cluster]:
-    """Which of the pods that wait a simulation of the queue places, and the cluster in the end."""
+    """Simulate the queue; return the pending pods that it places, and the cluster at the end."""
     simulation = Simulation(scheduler)
     simulation.enqueue_pending()
     for _ in simulation:

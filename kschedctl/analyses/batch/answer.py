@@ -1,7 +1,7 @@
 """A decision as a recorded answer: one JSON object per case, in the scheduler's own terms.
 
-``filter`` has what kube-scheduler stops at, ``allFilters`` every failing plugin without nominated pods, ``scores``
-the raw and weighted scores per feasible node. ``notModelled`` says what the answer leaves out.
+``filter`` has the status at which kube-scheduler stops, ``allFilters`` every failing plugin without nominated pods,
+``scores`` the raw and weighted scores per feasible node. ``notModelled`` lists the features that the answer ignores.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ Answer = dict[str, Any]
 
 
 def answer(case_id: str, decision: Decision) -> Answer:
-    """The answer to one case.
+    """Return the answer to one case.
 
     Parameters
     ----------
     case_id : str
-        Its ``id``.
+        The ``id`` of the case.
     decision : Decision
-        What was decided.
+        The decision.
     """
     out: Answer = {"id": case_id}
     errors = decision.preemption.errors if decision.preemption is not None else ()
@@ -53,7 +53,7 @@ def _preemption(decision: Decision, result: PostFilterResult) -> Answer:
     if result.nominated:
         out["nominated"] = list(result.nominated)
     found = decision.preemption
-    # Where PreFilter turned the pod away, recorded answers have the outcome without the nodes.
+    # If PreFilter rejected the pod, recorded answers have the outcome without the nodes.
     filtered = decision.pre_filter is not None and decision.pre_filter.status.code is Code.SUCCESS
     if found is not None and found.run is not None and filtered:
         out["candidates"] = {
@@ -68,7 +68,7 @@ def _preemption(decision: Decision, result: PostFilterResult) -> Answer:
 
 
 def status_data(status: Status) -> Answer:
-    """A status as data; what is empty is left out."""
+    """Return a status as data, without empty fields."""
     out: Answer = {"code": str(status.code)}
     if status.plugin:
         out["plugin"] = status.plugin

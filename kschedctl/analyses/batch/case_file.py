@@ -1,4 +1,4 @@
-"""A file of recorded cases: its lines with their numbers, unzipped where they are compressed."""
+"""A file of recorded cases: its lines with their numbers, decompressed if needed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def numbered_lines(stream: BufferedReader, max_unpacked: int | None) -> Iterator
     Parameters
     ----------
     max_unpacked : int or None
-        The most bytes that are unpacked in all; ``None`` limits the ratio only, as cases are let go of one by one.
+        The most bytes to unpack in all. ``None`` limits only the compression ratio: no more than a case is in memory.
 
     Raises
     ------
@@ -51,12 +51,12 @@ def opened_cases(path: str) -> Iterator[BufferedReader]:
     Raises
     ------
     InputError
-        If it cannot be read.
+        If the file cannot be read.
     """
     is_stdin = path == STDIN
     try:
         stream = open(open_stdin().fileno() if is_stdin else path, "rb", closefd=not is_stdin)  # noqa: SIM115
-        # A folder can be opened and not read.
+        # A folder can be opened but not read.
         stream.peek(1)
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}", where=path) from None

@@ -2,7 +2,7 @@
 
 {"id": "...", "objects": [<objects>], "pod": <the pod to place>, "config": <KubeSchedulerConfiguration, optional>}
 
-``theirs`` may stand beside: what kube-scheduler said (``disagreement.Theirs``). No answer goes by it.
+A case may also have ``theirs``, kube-scheduler's answer (``disagreement.Theirs``). Decisions ignore it.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from kschedctl.scheduler.scheduler import Scheduler
 
 
 class CaseCluster(msgspec.Struct, frozen=True, kw_only=True):
-    """What every case has.
+    """The part that all cases share: a cluster and a configuration.
 
     Attributes
     ----------
     id : str
-        Its name; the answer has the same.
+        The name of the case; the answer has the same.
     objects : tuple of objects
         The cluster.
     config : object, optional
@@ -44,14 +44,14 @@ class CaseCluster(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Case(CaseCluster, frozen=True, kw_only=True):
-    """One case.
+    """A case: a cluster, a configuration, and a pod to decide for.
 
     Attributes
     ----------
     pod : object
         The pod to place.
     theirs : object, optional
-        What kube-scheduler said, in a case that a user recorded.
+        kube-scheduler's answer, in a case that a user recorded.
     """
 
     pod: Any
@@ -64,19 +64,19 @@ def decide(case: Case, release: Release, registry: Registry) -> Decision:
     Raises
     ------
     InputError
-        Where the case is not one that a scheduler could be given.
+        If the pod, an object or the configuration is invalid.
     """
     pod = read_case_pod(case.pod, "pod")
     return read_case_cluster(case, release, registry).decide(pod)
 
 
 def read_case_cluster(case: CaseCluster, release: Release, registry: Registry) -> Scheduler:
-    """The scheduler of a case over its cluster.
+    """Return the scheduler of a case over its cluster.
 
     Raises
     ------
     InputError
-        Where an object or the configuration is none.
+        If an object or the configuration is invalid.
     """
     builder = ClusterBuilder()
     for i, data in enumerate(case.objects):
@@ -93,12 +93,12 @@ def read_case_cluster(case: CaseCluster, release: Release, registry: Registry) -
 
 
 def read_case_pod(data: Any, path: str) -> Pod:
-    """A pod of a case with defaults, once all its quantities were read; wrong selectors are for the scheduler.
+    """Return a case's pod with defaults, after checking its quantities; the scheduler reports wrong selectors itself.
 
     Raises
     ------
     InputError
-        Where it is none; the field's path begins with ``path``.
+        If the pod is invalid; the field's path begins with ``path``.
     """
     try:
         pod = default_pod(_convert(data, Pod, path))

@@ -25,13 +25,14 @@ from kschedctl.plugins.registry import full_registry
 from kschedctl.releases.choice import choose_release
 from kschedctl.releases.release import Release
 
-#: The number of cases that a process gets at a time, and the number of such portions that wait per process.
+#: The number of cases that a process gets at a time.
 _PORTION: Final = 8
+#: The number of such portions that are queued per process.
 _AHEAD: Final = 4
 _TOO_DEEP: Final = "is nested too deeply"
 
 Line = tuple[int, bytes]
-#: The answer to a line, and what is wrong with it where it is no case.
+#: The answer to a line, and the problem if the line is no case; else empty.
 LineAnswer = tuple[bytes, str]
 
 
@@ -40,7 +41,7 @@ class _Id(msgspec.Struct):
 
 
 class _Pods(msgspec.Struct):
-    """Whether a case has many pods."""
+    """The field that distinguishes cases of many pods from others."""
 
     pods: msgspec.Raw = msgspec.Raw(b"")
 
@@ -52,14 +53,14 @@ _decode_id = msgspec.json.Decoder(_Id).decode
 
 
 class Decider:
-    """Answers lines under one release.
+    """A decider for lines of cases under one release.
 
     Parameters
     ----------
     kubernetes_version : str
         The release; empty for the newest.
     feature_gates : mapping of str to bool
-        Gates that are not at their default.
+        Feature gates that differ from their defaults.
     """
 
     def __init__(self, kubernetes_version: str, feature_gates: Mapping[str, bool]) -> None:
@@ -110,12 +111,12 @@ def decide_lines(decider: Decider, lines: Iterator[Line], jobs: int) -> Iterator
     Raises
     ------
     KschedctlError
-        If a process was ended from outside.
+        If something else ended a process.
     """
     jobs = jobs or len(os.sched_getaffinity(0))
     first = list(islice(lines, _PORTION))
     portions = chain([first], iter(lambda: list(islice(lines, _PORTION)), []))
-    # A few cases are answered before another process has started.
+    # Fewer than 8 cases are answered before another process has started.
     if jobs == 1 or len(first) < _PORTION:
         for portion in portions:
             yield from map(decider.answer, portion)
@@ -135,7 +136,7 @@ def decide_lines(decider: Decider, lines: Iterator[Line], jobs: int) -> Iterator
         hint = "where the machine ran out of memory, fewer processes help: --jobs"
         raise KschedctlError("a process that decides cases was ended from outside", hint=hint) from None
     except BaseException:
-        # Nobody waits for what they are at.
+        # Nothing waits for the results of running processes.
         for process in active_children():
             process.terminate()
         raise
@@ -145,9 +146,12 @@ def decide_lines(decider: Decider, lines: Iterator[Line], jobs: int) -> Iterator
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Ctrl-C waits; processes started meanwhile never get it, as it is for this one to end them."""
+    """Delay Ctrl-C until the end of the context.
+
+    Processes that start meanwhile never receive it: this process ends them.
+    """
     came: list[int] = []
-    # What is blocked is inherited by processes, but another thread may still take it for this one.
+    # Processes inherit the blocked signal, but another thread of this process may still receive it.
     handler = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
@@ -163,7 +167,7 @@ _deciders: list[Decider] = []
 
 
 def _start(kubernetes_version: str, feature_gates: Mapping[str, bool]) -> None:
-    """Prepare a process; what it needs is too large to be sent with every portion."""
+    """Prepare a process; its decider is too large to be sent with every portion."""
     _deciders.append(Decider(kubernetes_version, feature_gates))
 
 

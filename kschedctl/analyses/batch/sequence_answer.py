@@ -1,4 +1,4 @@
-"""A sequence as a recorded answer: its attempts in order, and where every pod is in the end."""
+"""The result of a sequence as a recorded answer: its attempts in order, and the node of every pod at the end."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from kschedctl.simulate.attempt import Attempt
 
 
 def sequence_answer(case_id: str, played: Played) -> Answer:
-    """The answer to a case of many pods.
+    """Return the answer to a case of many pods.
 
     Parameters
     ----------
     case_id : str
-        Its ``id``.
+        The ``id`` of the case.
     played : Played
-        What came of it.
+        The result of the case.
     """
     pods = played.simulation.cluster.pods
     out: Answer = {

@@ -3,7 +3,7 @@
 {"id": "...", "objects": [<objects>], "pods": [<pods in the order of their creation>], "config": <optional>,
 "choices": {"<namespace/name>": [<node of each attempt>]}}
 
-Time goes on by a millisecond per pod and cycle. Victims are gone at once, and no controller acts.
+The clock advances by a millisecond per pod and cycle. Victims are gone at once, and no controller acts.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from kschedctl.simulate.choice import as_recorded
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.world import SCHEDULER_ALONE
 
-#: So many attempts mean that pods preempt each other for ever.
+#: After 2,000 attempts a case is given up, as its pods preempt each other without end.
 MOST_ATTEMPTS: Final = 2000
 
 
 class SequenceCase(CaseCluster, frozen=True):
-    """One case of many pods.
+    """A case of many pods.
 
     Attributes
     ----------
     pods : tuple of objects
         The pods in the order of their creation.
     choices : mapping of str to tuple of str
-        Per pod what chance decided in its attempts, in order; empty for an attempt that went nowhere.
+        Per pod the node chosen in each of its attempts, in order; empty for an attempt that found no node.
     """
 
     pods: tuple[dict[str, Any], ...] = ()
@@ -44,16 +44,16 @@ class SequenceCase(CaseCluster, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What came of a case of many pods.
+    """The result of a case of many pods.
 
     Attributes
     ----------
     simulation : Simulation
-        The simulation as it is in the end.
+        The simulation in its last state.
     attempts : tuple of Attempt
         All scheduling cycles, in order.
     untried : tuple of str
-        The given pods that no cycle was spent on, ``namespace/name``: gates hold them back.
+        The case's pods that no cycle tried, ``namespace/name``: gates keep them out of the queue.
     """
 
     simulation: Simulation
@@ -67,9 +67,9 @@ def run_sequence(case: SequenceCase, release: Release, registry: Registry) -> Pl
     Raises
     ------
     InputError
-        Where the case is not one that a scheduler could be given.
+        If a pod, an object or the configuration is invalid.
     UnsupportedError
-        Where it does not come to an end.
+        If the queue is not settled after 2,000 attempts.
     """
     simulation = Simulation(
         read_case_cluster(case, release, registry),

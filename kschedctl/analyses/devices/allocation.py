@@ -1,4 +1,4 @@
-"""Allocations of claims: from what the engine found to data, and from that to lines."""
+"""Allocations of claims as data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kschedctl.devices.allocation import NODE_NAME_FIELD, ClaimAllocation
 
 
 def allocation_data(allocation: ClaimAllocation) -> AllocationData:
-    """Put the allocation of a claim into data."""
+    """Return the allocation of a claim as data."""
     selector = allocation.result.node_selector
     return AllocationData(
         claim=allocation.claim.key,
@@ -38,7 +38,7 @@ def _given(result: DeviceRequestAllocationResult) -> GivenData:
 
 
 def _nodes(selector: NodeSelector | None) -> str:
-    """The nodes of a selector in words."""
+    """Return the nodes of a selector as text."""
     if selector is None:
         return "all nodes"
     terms = []

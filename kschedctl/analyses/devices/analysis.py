@@ -1,4 +1,4 @@
-"""The analysis behind ``devices``: all devices, and where a claim or a device of a class can be allocated."""
+"""The analysis behind ``devices``: all devices, or the nodes on which a claim or a class can be allocated."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class DevicesRequest:
     Attributes
     ----------
     subjects : tuple of ResourceClaim or DeviceClass
-        The claims and classes, each answered for by itself; empty for all devices.
+        The claims and classes, each with an answer of its own; empty for all devices.
     """
 
     subjects: tuple[ResourceClaim | DeviceClass, ...] = ()
@@ -31,7 +31,7 @@ class DevicesRequest:
 def devices(
     cluster: LoadedCluster, request: DevicesRequest, handle: Handle
 ) -> tuple[DevicesOverview | DeviceSupply, ...]:
-    """Report all devices, or on which nodes each claim or a device of each class can be allocated.
+    """Report all devices, or the nodes on which each claim or a device of each class can be allocated.
 
     Raises
     ------

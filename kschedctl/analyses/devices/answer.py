@@ -1,4 +1,4 @@
-"""From pools and places to the answer of ``devices``."""
+"""The answers of ``devices``, from pools and groups of nodes."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from kschedctl.framework.cycle_state import NotModelled
 
 
 def overview_answer(inventory: Inventory, provenance: Provenance) -> DevicesOverview:
-    """Put all pools into data.
+    """Return the answer for all pools.
 
     Parameters
     ----------
     inventory : Inventory
         The devices.
     provenance : Provenance
-        What the answer rests on.
+        The provenance of the answer.
     """
     pools = tuple(_pool(pool, inventory.cluster) for pool in pool_overviews(inventory))
     n_devices, free = sum(len(pool.devices) for pool in pools), sum(pool.free for pool in pools)
@@ -53,14 +53,14 @@ def overview_answer(inventory: Inventory, provenance: Provenance) -> DevicesOver
 
 
 def claim_answer(claim: ResourceClaim, inventory: Inventory, provenance: Provenance) -> DeviceSupply:
-    """Say where a claim could be allocated, or can be used if it is allocated.
+    """Return the nodes on which a claim can be allocated, or can be used if it is allocated.
 
     Parameters
     ----------
     inventory : Inventory
         The devices.
     provenance : Provenance
-        What the answer rests on.
+        The provenance of the answer.
     """
     problem, places = _places(claim, inventory)
     allocated = claim.status.allocation is not None
@@ -84,7 +84,7 @@ def claim_answer(claim: ResourceClaim, inventory: Inventory, provenance: Provena
 
 
 def class_answer(device_class: DeviceClass, inventory: Inventory, provenance: Provenance) -> DeviceSupply:
-    """Say where a claim for one device of a class could be allocated.
+    """Return the nodes on which a claim for one device of a class can be allocated.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def class_answer(device_class: DeviceClass, inventory: Inventory, provenance: Pr
     inventory : Inventory
         The devices.
     provenance : Provenance
-        What the answer rests on.
+        The provenance of the answer.
     """
     problem, places = _places(claim_of_class(device_class.name), inventory)
     return DeviceSupply(
@@ -109,7 +109,7 @@ def class_answer(device_class: DeviceClass, inventory: Inventory, provenance: Pr
 
 
 def _places(claim: ResourceClaim, inventory: Inventory) -> tuple[str, tuple[PlaceData, ...]]:
-    """Why a claim cannot be allocated at all, and where it can."""
+    """Return the reason why a claim cannot be allocated at all, and the groups of nodes with their outcomes."""
     if claim.status.allocation is None:
         try:
             check_classes(inventory.cluster, claim)
@@ -164,14 +164,14 @@ def _device(device: DeviceOverview) -> DeviceData:
 
 
 def place_data(place: Place, cluster: Cluster, *, names_claims: bool = False) -> PlaceData:
-    """Put a group of nodes into data.
+    """Return a group of nodes as data.
 
     Parameters
     ----------
     place : Place
         The group.
     names_claims : bool
-        Whether reasons name the claim, because there may be several.
+        True if reasons name the claim, because there may be several claims.
     """
     worded = RequestSupply.words if names_claims else RequestSupply.short
     reason = place.reason

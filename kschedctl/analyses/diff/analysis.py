@@ -29,7 +29,7 @@ from kschedctl.snapshot.pod_choice import is_manifest
 T = TypeVar("T")
 #: Namespace and name of a pod.
 Key = tuple[str, str]
-#: Up to this many pods, the nodes of every change are listed; of more pods only those of the first of each kind.
+#: For up to 50 pods, the nodes of every change are listed; for more, only those of the first change of each kind.
 _FEW = 50
 
 
@@ -44,7 +44,7 @@ class DiffRequest:
     pods : tuple of (str, str)
         The pods that are compared; a side may lack them.
     new_pods : pair of mappings
-        The pods to be created in each side, which take the place of those in the clusters.
+        The pods to create in each side; they replace the clusters' own pods.
     configs : pair of str
         The file with the scheduler's configuration of each side; empty for none.
     """
@@ -61,12 +61,12 @@ class DiffRequest:
         other: LoadedCluster,
         pods: Iterable[Pod | Mapping[str, Any] | str | Path] | None = None,
     ) -> DiffRequest:
-        """Return the question about pods, by default those that are pending on either side.
+        """Return the question about pods; by default about all pods that are pending on either side.
 
         Raises
         ------
         ManifestError
-            If neither side has a pod that is named, or one that is given as data is wrong.
+            If neither side has a named pod, or a pod given as data is invalid.
         """
         sides = cluster, other
         if pods is None:
@@ -94,12 +94,12 @@ def _key_of(sides: Iterable[LoadedCluster], name: str) -> Key:
 
 
 def found_on(sides: Iterable[LoadedCluster], find: Callable[[LoadedCluster], T]) -> list[T | None]:
-    """Return the thing that a side has, for each side; at least one of them has it.
+    """Return the result of ``find`` for each side, ``None`` where it raises; at least one side must succeed.
 
     Raises
     ------
     ManifestError
-        The first side's error, if none has it.
+        The first side's error, if no side succeeds.
     """
     found: list[T | None] = []
     errors = []
@@ -115,7 +115,7 @@ def found_on(sides: Iterable[LoadedCluster], find: Callable[[LoadedCluster], T])
 
 
 def diff(cluster: LoadedCluster, request: DiffRequest, handle: Handle) -> Diff:
-    """Compare what two clusters decide for pods.
+    """Compare the decisions of two clusters for pods.
 
     Pods that lose their node are placed one after another, the most important first; each other pod is decided for by
     itself.
@@ -143,7 +143,7 @@ class SideAnswer:
     Attributes
     ----------
     decision : Decision or None
-        The decision; ``None`` if the pod is not there or no profile is responsible for it.
+        The decision; ``None`` if the side lacks the pod or no profile is responsible for it.
     node_name : str
         The node that the pod runs on.
     there : bool
@@ -156,7 +156,7 @@ class SideAnswer:
 
     @property
     def outcome(self) -> OutcomeData:
-        """The same as data."""
+        """The outcome as data."""
         decision = self.decision
         if decision is None:
             return OutcomeData(SideOutcome.OTHER_SCHEDULER if self.there else SideOutcome.ABSENT, self.node_name)
@@ -173,7 +173,7 @@ class SideAnswer:
 
 @dataclass(slots=True)
 class _Side:
-    """One side, and what its answers so far depend on that is not there or not modelled, in the order of finding."""
+    """A side, and the missing data and unmodelled features that its answers depend on, in the order of finding."""
 
     cluster: LoadedCluster
     config: str
@@ -182,7 +182,7 @@ class _Side:
     not_modelled: dict[NotModelled, None] = field(default_factory=dict)
 
     def kind(self, key: Key) -> object:
-        """Return a value that is equal for pods that differ in their name alone, which are decided for once."""
+        """Return a value that is equal for pods that differ only in their names; each such kind is decided for once."""
         pods = self.cluster.pods
         index = pods.index.get(key)
         if key in self.new_pods:
@@ -190,7 +190,7 @@ class _Side:
         return None if index is None else self.cluster.kind(pods.pod(index))
 
     def answer(self, key: Key, cluster: LoadedCluster | None = None) -> SideAnswer:
-        """Return the answer for a pod, in a cluster that was derived from the side's if one is given."""
+        """Return the answer for a pod, in a cluster derived from the side's if one is given."""
         given, cluster = self.new_pods.get(key), cluster or self.cluster
         index = cluster.pods.index.get(key)
         if given is None and index is None:
@@ -206,7 +206,7 @@ class _Side:
         return SideAnswer(decision, node_name)
 
     def data(self) -> SideData:
-        """Return what the side rests on."""
+        """Return the provenance of the side."""
         shared = envelope(self.cluster.cluster, provenance(self.cluster, tuple(self.missing)), self.not_modelled)
         return SideData(**shared, config=self.config)
 
@@ -223,7 +223,7 @@ def _changes(before: _Side, after: _Side, pods: tuple[Key, ...], handle: Handle)
             new = after.answer(key, placed)
             change = compare(before.answer(key), new, seen)
             if new.decision is not None and new.decision.schedulable:
-                # Those after it find it there; of several nodes that chance decides among, on the first by name.
+                # The next pods find it bound; of equally good nodes, to the first by name.
                 placed = placed.with_bound(new.decision, new.decision.best[0])
         else:
             kinds = before.kind(key), after.kind(key)
@@ -236,7 +236,7 @@ def _changes(before: _Side, after: _Side, pods: tuple[Key, ...], handle: Handle)
 
 
 def _displaced(before: LoadedCluster, after: LoadedCluster, pods: tuple[Key, ...]) -> dict[Key, None]:
-    """Return the pods that lose their node, in the order in which the scheduler tries them: they compete."""
+    """Return the pods that lose their node, in the scheduler's queue order, as they compete for capacity."""
     keys = [
         key
         for key in pods
@@ -249,7 +249,7 @@ def _displaced(before: LoadedCluster, after: LoadedCluster, pods: tuple[Key, ...
 
 
 def compare(before: SideAnswer, after: SideAnswer, seen: set[tuple[str, ...]] | None = None) -> PodChangeData | None:
-    """Compare the answers of two sides; ``None`` if nothing changes.
+    """Compare the answers of two sides; return ``None`` if nothing changes.
 
     Parameters
     ----------

@@ -25,19 +25,19 @@ class NodeColumns:
     Attributes
     ----------
     names : tuple of str
-        The nodes.
+        The names of the nodes.
     fits : ndarray of bool, shape (n_nodes,)
         True for nodes that the pod fits on.
     said : ndarray of int64, shape (n_nodes,)
-        Index into ``statuses``.
+        The index of each node's status in ``statuses``.
     statuses : tuple of Status
-        The distinct statuses that kube-scheduler stops at.
+        The distinct statuses at which kube-scheduler stops.
     scored : ndarray of bool, shape (n_nodes,)
-        The nodes that have scores.
+        True for nodes that have scores.
     total : ndarray of int64, shape (n_nodes,)
-        Their totals; 0 without.
+        The total scores; 0 for nodes without scores.
     weighted : mapping of str to ndarray of int64, shape (n_nodes,)
-        Per plugin the score times its weight.
+        Per plugin the normalized score times the weight.
     """
 
     names: tuple[str, ...]
@@ -76,7 +76,7 @@ class NodeColumns:
             plugin=status.plugin,
             reasons=status.reasons,
             score=int(self.total[row]) if scored else None,
-            # A plugin that gives nothing is the same as none.
+            # A plugin that gives 0 points is the same as an absent plugin.
             scores={plugin: int(column[row]) for plugin, column in self.weighted.items() if scored and column[row]},
         )
 
@@ -84,8 +84,8 @@ class NodeColumns:
 class NodeChanges:
     """The nodes on which the verdicts of two sides differ; a side without verdicts is ``None``.
 
-    The pod does not fit on a node that is not there. For nodes that it does not fit on, the statuses that
-    kube-scheduler stops at are compared, not the numbers behind them, which change from moment to moment.
+    The pod does not fit on a node that a side lacks. For nodes that it does not fit on, the statuses at which
+    kube-scheduler stops are compared, not the numbers behind them, which change from moment to moment.
 
     Attributes
     ----------
@@ -115,12 +115,12 @@ class NodeChanges:
 
     @property
     def gained(self) -> tuple[str, ...]:
-        """The nodes that the pod fits on in the second side alone."""
+        """The nodes that the pod fits on only in the second side."""
         return self._named(~self._fits[0] & self._fits[1])
 
     @property
     def lost(self) -> dict[str, str]:
-        """The nodes that the pod fits on in the first side alone, with the plugin that rejects it in the second."""
+        """The nodes that the pod fits on only in the first side, with the plugin that rejects it in the second."""
         after = self._sides[1]
         out = {}
         for i in np.flatnonzero(self._fits[0] & ~self._fits[1]):
@@ -145,7 +145,7 @@ class NodeChanges:
     def scored_by(self, among: Collection[str] = ()) -> list[str]:
         """Return the plugins whose scores differ for nodes that the pod fits on in both sides.
 
-        There are none if it does not fit on all nodes ``among`` these in both sides: then that is what decides.
+        Return none if the pod does not fit on all nodes in ``among`` in both sides: then the filters decide.
         """
         elsewhere = self.changed & ~self.fitting
         if among and any(name in among for name in self._named(elsewhere)):
@@ -193,7 +193,7 @@ class NodeChanges:
         scores |= self._column(0, before.scored) != self._column(1, after.scored)
         for differs in self._score_differences.values():
             scores |= differs
-        # Whether evicting pods could help is not in the words.
+        # The comparison ignores the status code, which shows only whether evicting pods could help.
         words = [[(status.plugin, status.reasons) for status in side.statuses] for side in (before, after)]
         numbers = {key: i for i, key in enumerate(dict.fromkeys((*words[0], *words[1])))}
         was, now = (
@@ -207,7 +207,7 @@ class NodeChanges:
 
 
 def _rows(names: tuple[str, ...], own: tuple[str, ...]) -> Int64Array:
-    """Return the rows of nodes in a side; ``_ABSENT`` for those that it lacks."""
+    """Return the rows of nodes in a side; ``_ABSENT`` for nodes that the side lacks."""
     if names == own:
         return np.arange(len(names), dtype=np.int64)
     row = {name: i for i, name in enumerate(own)}

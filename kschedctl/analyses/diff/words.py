@@ -1,4 +1,4 @@
-"""Sentences for what changes for a pod, which are equal for pods that change alike, and for all pods together."""
+"""Sentences about the changes for a pod, equal for pods with equal changes, and a summary for all pods."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from kschedctl.answers.diff import OutcomeData, Part, PodChangeData, SideOutcome
 from kschedctl.api.wording import counted, listed
 from kschedctl.framework.status import Status
 
-#: Beyond this many kinds of reasons the others are counted.
+#: The 3 most frequent changes of reasons are named; the nodes of the others are counted.
 _MOST_REASONS: Final = 3
 _NUMBER: Final = re.compile("[0-9]+")
 _NODES_SAY: Final = re.compile(r"[0-9]+/[0-9]+ nodes are available: (.*?)\.(?: |$)")
-#: The name for what rejects a node that no filter looks at.
+#: The name of the rejecting stage for a node that no filter inspects.
 _NO_PLUGIN: Final = "PreFilter"
-#: The parts that matter to the owner of the pod; the others are how kube-scheduler gets there.
+#: The parts of the outcome itself; the other parts are how kube-scheduler arrives at it.
 _ENDS: Final = frozenset({Part.PLACE, Part.OUTCOME, Part.WINNER, Part.VICTIMS})
 
 
 def summary(changed: Sequence[PodChangeData], n_pods: int) -> str:
-    """Count the pods that lose and move, of all that were compared, in one or two sentences."""
+    """Count the compared pods that lose their place and those that change otherwise, in one or two sentences."""
     of = counted(n_pods, "pod")
     if not changed:
         return f"Nothing changes for {of}."
@@ -42,7 +42,7 @@ def summary(changed: Sequence[PodChangeData], n_pods: int) -> str:
 
 
 def describe(old: OutcomeData, new: OutcomeData, parts: Sequence[Part], nodes: NodeChanges) -> tuple[str, ...]:
-    """Describe the parts of the outcome that change, the most important first."""
+    """Return sentences about the parts of the outcome that change, the most important first."""
     return tuple(_sentences(old, new, parts, nodes))
 
 
@@ -81,7 +81,7 @@ def _place(old: OutcomeData, new: OutcomeData) -> str:
 
 
 def _winner(old: OutcomeData, new: OutcomeData, nodes: NodeChanges) -> str:
-    # Only a pod that is not tried can be left with no node and come to the same end.
+    # Only a pod that is not tried can lose all its nodes without a change of outcome.
     if not new.nodes:
         return f"would fit nowhere (before: would go to {_nodes(old.nodes)})"
     if not old.nodes:
@@ -110,7 +110,7 @@ def _does(outcome: OutcomeData) -> str:
 
 
 def _because(outcome: OutcomeData) -> str:
-    """Return the reason why a pod fits nowhere, in the scheduler's words."""
+    """Return the reason for which a pod fits nowhere, in the scheduler's words."""
     reasons = _NODES_SAY.match(outcome.message)
     return f" ({reasons[1]})" if reasons and outcome.outcome is SideOutcome.UNSCHEDULABLE else ""
 
@@ -120,7 +120,7 @@ def _nodes(names: Sequence[str]) -> str:
 
 
 def _evicted(outcome: OutcomeData) -> str:
-    """Name the victims and their node; of several equal nodes only the nodes."""
+    """Return the victims and their node as text; only the nodes if there are several."""
     (node, victims), *others = outcome.victims.items()
     if others:
         return f"pods on {_nodes(tuple(outcome.victims))}"
@@ -143,7 +143,7 @@ def _fitting(nodes: NodeChanges) -> Iterator[str]:
     if gained:
         yield f"also fits {listed(gained)}"
     if lost:
-        # A node that is gone has no plugin that turns it away.
+        # A node that is gone has no rejecting plugin.
         by = ", ".join(sorted({plugin for plugin in lost.values() if plugin}))
         yield f"no longer fits {listed(tuple(lost))}" + (f" ({by})" if by else "")
     for (was, now), number in said.most_common(_MOST_REASONS):
@@ -154,7 +154,7 @@ def _fitting(nodes: NodeChanges) -> Iterator[str]:
 
 
 def _told_apart(before: Status, after: Status) -> tuple[str, str]:
-    """Return what rejects a node on both sides: the plugins, or the words of the only one."""
+    """Return the sources of a node's rejection on both sides: the plugins, or the words if the plugin is the same."""
     if before.plugin != after.plugin:
         return before.plugin or _NO_PLUGIN, after.plugin or _NO_PLUGIN
     was, now = (f'"{side.message}"' for side in (before, after))

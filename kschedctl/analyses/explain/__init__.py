@@ -1,1 +1,1 @@
-"""``explain``: where kube-scheduler would put a pod, or why it cannot."""
+"""``explain``: the node that kube-scheduler would choose for a pod, or the reasons why there is none."""

@@ -1,4 +1,4 @@
-"""The analysis behind ``explain``: decisions for pods, with what would make them fit and whatever else is asked."""
+"""The analysis behind ``explain``: decisions for pods, with suggestions and other details on request."""
 
 from __future__ import annotations
 
@@ -33,33 +33,33 @@ from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.outcome import Outcome
 from kschedctl.why.search import DEFAULT_MOST, suggest
 
-#: Up to this many pods are explained one by one, with suggestions; more are summed up unless they are named.
+#: Up to 8 pods are explained one by one, with suggestions; more are summarized.
 FEW: Final = 8
 _ORDER: Final = (Outcome.ERROR, Outcome.UNSCHEDULABLE, Outcome.GATED, Outcome.SCHEDULED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainRequest:
-    """A question about where pods go.
+    """A question about the nodes that pods are scheduled to.
 
     Attributes
     ----------
     pods : tuple of AskedPod
-        The pods; those of one workload after each other.
+        The pods; those of one workload follow each other.
     nodes : tuple of str
-        The nodes of interest: suggestions that help there come before all others.
+        The nodes of interest: if suggestions help there, only these are given.
     stories : bool
-        True to add the comparisons and the arithmetic behind scores for these nodes.
+        True to add the filters' comparisons and the arithmetic behind scores for these nodes.
     suggest : int or None
-        The number of suggestions to look for; ``None`` for 5, and none if there are more than a few pods.
+        The number of suggestions to look for; ``None`` for 5, or 0 for more than 8 pods and for pods of DaemonSets.
     apply_suggestion : int or None
-        The number, from 1, of the suggestion to apply before answering.
+        The number, from 1, of the suggestion to apply before answering; ``None`` to apply none.
     prefer : str
-        A node; the answer has what would move the pod to it.
+        A node; the answer lists the changes that would move the pod to it. Empty for none.
     withstand : bool
-        True to add which failures of nodes and zones the pod's place can withstand.
+        True to add the failures of nodes and zones after which the pod still fits somewhere.
     seed : int or None
-        Draws one of several equal nodes.
+        The seed of the random choice between equally good nodes; ``None`` to choose none.
     """
 
     pods: tuple[AskedPod, ...]
@@ -73,7 +73,7 @@ class ExplainRequest:
 
     @property
     def can_be_summed_up(self) -> bool:
-        """True if there are many pods and nothing is asked that a summary leaves out."""
+        """True if there are more than 8 pods and the request needs nothing that a summary leaves out."""
         return len(self.pods) > FEW and not (self.nodes or self.prefer or self.withstand)
 
     @property
@@ -83,7 +83,7 @@ class ExplainRequest:
 
 
 def explain(cluster: LoadedCluster, request: ExplainRequest, handle: Handle) -> Iterator[Explanation]:
-    """Yield the answer for each pod; pods of a workload that fare alike share one.
+    """Yield the answer for each pod; pods of a workload with equal answers share one.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def explain_daemon_set(cluster: LoadedCluster, request: ExplainRequest, handle: 
 
 
 def summarize(cluster: LoadedCluster, pods: Iterable[AskedPod], handle: Handle) -> ExplanationSummary:
-    """Explain many pods in short: outcomes and causes, each with its pods."""
+    """Summarize the decisions for many pods: outcomes and causes, each with its pods."""
     known: dict[object, tuple[Outcome, str]] = {}
     refused = False
     missing: dict[Missing, None] = {}
@@ -171,7 +171,7 @@ def _with_suggestions(request: ExplainRequest, decided: DecidedPod) -> tuple[Exp
         raise _no_such_suggestion(decided.decision, wanted, len(found))
     applied = found[wanted - 1]
     if decided.workload is not None:
-        # The number that fit was counted without the change.
+        # The number of replicas that fit was counted without the change.
         decided.workload = structs.replace(decided.workload, placed=None)
     return decided.explanation(applied.decision, applied.summary), applied.decision
 

@@ -1,4 +1,4 @@
-"""From a decision to an explanation."""
+"""The answer of ``explain``, from a decision."""
 
 from __future__ import annotations
 
@@ -43,20 +43,20 @@ def explanation(
     seed: int | None = None,
     admitted: Admitted | None = None,
 ) -> Explanation:
-    """Put a decision into data.
+    """Return a decision as the answer of ``explain``.
 
     Parameters
     ----------
     decision : Decision
-        What was decided.
+        The decision.
     provenance : Provenance
-        What it rests on.
+        The provenance of the answer.
     node_name : str
-        Where the pod runs in the snapshot; empty where it does not.
+        The node that the pod runs on in the snapshot; empty if it is pending.
     seed : int or None
-        Picks one of the nodes that chance decides among.
+        The seed of the random choice between equally good nodes; ``None`` to choose none.
     admitted : Admitted or None
-        What admission did to the pod.
+        The changes that admission made to the pod.
     """
     pod = _pod(decision, node_name)
     nodes = _nodes(decision)
@@ -145,7 +145,7 @@ def _nodes(decision: Decision) -> tuple[NodeData, ...]:
 
 
 def node_data(decision: Decision, row: int) -> NodeData:
-    """What is said of the node of a row."""
+    """Return the verdict on the node of a row."""
     node, verdict = decision.cluster.nodes.objects[row], decision.verdict(row)
     reasons = tuple(ReasonData.of(plugin, reason) for plugin, found in verdict.reasons for reason in found)
     status = verdict.status
@@ -160,7 +160,7 @@ def _scores(decision: Decision) -> ScoresData | None:
     if scores is None:
         return None
     names = decision.cluster.nodes.names
-    # From the best down; equal ones by name, as chance decides among them.
+    # From the best down; equal nodes by name, as kube-scheduler chooses one of them at random.
     order = sorted(range(len(scores.rows)), key=lambda i: (-int(scores.total[i]), names[scores.rows[i]]))
     nodes = tuple(
         NodeScoreData(
@@ -181,7 +181,7 @@ def _scores(decision: Decision) -> ScoresData | None:
 
 
 def _lead(nodes: Sequence[NodeScoreData]) -> LeadData | None:
-    """How close the best of some nodes came, which are in the order of their scores."""
+    """Return the lead of the best node over the next best, from nodes in the order of their scores."""
     behind = [node for node in nodes if node.total < nodes[0].total]
     if not behind:
         return None

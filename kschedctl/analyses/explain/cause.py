@@ -12,7 +12,7 @@ _NODES_SAY: Final = re.compile(r"[0-9]+/[0-9]+ nodes are available: (.*?)\.(?: |
 
 
 def cause(decision: Decision) -> str:
-    """Return why a pod is not scheduled, and whether evictions would help; empty if it is scheduled."""
+    """Return the reason why a pod is not scheduled, and whether preemption would help; empty if it is scheduled."""
     match decision.outcome:
         case Outcome.ERROR:
             return decision.error

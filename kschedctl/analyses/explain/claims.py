@@ -1,4 +1,4 @@
-"""What a pod's claims for devices get on each node, and why nothing on others."""
+"""The allocations of a pod's device claims on each node, and the reasons why other nodes have none."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from kschedctl.scheduler.decision import Decision
 
 
 def claims_data(decision: Decision, nodes: Sequence[NodeData]) -> ClaimsData:
-    """What the pod's claims get, whatever else the nodes are turned away for.
+    """Return the allocations of the pod's claims, including those on nodes that are rejected for other reasons.
 
     Parameters
     ----------
     decision : Decision
         The decision for a pod.
     nodes : sequence of NodeData
-        What is said of the nodes, in the order of their rows.
+        The verdicts on the nodes, in the order of their rows.
     """
     places: list[Place] = []
     allocations: dict[str, tuple[AllocationData, ...]] = {}

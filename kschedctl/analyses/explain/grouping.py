@@ -28,11 +28,11 @@ class DecidedPod:
     Attributes
     ----------
     alike : list of AskedPod
-        The pods of the workload that share the answer, itself among them.
+        The pods of the workload that share the answer, this one included.
     workload : WorkloadData or None
         The workload with the names of these pods.
     own_nodes : list of NodeData
-        For each pod of a DaemonSet, the verdict on the node that it is for.
+        For each of these pods of a DaemonSet, the verdict on the node that the pod is for.
     """
 
     asked: AskedPod
@@ -46,7 +46,7 @@ class DecidedPod:
     own_nodes: list[NodeData] = field(default_factory=list)
 
     def explanation(self, decision: Decision | None = None, change: str = "") -> Explanation:
-        """Return the answer, or the one of another decision for the pod after a change in words."""
+        """Return the answer, or that of another ``decision`` for the pod after the change in words."""
         rests_on = self.provenance
         if change:
             rests_on = replace(rests_on, changes=(*rests_on.changes, change))
@@ -62,21 +62,21 @@ class DecidedPod:
 def decide_together(
     cluster: LoadedCluster, asked: Iterable[AskedPod], seed: int | None, count_placed: CountPlaced | None = None
 ) -> Iterator[DecidedPod]:
-    """Decide for pods; those of one workload that get the same answer are yielded as one.
+    """Decide for pods; pods of one workload with equal answers are yielded as one.
 
     Parameters
     ----------
     asked : iterable of AskedPod
-        The pods; those of one workload after each other.
+        The pods; those of one workload follow each other.
     seed : int or None
-        Draws one of several equal nodes.
+        The seed of the random choice between equally good nodes.
     count_placed : callable, optional
-        Counts how many of a workload's pods fit one after another.
+        A function that counts the pods of a workload that fit one after another.
 
     Notes
     -----
     The pods of a DaemonSet, each for a node of its own, share an answer if their nodes get the same reasons, whatever
-    the numbers behind them; other pods if everything is the same but the names.
+    the numbers behind them. Other pods share an answer if the answers differ only in names.
     """
     for workload, group in groupby(asked, key=lambda one: one.workload):
         members = list(group)
@@ -107,13 +107,13 @@ def _decide(cluster: LoadedCluster, one: AskedPod, seed: int | None) -> DecidedP
 
 
 def _but_for_name(decided: DecidedPod) -> object:
-    """Return the answer without the pod's name, which is part of the names of its claims as well."""
+    """Return the answer without the pod's name, which is also part of the names of its claims."""
     text = msgspec.json.encode(decided.explanation(), enc_hook=encode_operands).decode()
     return text.replace(decided.asked.pod.name, "")
 
 
 def _on_its_node(decision: Decision, node: str) -> tuple[object, ...]:
-    """Return what is reported of a DaemonSet's pod on its node, without numbers."""
+    """Return the answer for a DaemonSet's pod on its node, without numbers."""
     verdict = decision.node(node)
     preemption = decision.preemption
     return (

@@ -1,8 +1,9 @@
-"""What would move a pod to a node that it fits on: the points between it and the best, and single changes, each tried.
+"""The changes that would move a pod to a node that it fits on: the score gap to the best node, and single changes.
 
-Tried are one more preferred term of node affinity with the smallest weight that does, the ``PreferNoSchedule`` taints
-that cost the node points (taken off, or tolerated), and for each Score plugin of the profile the weight nearest to its
-own. Each is decided over anew; told are those after which the node is the only best one.
+The changes tried are one more preferred term of node affinity, with the smallest weight that suffices; the
+``PreferNoSchedule`` taints that cost the node points, removed or tolerated; and for each Score plugin of the profile
+the sufficient weight nearest to its own. The pod is decided for again with each change. A change is reported if the
+node is then the only best one.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.whatif.patches import make_changes
 
-#: What the API server takes as the weight of a preferred term at the most.
+#: The largest weight of a preferred term that the API server accepts.
 _MOST_PREFERRED: Final = 100
 _MOST_WEIGHT: Final = 2**31 - 1
 _NODE_AFFINITY: Final = "NodeAffinity"
@@ -38,21 +39,21 @@ _TERMS: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 def prefer(scheduler: Scheduler, decision: Decision, node: str) -> PreferenceData:
-    """Find out what would move a pod to a node.
+    """Find the changes that would move a pod to a node.
 
     Parameters
     ----------
     scheduler : Scheduler
-        The scheduler, over the cluster of the decision.
+        The scheduler over the cluster of the decision.
     decision : Decision
-        What was decided for the pod.
+        The decision for the pod.
     node : str
         The node.
 
     Raises
     ------
     InputError
-        Where the cluster has no such node.
+        If the cluster has no such node.
     """
     fits, is_best, row = decision.node(node).feasible, node in decision.best, decision.cluster.nodes.row[node]
     scores = decision.scores
@@ -72,7 +73,7 @@ def prefer(scheduler: Scheduler, decision: Decision, node: str) -> PreferenceDat
 
 
 class _Trial:
-    """Single changes, each decided over."""
+    """A trial of single changes, each decided for again."""
 
     def __init__(self, scheduler: Scheduler, decision: Decision, node: str) -> None:
         self._scheduler = scheduler
@@ -83,7 +84,7 @@ class _Trial:
         self._context = RemedyContext(decision.pod, decision.cluster, decision.release, row)
 
     def moves(self, scores: Scores, at: int) -> Iterator[SuggestedChangeData]:
-        """Those that make the node the only best one: of the pod, of the node, of the profile."""
+        """Yield the changes of the pod, the node or the profile that make the node the only best one."""
         yield from self._preferred()
         yield from self._soft_taints()
         found = sorted(self._weights(scores, at), key=lambda change: abs(change[1] - change[2]))
@@ -96,12 +97,15 @@ class _Trial:
         return after.best == (self._node,)
 
     def _tried(self, remedy: Remedy) -> Decision:
-        """What is decided with the changes of a remedy made."""
+        """Return the decision with a remedy's changes made."""
         made = make_changes(self._decision.cluster, self._pod, remedy.changes)
         return self._scheduler.moved(made.cluster).decide(made.pod)
 
     def _preferred(self) -> Iterator[SuggestedChangeData]:
-        """The smallest weight of one more preferred term; what it gives only grows with it."""
+        """Yield one more preferred term with the smallest sufficient weight.
+
+        The weight is found by bisection, as the effect of the term grows with it.
+        """
         if _NODE_AFFINITY not in self._decision.framework.profile.weights:
             return
         low, high = 1, _MOST_PREFERRED
@@ -136,7 +140,7 @@ class _Trial:
                     yield _change(remedy.summary, remedy.scope, remedy.changes, after)
 
     def _weights(self, scores: Scores, at: int) -> Iterator[tuple[str, int, int]]:
-        """Per plugin the weight nearest to its own with which the node has more than any other, and its own."""
+        """Yield per plugin the nearest weight with which the node scores more than any other, and the old weight."""
         others = np.arange(len(scores.rows)) != at
         margin = scores.total[at] - scores.total[others]
         for plugin, before in self._decision.framework.profile.weights.items():
@@ -155,7 +159,7 @@ class _Trial:
                     yield plugin, before + change, before
 
     def _weighted(self, plugin: str, weight: int, before: int) -> SuggestedChangeData | None:
-        """The change of one weight, where it does what the arithmetic says; a weight of 0 is no score at all."""
+        """Return the change of one weight if deciding again confirms it; a weight of 0 disables the plugin's score."""
         configuration = self._scheduler.configuration
         name = self._pod.spec.scheduler_name
         profile = configuration.profiles[name]
@@ -189,24 +193,24 @@ def _change(summary: str, scope: Scope, changes: tuple[Change, ...], after: Deci
 def weight_patch(
     configuration: SchedulerConfiguration, scheduler_name: str, plugin: str, weight: int
 ) -> tuple[Operation, ...]:
-    """The change of a weight in a KubeSchedulerConfiguration, as RFC 6902 has it.
+    """Return the change of a weight in a KubeSchedulerConfiguration as operations of RFC 6902.
 
     Parameters
     ----------
     configuration : SchedulerConfiguration
-        The configuration that is changed.
+        The configuration to change.
     scheduler_name : str
         The profile.
     plugin : str
         The plugin.
     weight : int
-        The weight; 0 for no score at all.
+        The weight; 0 disables the plugin's score.
     """
     written = configuration.settings.profiles
     at = [profile.scheduler_name for profile in written].index(scheduler_name)
     which, item = ("enabled", {"name": plugin, "weight": weight}) if weight else ("disabled", {"name": plugin})
     if written == (KubeSchedulerProfile(scheduler_name=scheduler_name),):
-        # It may not be written down at all.
+        # A single default profile may be absent from the file.
         return (added([{"schedulerName": scheduler_name, "plugins": {"score": {which: [item]}}}], "profiles"),)
     named = [one.name for one in written[at].plugins.score.enabled]
     own = ("profiles", at, "plugins", "score", "enabled", named.index(plugin)) if plugin in named else ()
@@ -219,16 +223,16 @@ def weight_patch(
 
 
 def appended(document: Any, value: object, *path: str | int) -> Operation:
-    """The operation that appends to a list of a document, with what is missing on the way to it.
+    """Return the operation that appends to a list in a document and creates missing parents of the list.
 
     Parameters
     ----------
     document : mapping
         The document.
     value : object
-        What is appended.
+        The value to append.
     *path : str or int
-        The way to the list.
+        The path of the list.
     """
     there = document
     for i, step in enumerate(path):

@@ -1,4 +1,4 @@
-"""How many replicas of a workload fit, one after another, each beside those before it."""
+"""The number of replicas of a workload that fit, one after another, each beside those before it."""
 
 from __future__ import annotations
 
@@ -10,29 +10,30 @@ from kschedctl.analyses.handle import Handle
 from kschedctl.loaded_cluster import LoadedCluster
 from kschedctl.whatif.workload_pods import fresh_names
 
-#: Beyond this many replicas the others are not tried.
+#: At most 500 replicas are tried.
 MOST: Final = 500
 
 
 def count_placed(cluster: LoadedCluster, members: Sequence[AskedPod], handle: Handle) -> int | None:
-    """Count how many pods of a workload fit, one after another.
+    """Count the pods of a workload that fit, one after another.
 
-    Of several nodes that chance decides among a pod goes to the first by name. What else comes of a bound pod, such as
-    a volume that is made for it, is not there for the next one.
+    Of equally good nodes, a pod is bound to the first by name. Other effects of a bound pod, such as a volume that is
+    provisioned for it, are not visible to the next pod.
 
     Parameters
     ----------
     members : sequence of AskedPod
-        Its pods that differ in more than their name, each with the number of replicas.
+        The pods of the workload that differ in more than their name, each with its number of replicas.
 
     Returns
     -------
     int or None
-        ``None`` where there is nothing to place one after another: a pod for each of some nodes, or one pod at most.
+        ``None`` if nothing is placed one after another (a DaemonSet, or at most one pod), or if more than 500 replicas
+        are wanted and all that were tried fit.
     """
     if any(one.node for one in members) or sum(one.replicas for one in members) < 2:
         return None
-    # One that is wanted once has a name of its own, such as an ordinal's.
+    # A pod of which there is one replica has a name of its own, such as one with an ordinal.
     pods = [
         (one, name)
         for one in members
@@ -45,7 +46,7 @@ def count_placed(cluster: LoadedCluster, members: Sequence[AskedPod], handle: Ha
         cluster, pod = cluster.with_replica(one.pod, name)
         decision = cluster.decide_admitted(cluster.admit(pod, where=one.where).pod)
         if not decision.schedulable:
-            # The others are like it, or come after it.
+            # The remaining pods are equal to it, or come after it.
             return n_placed
         cluster = cluster.with_bound(decision, decision.best[0])
         n_placed += 1

@@ -1,4 +1,4 @@
-"""How the score of one node came about, plugin by plugin, and what the filters compared on it."""
+"""The origin of a node's score, plugin by plugin, and the comparisons that the filters made on the node."""
 
 from __future__ import annotations
 
@@ -20,37 +20,38 @@ _SCALE: Final = MAX_NODE_SCORE // MAX_EXTENDER_PRIORITY
 
 
 class ExtenderPoints(Arithmetic, frozen=True):
-    """What an extender gives, brought to what plugins give.
+    """The points of an extender, scaled to the range of plugins.
 
     Attributes
     ----------
     given : int
-        The extender's points, up to 10.
+        The extender's points, 0 to 10.
     """
 
     given: int
 
     def formula(self) -> str:
-        """That it is scaled."""
+        """Return the scaling as text."""
         return f"{_SCALE} * what the extender gives"
 
     def steps(self) -> Iterator[Step]:
-        """One."""
+        """Yield the single step of scaling."""
         yield Step("normalised", f"{_SCALE} * {self.given}", _SCALE * self.given)
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreStory:
-    """One plugin's score of a node.
+    """The origin of one plugin's score of a node.
 
     Attributes
     ----------
     plugin : str
         The plugin, or the address of an extender.
     raw, normalized, weight : int
-        The score that it returned, the same brought into 0..100, and its weight.
+        The score that the plugin returned, the score normalized to 0..100, and the plugin's weight.
     score, normalizing : Arithmetic or None
-        How these came about; ``None`` where the plugin does not say, or there is nothing to normalise.
+        The arithmetic behind the raw and the normalized score; ``None`` if the plugin does not explain it, or does not
+        normalize.
     """
 
     plugin: str
@@ -62,12 +63,12 @@ class ScoreStory:
 
 
 def score_story(decision: Decision, row: int) -> tuple[ScoreStory, ...]:
-    """How the score of a node came about.
+    """Return the origin of a node's score, plugin by plugin.
 
     Parameters
     ----------
     row : int
-        The node; where it was not scored there is nothing to tell.
+        The node; the result is empty if it was not scored.
     """
     scores = decision.scores
     if scores is None:
@@ -84,13 +85,13 @@ def _told(decision: Decision, scores: Scores, name: str, row: int, position: int
         of_plugin = plugin.explain_score(decision.state, decision.pod, row)
         normalizing = plugin.explain_normalize_score(decision.state, decision.pod, scores.raw[name], position)
     else:
-        # Points that overflow come round.
+        # Points that overflow int64 wrap around.
         normalizing = ExtenderPoints(raw) if _SCALE * raw == normalized else None
     return ScoreStory(name, raw, normalized, scores.weights[name], of_plugin, normalizing)
 
 
 def filter_story(decision: Decision, row: int) -> dict[str, tuple[FilterCheck, ...]]:
-    """What the filters compared on a node, by plugin in their order; only those that say so.
+    """Return the comparisons that filters made on a node, by plugin in their order; plugins without any are left out.
 
     Parameters
     ----------

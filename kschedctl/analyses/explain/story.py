@@ -1,4 +1,4 @@
-"""The whole story of one node: what it offers and to whom, what filters compare, how its score comes about."""
+"""The full story of one node: its free capacity and users, the filters' comparisons, and the origin of its score."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from kschedctl.api.resources import CPU, MEMORY, PODS, pod_requests, scheduler_u
 from kschedctl.framework.arithmetic import Arithmetic
 from kschedctl.scheduler.decision import Decision
 
-#: How many pods of the node are told.
+#: At most 5 pods of the node are reported.
 _MOST: Final = 5
 
 
 def story_data(decision: Decision, row: int) -> NodeStoryData:
-    """The story of a node.
+    """Return the full story of a node.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def _arithmetic(arithmetic: Arithmetic | None) -> ArithmeticData | None:
 
 
 def _amounts(decision: Decision, row: int, resource: str) -> tuple[int, int]:
-    """What the node offers of a resource, and what its pods request."""
+    """Return a node's allocatable amount of a resource, and the amount that its pods request."""
     columns = decision.cluster.resources(decision.framework.handle.request_rules)
     index = columns.index.get(resource)
     return (0, 0) if index is None else (int(columns.allocatable[index, row]), int(columns.requested[index, row]))
@@ -93,7 +93,7 @@ def _room(decision: Decision, row: int, told: Mapping[str, int]) -> tuple[NodeRe
 
 
 def _pods(decision: Decision, row: int, told: Mapping[str, int]) -> tuple[tuple[PodUsageData, ...], int]:
-    """The pods that request most of what is fullest on the node, and how many there are besides."""
+    """Return the 5 pods that request most of the node's fullest resource, and the number of its other pods."""
     cluster = decision.cluster
     columns, pods = cluster.resources(decision.framework.handle.request_rules), cluster.pods
     indices = pods.on_node(row)

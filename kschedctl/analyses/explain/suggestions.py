@@ -1,4 +1,4 @@
-"""What would make a pod fit, as data and as text."""
+"""Suggestions for a pod as data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kschedctl.why.template import through_templates
 
 
 def suggestion_data(suggestion: Suggestion) -> SuggestionData:
-    """Put a suggestion into data."""
+    """Return a suggestion as data."""
     before = suggestion.before
     through = through_templates(before.cluster, before.pod, suggestion.remedies)
     return SuggestionData(

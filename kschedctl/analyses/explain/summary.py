@@ -1,4 +1,4 @@
-"""The first line of an answer."""
+"""The summary of an explanation, which is its first line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kschedctl.framework.operands import Shortfall
 from kschedctl.preemption.pod_eligible_to_preempt_others import NEVER, TERMINATING
 from kschedctl.scheduler.outcome import Outcome
 
-#: What is said where a pod may not even try.
+#: The sentences for pods that are not eligible to preempt, by the reasons of preemption's status.
 _INELIGIBLE: Final[dict[tuple[str, ...], str]] = {
     (NEVER,): "It may not evict anyone: its preemptionPolicy is Never.",
     (TERMINATING,): "It waits: a pod that was evicted for it is still stopping.",
@@ -30,20 +30,20 @@ def summary(
     preemption: PreemptionData | None,
     nodes: Sequence[NodeData] = (),
 ) -> str:
-    """Say what comes of it in one or two sentences.
+    """Return the outcome in one or two sentences.
 
     Parameters
     ----------
     verdict : VerdictData
-        The outcome; its own summary is not looked at.
+        The outcome; its own summary is ignored.
     n_nodes : int
-        How many nodes the cluster has.
+        The number of nodes in the cluster.
     gate : str
-        What keeps the pod out of the queue.
+        The message of the gate that keeps the pod out of the queue.
     preemption : PreemptionData or None
-        What preemption would do.
+        The result of preemption; ``None`` if it did not run.
     nodes : sequence of NodeData
-        What is said of the nodes.
+        The verdicts on the nodes.
     """
     subject = f"{pod.namespace}/{pod.name}"
     start = subject
@@ -94,12 +94,12 @@ def _preemption(preemption: PreemptionData) -> str:
 
 
 def decisive_fact(nodes: Sequence[NodeData]) -> str:
-    """The resource of which no node offers enough, empty or not; empty where there is none.
+    """Return a text about the resource of which no node offers enough, even if empty; "" if there is no such resource.
 
     Parameters
     ----------
     nodes : sequence of NodeData
-        What is said of the nodes, none of which fits.
+        The verdicts on the nodes, none of which fits.
     """
     short: dict[str, list[Shortfall]] = {}
     for node in nodes:

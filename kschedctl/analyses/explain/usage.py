@@ -1,4 +1,4 @@
-"""Who uses the room that a pod lacks."""
+"""The users of the capacity that a pod lacks."""
 
 from __future__ import annotations
 
@@ -12,24 +12,26 @@ from kschedctl.answers.explain import NodeData, OwnerUsageData, UsageData
 from kschedctl.api.amounts import exact_quantity
 from kschedctl.scheduler.decision import Decision
 
-#: How many owners are told.
+#: At most 5 owners are reported.
 _MOST: Final = 5
 
 
 def usage_data(decision: Decision, nodes: Sequence[NodeData]) -> UsageData | None:
-    """Who requests most of the resource that most nodes lack which could hold the pod if they were empty.
+    """Return the owners that request most of the resource that is short on most nodes.
+
+    Only nodes that could hold the pod if they were empty count.
 
     Parameters
     ----------
     decision : Decision
         The decision for a pod.
     nodes : sequence of NodeData
-        What is said of the nodes, in the order of their rows.
+        The verdicts on the nodes, in the order of their rows.
 
     Returns
     -------
     UsageData or None
-        ``None`` where the pod fits, or no node lacks a resource that others use.
+        ``None`` if the pod fits, or no node that could hold it if empty is short of a resource that pods request.
     """
     if decision.best:
         return None
@@ -39,7 +41,7 @@ def usage_data(decision: Decision, nodes: Sequence[NodeData]) -> UsageData | Non
     for row, node in enumerate(nodes):
         for reason in node.reasons:
             found = reason.operands.shortfall() if reason.operands is not None else None
-            # Pods do not request everything that can be short: devices are held by claims.
+            # Not everything that can be short is requested by pods: claims hold devices.
             if found is not None and not found.hopeless and found.resource in columns.index:
                 rows.setdefault(found.resource, []).append(row)
     if not rows:

@@ -1,12 +1,14 @@
-"""How many failures a pod's place can stand: nodes, and whole zones, gone with their pods.
+"""The number of failures that a pod's placement withstands: nodes, and whole zones, gone with their pods.
 
-A node fails as in the what-if ``--fail-zone``: it is gone with its pods, its CSINode and its devices, and the pods that
-a controller makes anew wait; none of them is placed before the pod. Where losses can only help (every filter judges a
-node by itself, or counts what keeps the pod away), it has a node as long as one of those is left that it fits on, or
-that their loss sets free. Where some filter can turn a node away once others are lost (spread, affinity between pods,
-devices), sets of nodes are tried: all of one node, of two, and so on as far as ``_MOST_TRIED`` decisions go, of nodes
-that can stand for each other one for all; and besides a set that leaves none, made smaller until no node of it can
-stay. Every answer is one that was decided anew.
+A node fails as in the what-if ``--fail-zone``: its pods, its CSINode and its devices are gone too. The pods that a
+controller recreates are pending, and none of them is placed before the pod.
+
+If losses can only help (every filter judges a node by itself, or counts what keeps the pod away), the pod has a node as
+long as one is left that it fits on, or that the losses make feasible. If some filter can reject a node after others are
+lost (spread, affinity between pods, devices), sets of nodes are tried: all sets of one node, of two, and so on, up to
+``_MOST_TRIED`` decisions, with one set for all that differ only in interchangeable nodes. In addition, a set whose loss
+leaves no node is made smaller until every node of it is needed. Every answer comes from a decision for the reduced
+cluster.
 """
 
 from __future__ import annotations
@@ -29,29 +31,29 @@ from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.scheduler import Scheduler
 from kschedctl.whatif.nodes import without_nodes_and_pods
 
-#: So many clusters of few nodes are decided over; of large ones fewer, as each takes longer.
+#: At most 400 hypothetical states are decided for; on large clusters fewer, as each takes longer, but at least 24.
 _MOST_TRIED: Final = 400
 _FEWEST_TRIED: Final = 24
-#: Where sets are tried, those of more nodes than so many are not made smaller.
+#: Sets of more than 64 nodes are not made smaller.
 _FEW: Final = 64
-#: So many nodes in all clusters together.
+#: The number of nodes in all hypothetical states together, which limits their number on large clusters.
 _MOST_NODES: Final = 60_000
 
 
 def withstand(scheduler: Scheduler, decision: Decision) -> WithstandingData | None:
-    """Find out how many failures a pod can stand.
+    """Find the number of failures that a pod's placement withstands.
 
     Parameters
     ----------
     scheduler : Scheduler
-        The scheduler, over the cluster of the decision.
+        The scheduler over the cluster of the decision.
     decision : Decision
-        What was decided for the pod.
+        The decision for the pod.
 
     Returns
     -------
     WithstandingData or None
-        ``None`` where the pod goes nowhere as it is.
+        ``None`` if the pod has no feasible node.
     """
     if not decision.best:
         return None
@@ -59,7 +61,7 @@ def withstand(scheduler: Scheduler, decision: Decision) -> WithstandingData | No
 
 
 class _Trial:
-    """Clusters without some nodes, decided over."""
+    """A trial of hypothetical states without some nodes."""
 
     def __init__(self, scheduler: Scheduler, decision: Decision) -> None:
         self._scheduler = scheduler
@@ -80,7 +82,7 @@ class _Trial:
         if self._across:
             stands, last = self._searched()
         else:
-            # Whatever leaves none has all of these: the others stay feasible whoever else is lost.
+            # Every set whose loss leaves no node contains all of these: each stays feasible if only others are lost.
             last = tuple(self._leaving_none())
             stands = len(last) - 1
         names = tuple(self._names[row] for row in last)
@@ -89,7 +91,7 @@ class _Trial:
         return WithstandingData(feasible, stands, names, exact, self._across, self._tried, zones)
 
     def _left(self, rows: Collection[int]) -> list[str]:
-        """The nodes that the pod fits on without some."""
+        """Return the nodes that the pod fits on after the loss of some nodes."""
         self._tried += 1
         cluster = without_nodes_and_pods(self._cluster, rows)
         framework = self._scheduler.moved(cluster).framework(self._pod.spec.scheduler_name)
@@ -108,7 +110,7 @@ class _Trial:
         return self._losses
 
     def _searched(self) -> tuple[int, tuple[int, ...]]:
-        """How many nodes any of which can go, and the fewest found whose loss leaves none."""
+        """Return how many nodes may be lost, whichever they are, and the smallest set found that leaves none."""
         sets = [self._leaving_none()] if len(self._feasible) <= _FEW else []
         sets += [self._by_zone[loss.zone] for loss in self._losses if not loss.left and loss.nodes <= _FEW]
         bound = self._made_smaller(min(sets, key=len)) if sets else ()
@@ -125,7 +127,7 @@ class _Trial:
         return stands, bound
 
     def _leaving_none(self) -> list[int]:
-        """Nodes whose loss leaves none: those that the pod fits on, then those that this sets free, and so on."""
+        """Return nodes whose loss leaves no node: the feasible ones, those that become feasible by it, and so on."""
         row = self._cluster.nodes.row
         gone = list(self._feasible)
         while left := self._left(gone):
@@ -133,8 +135,8 @@ class _Trial:
         return gone
 
     def _made_smaller(self, gone: list[int]) -> tuple[int, ...]:
-        """Leave nodes out as long as the loss of the others leaves none: half of them at a time, at last one by one."""
-        # Half of what there is to try is for sets in order.
+        """Remove nodes from a set as long as the loss of the rest leaves no node: half of them at a time, then less."""
+        # Half of the remaining tries is left for the sets in order of size.
         most = self._tried + (self._most - self._tried) // 2
         size = len(gone) // 2
         while size and self._tried < most:
@@ -148,7 +150,7 @@ class _Trial:
 
 
 def _looking_across(decision: Decision) -> tuple[str, ...]:
-    """The filters that can turn a node away once others are lost; of extenders nobody knows."""
+    """Return the filters that can reject a node after others are lost; this is assumed of extenders."""
     framework, state, pod = decision.framework, decision.state, decision.pod
     names = [
         plugin.name
@@ -159,7 +161,7 @@ def _looking_across(decision: Decision) -> tuple[str, ...]:
 
 
 def _alike(decision: Decision) -> list[list[int]]:
-    """The nodes, those together of which the loss of one means the same as that of another."""
+    """Group nodes so that the loss of one means the same as the loss of any other in its group."""
     framework, state, statuses = decision.framework, decision.state, decision.statuses
     n_nodes = len(decision.cluster.nodes)
     whole = statuses is not None and statuses.snapshot is not None and statuses.nominated is None
@@ -183,7 +185,7 @@ def _alike(decision: Decision) -> list[list[int]]:
 
 
 def _chosen(groups: Sequence[list[int]], size: int) -> Iterator[tuple[int, ...]]:
-    """Sets of so many nodes, of those that differ in nothing but nodes that can stand for each other one."""
+    """Yield the sets of ``size`` nodes, one for all sets that differ only in interchangeable nodes."""
     for chosen in combinations_with_replacement(range(len(groups)), size):
         numbers = Counter(chosen)
         if all(number <= len(groups[group]) for group, number in numbers.items()):

@@ -23,7 +23,7 @@ _LEASE: Final = "Lease"
 
 
 def leader(cluster: LoadedCluster, *, check_configuration: bool = False) -> LeaderOverview:
-    """Report who leads in every election of a cluster, and when another would take over.
+    """Report the leader of every election of a cluster, and the time at which another would take over.
 
     Parameters
     ----------

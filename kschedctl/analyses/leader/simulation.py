@@ -22,10 +22,11 @@ from kschedctl.leaderelection.simulation.search import Counterexample, find_coun
 from kschedctl.leaderelection.simulation.timeline import Term, Timeline
 from kschedctl.leaderelection.simulation.world import simulate
 
-#: The shortest simulation, in seconds, and the time that is simulated after the last fault, in leases.
+#: The shortest simulation, in seconds.
 _SHORTEST: Final = 120.0
+#: The time that is simulated after the last fault, in lease durations.
 _AFTER: Final = 3
-#: The number of elections that are searched if the times exclude two leaders, and if they do not.
+#: The number of elections that are searched: 40 if the times exclude two leaders at once, else 400.
 _FEW, _MANY = 40, 400
 
 
@@ -41,9 +42,9 @@ class SimulationRequest:
         The candidates, the faults and the clocks.
     runs : int or None
         The number of elections that are searched for two leaders at once; ``None`` for 400, or 40 if the times exclude
-        it.
+        two leaders at once.
     fail_over : float or None
-        The time within which another shall lead after a crash, in seconds: times that keep it are suggested.
+        The longest time without a leader after a crash, in seconds; times that guarantee it are suggested.
     """
 
     settings: ElectionSettings
@@ -53,7 +54,10 @@ class SimulationRequest:
 
 
 def long_enough(settings: ElectionSettings, faults: Sequence[Fault]) -> float:
-    """Return the seconds after which all effects of faults have shown."""
+    """Return the time in seconds after which all effects of faults are over.
+
+    This is 3 lease durations after the last fault begins or ends, and at least 120 seconds.
+    """
     ends = [end for fault in faults for end in (fault.at, getattr(fault, "until", inf)) if isfinite(end)]
     return max([_SHORTEST, *(end + _AFTER * settings.lease_duration for end in ends)])
 
@@ -65,7 +69,7 @@ def simulate_election(request: SimulationRequest) -> LeaderSimulation:
     promised = bounds(settings, conditions)
     runs = request.runs if request.runs is not None else _FEW if promised.exclusive else _MANY
     timeline = simulate(settings, played)
-    # The faults that are given were just simulated: others are searched.
+    # The request's own faults were just simulated: the search uses others.
     found = find_counterexample(settings, played, runs)
     if request.fail_over is not None:
         suggested: ElectionSettings | None = settings_for(request.fail_over, conditions, settings)
@@ -91,7 +95,7 @@ def simulation_answer(
     runs : int
         The number of elections that were searched.
     found : Counterexample or None
-        One in which two led at once.
+        An election in which two led at once.
     suggested : ElectionSettings or None
         Times with which two never lead at once.
     """
@@ -152,5 +156,5 @@ def _term(term: Term) -> TermData:
 
 
 def _rounded(seconds: float) -> float:
-    """Without what computing in floating point adds."""
+    """Return seconds rounded to 6 decimals, which removes floating-point noise."""
     return round(seconds, 6)

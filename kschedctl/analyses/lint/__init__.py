@@ -1,1 +1,1 @@
-"""What is wrong in manifests, as an answer."""
+"""``lint``: the problems in manifests."""

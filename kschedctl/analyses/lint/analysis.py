@@ -1,4 +1,4 @@
-"""The analysis behind ``lint``: manifests are read, and their problems are found."""
+"""The analysis behind ``lint``: it reads manifests and finds their problems."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kschedctl.linter.run import Linted, LintRequest
 from kschedctl.linter.run import lint as lint_paths
 from kschedctl.snapshot.standard_input import STDIN, open_stdin
 
-#: Findings that say why nothing else was found.
+#: The rules whose findings explain why nothing else was found.
 _UNREADABLE: Final = "KS901"
 _TEMPLATES: Final = "KS902"
 
@@ -30,7 +30,7 @@ def lint(paths: Sequence[str], request: LintRequest, handle: Handle, *, allow_em
     Raises
     ------
     InputError
-        If a path cannot be read, or no object is found and that is not allowed.
+        If a path cannot be read, or no object is found and ``allow_empty`` is false.
     """
     linted = lint_paths(paths, request, open_stdin() if STDIN in paths else None)
     for what in linted.unread:

@@ -1,4 +1,4 @@
-"""The answer of ``lint``, made of what a run found."""
+"""The answer of ``lint``, from the result of a run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kschedctl.linter.run import Linted
 
 
 def report(linted: Linted, fixed: int = 0) -> LintReport:
-    """Return what a run found as the answer; ``fixed`` findings were repaired before."""
+    """Return the result of a run as the answer; ``fixed`` is the number of findings that were repaired before."""
     counts = Counter(each.severity for each in linted.found)
     return LintReport(
         findings=tuple(map(finding, linted.found)),

@@ -30,7 +30,7 @@ class OptimumRequest:
     Attributes
     ----------
     final : FinalGoal
-        The goal that decides between placements that are equal in all other goals.
+        The last goal, which decides between placements that are equal in all other goals.
     seconds : float
         The time limit of the solver.
     """
@@ -40,7 +40,7 @@ class OptimumRequest:
 
 
 def optimum(cluster: LoadedCluster, request: OptimumRequest, handle: Handle) -> Optimum:
-    """Find the best placement of all pending pods at once, beside what the scheduler makes of them one by one.
+    """Find the best placement of all pending pods at once, and compare it with the scheduler's placement one by one.
 
     Raises
     ------

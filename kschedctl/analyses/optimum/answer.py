@@ -1,4 +1,4 @@
-"""The best placement beside the multi-step one, from what the engine found."""
+"""The answer of ``optimum``: the best placement beside the scheduler's own, which takes many steps."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from kschedctl.optimum.comparison import Comparison, stranded
 from kschedctl.optimum.trial import Step
 from kschedctl.workloads.ownership import workload_of
 
-#: Beyond so many percent a gap says nothing.
+#: A gap of more than 100 percent is not reported, as it says nothing.
 _FAR: Final = 100
 
 
 def optimum_answer(comparison: Comparison, ways: Sequence[Adjustment], provenance: Provenance) -> Optimum:
-    """The answer.
+    """Return the answer.
 
     Parameters
     ----------
     ways : sequence of Adjustment
-        What gets the scheduler there.
+        The adjustments with which the scheduler arrives at the best placement.
     provenance : Provenance
-        What the answer rests on.
+        The provenance of the answer.
     """
     question, found = comparison.question, comparison.best
     steps = comparison.steps
@@ -70,7 +70,7 @@ def optimum_answer(comparison: Comparison, ways: Sequence[Adjustment], provenanc
 
 
 def multi_step_node(comparison: Comparison, key: str) -> str:
-    """Where the scheduler has put a pod in the end; empty where it waits or is gone."""
+    """Return the node on which the scheduler leaves a pod at the end; empty if the pod is pending or gone."""
     cluster = comparison.simulation.cluster
     namespace, _, name = key.partition("/")
     index = cluster.pods.index.get((namespace, name))
@@ -78,7 +78,7 @@ def multi_step_node(comparison: Comparison, key: str) -> str:
 
 
 def _in_turn(comparison: Comparison, keys: Sequence[str]) -> Iterator[str]:
-    """The workloads of pods, one after another, with how many come in a row."""
+    """Yield the workloads of pods in order, with the number of successive pods of each."""
     cluster = comparison.question.start.cluster
     pods = cluster.pods
     names = []

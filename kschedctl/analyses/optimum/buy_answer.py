@@ -1,4 +1,4 @@
-"""What to buy, from what the engine found."""
+"""The answer of ``optimum --buy``: the nodes to buy."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from kschedctl.optimum.purchase import Purchase
 
 
 def purchase_answer(before: Cluster, purchase: Purchase, provenance: Provenance) -> Purchased:
-    """The answer.
+    """Return the answer.
 
     Parameters
     ----------
     before : Cluster
-        The cluster at first.
+        The cluster before the purchase.
     provenance : Provenance
-        What the answer rests on.
+        The provenance of the answer.
     """
     question = purchase.question
     steps = purchase.proof.steps if purchase.proof is not None else ()
@@ -64,7 +64,7 @@ def _node(pods: Any, key: str) -> str:
 
 
 def money(amount: int) -> str:
-    """An amount in millionths as people write it.
+    """Return an amount, given in millionths, as decimal text.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def money(amount: int) -> str:
 
 
 def manifest(node: Node) -> dict[str, Any]:
-    """A node as a manifest."""
+    """Return a node as a manifest."""
     taints = [{"key": t.key, **({"value": t.value} if t.value else {}), "effect": t.effect} for t in node.spec.taints]
     return {
         "apiVersion": "v1",

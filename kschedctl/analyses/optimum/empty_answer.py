@@ -1,4 +1,4 @@
-"""Which nodes could be emptied, from what the engine found."""
+"""The answer of ``optimum --minimize``: the nodes that can be emptied."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from kschedctl.optimum.consolidation import Consolidation
 
 
 def emptied_answer(before: Cluster, emptying: Consolidation, provenance: Provenance) -> Emptied:
-    """The answer.
+    """Return the answer.
 
     Parameters
     ----------
     before : Cluster
-        The cluster at first.
+        The cluster before the drain.
     provenance : Provenance
-        What the answer rests on.
+        The provenance of the answer.
     """
     fewest = emptying.standing.bound
     return Emptied(

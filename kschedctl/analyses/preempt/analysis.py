@@ -21,13 +21,13 @@ class PreemptRequest:
     Attributes
     ----------
     pods : tuple of AskedPod
-        The pods; those of one workload after each other.
+        The pods; those of one workload follow each other.
     min_candidate_nodes : int or None
-        The number of candidates after which the search ends, as in large clusters; ``None`` to look at all nodes.
+        The number of candidates after which the search ends, as in large clusters; ``None`` to search all nodes.
     offset : int
-        The row of the node at which the search begins; kube-scheduler draws one.
+        The row of the node at which the search begins; kube-scheduler draws it at random.
     seed : int or None
-        Draws one of several equal nodes.
+        The seed of the random choice between equally good nodes; ``None`` to choose none.
     """
 
     pods: tuple[AskedPod, ...]
@@ -37,12 +37,12 @@ class PreemptRequest:
 
 
 def in_queue_order(pods: list[AskedPod]) -> list[AskedPod]:
-    """Return pods as the scheduler takes them: the highest priority first, then the oldest."""
+    """Return pods in the scheduler's queue order: the highest priority first, then the oldest."""
     return sorted(pods, key=lambda one: queue_order(one.pod))
 
 
 def preempt(cluster: LoadedCluster, request: PreemptRequest, handle: Handle) -> tuple[Preemption, ...]:
-    """Report which pods each pod would evict; pods of a workload that fare alike share an answer."""
+    """Report the pods that each pod would evict; pods of a workload with equal answers share one."""
     view = PreemptionView(min_candidate_nodes=request.min_candidate_nodes, offset=request.offset, seed=request.seed)
     every = decide_together(cluster, handle.track(request.pods, "deciding for pods"), request.seed)
     return tuple(_answer(cluster, decided, view) for decided in every)

@@ -1,4 +1,4 @@
-"""From a decision to who would be evicted."""
+"""The answer of ``preempt``, from a decision."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ _INELIGIBLE: Final = ((NEVER,), (TERMINATING,))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreemptionView:
-    """How much is looked at, and which of equal nodes is taken.
+    """The extent of the search for candidates, and the seed of the choice between equal ones.
 
     Attributes
     ----------
     min_candidate_nodes : int or None
-        How many candidates are enough; ``None`` to look at all nodes.
+        The number of candidates after which the search ends; ``None`` to search all nodes.
     offset : int
-        At which node the search begins.
+        The row of the node at which the search begins.
     seed : int or None
-        Picks one of the nodes that chance decides among.
+        The seed of the random choice between equally good nodes; ``None`` to choose none.
     """
 
     min_candidate_nodes: int | None = None
@@ -65,7 +65,7 @@ class PreemptionView:
 def preemption_answer(
     decision: Decision, base: Explanation, view: PreemptionView, after: Callable[[Candidate], Aftermath]
 ) -> Preemption:
-    """Put what preemption would do into data.
+    """Return the result of preemption as data.
 
     Parameters
     ----------
@@ -74,9 +74,9 @@ def preemption_answer(
     base : Explanation
         The same decision explained.
     view : PreemptionView
-        How much is looked at.
+        The extent of the search.
     after : callable
-        Works out what follows when a candidate is taken.
+        A function that computes the aftermath of taking a candidate.
     """
     everything = decision.preemption
     found = everything
@@ -239,7 +239,7 @@ def _budget(budget: Budget, candidate: Candidate, victim: Victim) -> BudgetData:
 
 
 def _not_helpful(decision: Decision, base: Explanation, found: PreemptionResult) -> Iterator[NotHelpfulData]:
-    """The nodes that are no candidates and were looked at, in the order of the snapshot."""
+    """Yield the inspected nodes that are no candidates, in the order of the snapshot."""
     if found.status.reasons in _INELIGIBLE:
         return
     statuses, rejected = decision.statuses, found.rejected
@@ -253,7 +253,7 @@ def _not_helpful(decision: Decision, base: Explanation, found: PreemptionResult)
 
 
 def _rejected(decision: Decision, found: PreemptionResult, row: int, node: NodeData) -> NotHelpfulData:
-    """A node on which removing pods might have helped."""
+    """Return a node on which removing pods might have helped, but did not."""
     status = found.rejected[node.name]
     if status is NO_VICTIMS:
         why = NoLowerPriority(decision.pod.spec.priority or 0)

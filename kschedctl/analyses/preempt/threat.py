@@ -1,4 +1,4 @@
-"""The reverse view: who would evict a given pod."""
+"""The threats to a pod: the pending pods that would evict it."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ class Taker:
     decision : Decision
         The decision for the pending pod.
     node : str
-        The node on which it would.
+        The node to which the pending pod would be nominated.
     certain : bool
-        Whether chance has no say: every node that the pod can be nominated to has this victim.
+        True if the random choice of the node does not matter: on every node that may be chosen, the given pod is a
+        victim.
     """
 
     decision: Decision
@@ -40,16 +41,16 @@ class Taker:
 
 @dataclass(frozen=True, slots=True)
 class Exposure:
-    """Who would evict a pod, and what would keep it safe.
+    """The pending pods that would evict a pod, and the priority that would keep it safe.
 
     Attributes
     ----------
     takers : tuple of Taker
-        The pending pods that would, highest priority first.
+        The pending pods that would evict the pod, highest priority first.
     safe_priority : int or None
-        The priority from which on none of them would; ``None`` where none would now.
+        The lowest priority with which none of them would evict the pod; ``None`` if there are none.
     safe_class : str
-        The lowest PriorityClass that has it; empty where there is none.
+        The lowest PriorityClass with at least this priority; empty if there is none.
     """
 
     takers: tuple[Taker, ...]
@@ -58,12 +59,12 @@ class Exposure:
 
 
 def exposure(scheduler: Scheduler, victim: int) -> Exposure:
-    """Find the pending pods that would evict a pod, each against the snapshot as it is.
+    """Find the pending pods that would evict a pod, each decided for in the unchanged snapshot.
 
     Parameters
     ----------
     victim : int
-        Index into ``Cluster.pods``.
+        The index of the pod in ``Cluster.pods``.
     """
     pods = scheduler.cluster.pods
     takers = []
@@ -88,7 +89,7 @@ def exposure(scheduler: Scheduler, victim: int) -> Exposure:
 
 
 def threat(cluster: LoadedCluster, pod: str) -> Threat:
-    """Report which pending pods would evict a pod of the cluster, given as ``namespace/name``.
+    """Report the pending pods that would evict a pod of the cluster, given as ``namespace/name``.
 
     Raises
     ------
@@ -108,18 +109,18 @@ def threat(cluster: LoadedCluster, pod: str) -> Threat:
 
 
 def threat_answer(found: Exposure, victim: Pod, provenance: Provenance, cluster: Cluster, *, node_name: str) -> Threat:
-    """Put into data who would evict a pod.
+    """Return the pods that would evict a pod as data.
 
     Parameters
     ----------
     found : Exposure
-        Who would.
+        The pods that would evict it.
     victim : Pod
         The pod.
     provenance : Provenance
-        What the answer rests on.
+        The provenance of the answer.
     node_name : str
-        Where the pod runs; empty where it does not.
+        The node that the pod runs on; empty if it is pending.
     """
     takers = tuple(_taker(taker, victim) for taker in found.takers)
     return Threat(

@@ -1,6 +1,7 @@
 """The analysis behind ``verify``: the answers for all pods of a snapshot beside those of the cluster's own scheduler.
 
-The real scheduler's answer for a pending pod is in its condition PodScheduled; that for a running pod is its node.
+The real scheduler's answer for a pending pod is in its condition PodScheduled; its answer for a running pod is the
+node.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class VerifyRequest:
     Attributes
     ----------
     before : LoadedCluster or None
-        The cluster as it was read, if what-ifs have changed it: differences that only they make are none.
+        The cluster as it was read, if what-ifs have changed it: differences that only what-ifs cause do not count.
     namespace : str
         The only namespace whose pods are compared; empty for all.
     """
@@ -54,7 +55,7 @@ def verify(cluster: LoadedCluster, request: VerifyRequest, handle: Handle) -> Ve
     Raises
     ------
     InputError
-        If pods are edited: the real scheduler has no answers for pods like those.
+        If pods are edited: the real scheduler has no answers for edited pods.
     ClusterError
         If the pods could not be listed.
     """
@@ -139,7 +140,7 @@ def _verdict(pending: PendingCountsData, bound: BoundCountsData) -> str:
 
 
 def _explained(bound: BoundCountsData) -> Iterator[str]:
-    """Describe the pods that would not fit any more although there is no difference."""
+    """Yield sentences about pods that would not fit any more without being a difference."""
     if bound.changed:
         yield f"{counted(bound.changed, 'running pod')} would not fit any more, which a later change may explain."
     if bound.cordoned:

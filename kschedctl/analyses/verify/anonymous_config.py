@@ -28,7 +28,7 @@ _OWN_WORDS: Final = frozenset(
         "System",
     }
 )
-#: Fields with resources.
+#: The fields that list resources.
 _RESOURCES: Final = frozenset({"resources", "ignoredResources", "ignoredResourceGroups"})
 
 
@@ -45,7 +45,7 @@ def case_config(configuration: SchedulerConfiguration) -> dict[str, Any]:
 
 
 def anonymous_config(config: dict[str, Any], names: Pseudonyms) -> dict[str, Any]:
-    """Return the result of ``case_config`` with pseudonyms; before these are settled, names are only collected."""
+    """Return the result of ``case_config`` with pseudonyms; before these are settled, a call only collects names."""
     return {**config, "profiles": [_renamed("", profile, names) for profile in config.get("profiles", ())]}
 
 

@@ -1,7 +1,7 @@
 """The check that running pods would still fit on their nodes, each with itself taken out.
 
-Pods that mean the same to the filters are checked together: one run of the filters has a hypothetical state per node
-that such a pod is on, in which one of them is gone.
+Pods that are equal to the filters are checked together: one run of the filters has a hypothetical state per node with
+such a pod, in which one of these pods is gone. The variables ``worlds`` and ``world`` stand for these states.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ from kschedctl.plugins.volume_restrictions import VolumeRestrictions
 from kschedctl.scheduler.scheduler import Scheduler
 
 _encode = msgspec.msgpack.Encoder().encode
-#: The owner of a pod that a kubelet created from a file of its own, which no scheduler has seen.
+#: The owner kind of a static pod: a kubelet created it from a file of its own, and no scheduler has seen it.
 _STATIC_OWNER: Final = "Node"
 
 
 @dataclass(frozen=True, slots=True)
 class Misplaced:
-    """A pod that would not fit on its node any more.
+    """A running pod that would not fit on its node any more.
 
     Attributes
     ----------
     pod : int
-        Its index in ``Cluster.pods``.
+        The index of the pod in ``Cluster.pods``.
     status : Status
-        The refusal that kube-scheduler would stop at.
+        The refusal at which kube-scheduler would stop.
     refusals : tuple of Status
         The refusals of all plugins, in the profile's order.
     named_elsewhere : bool
-        True if its node affinity names other nodes (``metadata.name``).
+        True if the pod's node affinity names other nodes (``metadata.name``).
     """
 
     pod: int
@@ -65,7 +65,7 @@ class BoundPods:
     feasible : int
         The number of pods that would still fit.
     misplaced : tuple of Misplaced
-        Those that would not, in the order of the snapshot.
+        The pods that would not fit, in the order of the snapshot.
     other_scheduler, static, lost : int
         The number of pods of schedulers that the configuration does not have, of pods that kubelets created
         themselves, and of pods whose node the snapshot does not have.
@@ -80,7 +80,7 @@ class BoundPods:
 
 @dataclass(frozen=True, slots=True)
 class _Alike:
-    """Pods that are equal to the filters: one pod for all of them, and their indices by node row."""
+    """A group of pods that are equal to the filters: one pod for all of them, and their indices by node row."""
 
     pod: Pod
     by_row: dict[int, list[int]]
@@ -89,7 +89,7 @@ class _Alike:
 def check_bound_pods(scheduler: Scheduler, handle: Handle, namespace: str = "") -> BoundPods:
     """Check for every pod on a node that it would still fit there.
 
-    Nominated pods are not counted: the pod was there before them.
+    Nominated pods are not counted, as the running pod was there before them.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def _with_extended_claims(scheduler: Scheduler) -> set[str]:
 def _grouped(scheduler: Scheduler, indices: list[int], apart: Container[str]) -> Iterator[_Alike]:
     pods = scheduler.cluster.pods
     names = scheduler.cluster.nodes.names
-    # Specs are shared between pods, so that they can be told by their identity.
+    # Equal pods share a spec, so that the identity of the spec can serve as a key.
     known: dict[tuple[int, int], tuple[PodSpec, bytes]] = {}
     groups: dict[tuple[int, bytes, int], _Alike] = {}
     for index in indices:
@@ -189,13 +189,13 @@ def _misplaced(scheduler: Scheduler, group: _Alike) -> Iterator[Misplaced]:
 
 
 def _without_themselves(scheduler: Scheduler, pod: Pod, gone: list[int], run: FilterRun) -> FilterRun:
-    """Return the verdicts with those of the plugins corrected for which an overlay takes too much away."""
+    """Return the verdicts, corrected for the plugins for which an overlay removes too much."""
     rows = run.rows
     again: dict[str, Rejections] = {}
     if NodePorts.name in run.rejections:
         again[NodePorts.name] = _really_gone(scheduler, pod, rows, gone, NodePorts.name)
     if VolumeRestrictions.name in run.rejections:
-        # A claim is in use wherever the pod is that has it: here each is asked for alone.
+        # A claim is in use on every node where a pod has it, so each node is judged with only its own pod removed.
         each = [
             _really_gone(scheduler, pod, rows[i : i + 1], gone[i : i + 1], VolumeRestrictions.name)
             for i in range(len(rows))
@@ -209,13 +209,14 @@ def _without_themselves(scheduler: Scheduler, pod: Pod, gone: list[int], run: Fi
 def _really_gone(scheduler: Scheduler, pod: Pod, rows: Rows, gone: list[int], plugin: str) -> Rejections:
     """Return the verdicts of a plugin over a cluster without the pods.
 
-    In an overlay a pod that goes takes along what another has as well: host ports and exclusive claims are sets.
+    In an overlay, host ports and exclusive claims are sets: removing a pod also removes what another pod has in common
+    with it.
     """
     others = scheduler.cluster.with_pods(removed=gone)
     framework, state = scheduler.moved(others).framework(pod.spec.scheduler_name), CycleState()
     framework.run_pre_filter(state, pod)
     said = framework.run_filters(state, pod, others.overlay(rows)).rejections
-    # A plugin that has nothing to say any more skips itself.
+    # A plugin without any effect on the pod skips itself.
     return said[plugin] if plugin in said else Rejections.everywhere(len(rows), Status())
 
 
@@ -230,14 +231,14 @@ def _names_nodes(spec: PodSpec) -> bool:
 
 
 def _named_after_pod(spec: PodSpec) -> bool:
-    """Report whether the pod's name or status decides what it uses: claims for ephemeral volumes, and for devices."""
+    """Report whether the pod's name or status decides its claims: those of ephemeral volumes, and those for devices."""
     return bool(spec.resource_claims) or any(volume.ephemeral is not None for volume in spec.volumes)
 
 
 def _on_node(spec: PodSpec, node: str) -> PodSpec:
     """Return the spec for one node, with the terms of its affinity about the node's name resolved.
 
-    The pods of a DaemonSet name their node; without that they are all alike.
+    The pods of a DaemonSet name their node; without that term they are all equal.
     """
     required = _required(spec)
     if required is None or not _names_nodes(spec):
@@ -247,7 +248,7 @@ def _on_node(spec: PodSpec, node: str) -> PodSpec:
         try:
             parsed = parse_node_term(term)
         except SelectorError:
-            # A term that cannot be read is for the filter to judge.
+            # The filter reports a term that cannot be read.
             return spec
         if parsed is None or not all(field.holds(node) for field in parsed.fields):
             continue

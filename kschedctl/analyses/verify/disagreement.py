@@ -1,7 +1,7 @@
-"""The way in which our answer for a pod differs from kube-scheduler's.
+"""The difference between our answer for a pod and kube-scheduler's.
 
-A smaller cluster has other numbers of nodes, so the reasons are compared that only one side gives; the numbers count if
-both give the same reasons.
+A smaller cluster has other numbers of nodes. Therefore only reasons that one side alone gives are compared; the numbers
+count if both sides give the same reasons.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kschedctl.scheduler.outcome import Outcome
 
 GATED: Final = "SchedulingGated"
 FAILED: Final = "SchedulerError"
-#: The end of a stored message that was too long.
+#: The end of a stored message that was cut off.
 CUT: Final = " ..."
 #: The beginning of the part about preemption in a message.
 _PREEMPTION: Final = re.compile(r"(?:[^\s.][^.]*, )?preemption: ")
@@ -36,9 +36,9 @@ class Theirs(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     release : str
         The Kubernetes release of our answer.
     feature_gates : dict of str to bool
-        Gates that are not at their default.
+        The feature gates that differ from their defaults.
     reason, message : str
-        The condition PodScheduled of a pending pod.
+        The reason and message of the condition PodScheduled of a pending pod.
     node : str
         The node of a running pod.
     """
@@ -52,14 +52,14 @@ class Theirs(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """The way in which two answers differ.
+    """The difference between two answers.
 
     Attributes
     ----------
     outcome : Outcome
         The outcome of our answer.
     only_ours, only_theirs : frozenset of str
-        The reasons that one side alone gives.
+        The reasons that only one side gives.
     ours, theirs : frozenset of (str, int)
         If the reasons are the same, the number of nodes of each; else empty.
     """
@@ -71,7 +71,7 @@ class Disagreement:
     theirs: frozenset[tuple[str, int]] = frozenset()
 
     def resembles(self, other: Disagreement) -> bool:
-        """Report whether it is the same but for names."""
+        """Report whether another difference is the same except for names."""
         return self.outcome is other.outcome and all(
             len(a) == len(b)
             for a, b in (
@@ -84,13 +84,13 @@ class Disagreement:
 
 
 def disagreement(theirs: Theirs, decision: Decision) -> Disagreement | None:
-    """Return the way in which our answer differs; ``None`` if it does not."""
+    """Return the difference between our answer and kube-scheduler's; ``None`` if there is none."""
     outcome = decision.outcome
     if theirs.node:
         return _about_node(theirs.node, decision)
     said_outcome = {GATED: Outcome.GATED, FAILED: Outcome.ERROR}.get(theirs.reason, Outcome.UNSCHEDULABLE)
     if outcome is not Outcome.UNSCHEDULABLE or said_outcome is not outcome:
-        # Pods that are feasible, gated or given up have no reasons to compare.
+        # Pods that are feasible or gated, or whose cycle failed, have no reasons to compare.
         given = frozenset(_reasons(theirs.message)[0]) if said_outcome is Outcome.UNSCHEDULABLE else frozenset()
         return None if said_outcome is outcome else Disagreement(outcome, frozenset(), given)
     ours, others = _reasons(decision.message), _reasons(theirs.message)
@@ -116,7 +116,7 @@ def _about_node(node: str, decision: Decision) -> Disagreement | None:
     if verdict.feasible:
         return None
     said = {f"{plugin}: {reason.text}" for plugin, reasons in verdict.reasons for reason in reasons}
-    # Whether the pod would go elsewhere is not what the difference is about.
+    # The difference is about this node, whether or not the pod fits on another one.
     return Disagreement(Outcome.UNSCHEDULABLE, frozenset(said or verdict.status.reasons))
 
 
@@ -138,7 +138,7 @@ def _counted(part: str) -> Counter[str]:
         part = part[nodes.end() :]
     texts = _BETWEEN.split(part.removesuffix(CUT).rstrip("."))
     if part.endswith(CUT):
-        # What was cut off in its middle is no reason.
+        # The last text is incomplete, so it is no reason.
         texts = texts[:-1]
     counts: Counter[str] = Counter()
     for text in texts:

@@ -1,11 +1,11 @@
-"""A case cut down to what our answer for its pod depends on, while it differs from kube-scheduler's as before.
+"""The narrowing of a case to the part that our answer depends on, while it differs from kube-scheduler's as before.
 
 The real scheduler's answer for a smaller cluster is not known, so our answer alone must not decide what is left out. If
 kube-scheduler gave a reason that we do not, the cause may be an object or field that we wrongly ignore; leaving it out
 would change nothing for us. Then only whole objects out of the reason's reach are left out, and no fields. If only we
-give a reason, we look at everything that leads to it, and fields are left out as well.
+give a reason, we inspect everything that leads to it, and fields are left out as well.
 
-Cutting down ends after a fixed amount of work; objects that were not tried by then stay. In both cases every node that
+Narrowing ends after a fixed amount of work; objects that were not tried by then stay. In both cases every node that
 stays gets exactly the same reasons as before, with the same numbers and names.
 """
 
@@ -27,8 +27,9 @@ from kschedctl.releases.release import Release
 from kschedctl.scheduler.decision import Decision
 from kschedctl.scheduler.outcome import Outcome
 
-#: The number of objects read again after which no more is left out (a minute or so), and the least that a case counts.
+#: The number of objects read again after which nothing more is left out; this takes about a minute.
 _MOST_WORK: Final = 1_500_000
+#: The number that each tried case counts besides its objects.
 _PER_CASE: Final = 50
 #: Words of reasons that depend on pods anywhere, on claims and volumes, and on preemption.
 _ANYWHERE: Final = ("affinity rules", "topology spread", "ReadWriteOncePod")
@@ -39,12 +40,14 @@ Facts = dict[str, tuple[tuple[str, str, str], ...]]
 
 
 class Narrowing:
-    """The narrowing of one case, which has ``theirs``; an object that is no case raises an InputError.
+    """The narrowing of one case, which has ``theirs``.
+
+    An object that is no valid case raises an InputError.
 
     Attributes
     ----------
     disagreement : Disagreement or None
-        The way in which the answers differ; ``None`` if they do not.
+        The difference between the answers; ``None`` if there is none.
     """
 
     def __init__(self, case: Object, release: Release, registry: Registry) -> None:
@@ -101,7 +104,7 @@ class Narrowing:
 
     def _with_fewest_nodes(self, case: Object, found: Disagreement) -> Object:
         """Return the case with the fewest nodes, each with all its pods."""
-        # If the numbers of nodes differ, each of them counts.
+        # If only the numbers of nodes differ, every node matters.
         if found.ours or _mentions(found.only_theirs, _ANYWHERE):
             return case
         nodes = [obj["metadata"]["name"] for obj in case["objects"] if obj["kind"] == "Node"]
@@ -115,7 +118,7 @@ class Narrowing:
         return only(fewest(free, lambda chosen: self.keeps(only(chosen))))
 
     def _suspects(self, found: Disagreement) -> set[str]:
-        """Return the nodes that stay because one of them, nobody knows which, may alone show the difference."""
+        """Return the nodes that stay because any one of them may be the cause of the difference."""
         if not found.only_theirs or found.only_ours or found.outcome is not Outcome.UNSCHEDULABLE:
             return set()
         named = {node for node, said in self._facts.items() if any(text in self._overcounted for _, text, _ in said)}

@@ -70,7 +70,7 @@ def _compared(scheduler: Scheduler, index: int, before: Scheduler | None) -> Pen
 
 
 def _was_same(condition: Condition, before: Scheduler, pod: Pod) -> bool:
-    """Report whether our answer without the what-ifs is the stored one."""
+    """Report whether our answer without the what-ifs equals the stored one."""
     index = before.cluster.pods.index.get((pod.metadata.namespace, pod.metadata.name))
     return index is not None and _same(condition, before.decide(before.cluster.pods.pod(index)))
 
@@ -96,13 +96,13 @@ def _same(condition: Condition, decision: Decision) -> bool:
         return bool(decision.message) and decision.message.startswith(theirs.removesuffix(CUT))
     own = decision.pod.status.nominated_node_name
     if own and _without_placement(theirs, own) == without_preemption(decision.message):
-        # Stored in the cycle that evicted the victims; nothing more is said until they have gone.
+        # The message dates from the cycle that evicted the victims; no other follows until they are gone.
         return True
     return theirs in _messages(decision)
 
 
 def _messages(decision: Decision) -> set[str]:
-    """Return the possible messages: the scheduler names the node that it takes, which may be a random choice."""
+    """Return the possible messages: they contain the node that the scheduler takes, which may be a random choice."""
     found = decision.preemption
     nodes = found.nominated if found is not None else ()
     if found is None or not nodes or not decision.release.preemption_names_node:
@@ -134,7 +134,7 @@ def _causes(cluster: Cluster, condition: Condition, decision: Decision) -> Itera
 
 
 def _snapshot_causes(cluster: Cluster, theirs: str, decision: Decision) -> Iterator[str]:
-    """Yield the causes in the snapshot for an answer that is not the stored one."""
+    """Yield the causes in the snapshot for an answer that differs from the stored one."""
     stored = _N_NODES.search(theirs)
     n_nodes = len(cluster.nodes)
     if stored is not None and int(stored[1]) != n_nodes:
@@ -160,7 +160,7 @@ def _are(names: list[str]) -> str:
 
 
 def _changes_since(cluster: Cluster, moment: datetime | None) -> list[str]:
-    """Return the nodes and pods that are younger than a moment, in words."""
+    """Return the numbers of nodes and running pods that are younger than a moment, as text."""
     if moment is None:
         return []
     nodes = sum(_younger(node.metadata, moment) for node in cluster.nodes.objects)

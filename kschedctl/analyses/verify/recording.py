@@ -1,4 +1,4 @@
-"""Cases that can be handed in: a pod that differs, cut down to what its answer depends on, under pseudonyms."""
+"""Cases that users can report: a pod with a difference, narrowed to what its answer depends on, under pseudonyms."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ _ID: Final = "recorded"
 
 
 def differing_pod(cluster: Cluster, found: Verification, wanted: str = "") -> int:
-    """Return the index of the first pod that differs, pending ones first, or of the one of a name.
+    """Return the index of the first pod that differs, pending pods first, or of the pod with the name ``wanted``.
 
     Raises
     ------
     InputError
-        If nothing differs, or that pod does not.
+        If no pod differs, or the named pod does not.
     """
     keys = {name.removeprefix("pod/") for name in found.names()}
     if not keys:
@@ -67,7 +67,7 @@ def recorded_case(scheduler: Scheduler, index: int, feature_gates: Mapping[str, 
     index : int
         The pod, an index into ``Cluster.pods``.
     feature_gates : mapping of str to bool
-        The gates of the release that are not at their default.
+        The feature gates of the release that differ from their defaults.
 
     Raises
     ------
@@ -128,13 +128,16 @@ def _without_message(pod: Pod) -> Pod:
 
 def _data(obj: ApiObject) -> Object:
     group, kind = _PLACES[type(obj)]
-    # As it is read from a file: with lists, and times as texts.
+    # The same form as read from a file: lists instead of tuples, and times as strings.
     data: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(obj))
     return {"apiVersion": f"{group}/v1" if group else "v1", "kind": kind, **data}
 
 
 def _under_pseudonyms(case: Object) -> Object:
-    """Return the case with pseudonyms; the pod is anonymised with the others, with its message as its condition."""
+    """Return the case with pseudonyms.
+
+    The pod is anonymized together with the other objects, with kube-scheduler's message as its condition.
+    """
     theirs = msgspec.convert(case["theirs"], Theirs)
     said = Condition(type=POD_SCHEDULED, status="False", reason=theirs.reason, message=theirs.message)
     pod = msgspec.convert(case["pod"], Pod)

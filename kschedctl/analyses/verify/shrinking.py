@@ -1,7 +1,7 @@
-"""Shrinking: a value with some property, cut down to the fewest objects, items and fields that still have it.
+"""Shrinking: a value with some property, reduced to the fewest objects, items and fields that still have it.
 
-Delta debugging, from the coarse to the fine: whole objects and pods, then the items of every list, then the fields of
-every object, over and over until nothing more can be left out. Kinds and names always stay.
+This is delta debugging, from coarse to fine: whole objects and pods, then the items of every list, then the fields of
+every object, repeated until nothing more can be left out. Kinds and names always stay.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _shrunk_case(case: Object, keeps: Keeps[Object]) -> Object:
 
 
 def _with(whole: Object, name: str, keeps: Keeps[Object]) -> Keeps[Any]:
-    """Return the test of a field's value that tests the whole object with it."""
+    """Return a test for the value of one field, which applies the test of the whole object to it."""
     return lambda value: keeps({**whole, name: value})
 
 
@@ -74,7 +74,7 @@ def _shrunk_fields(value: Mapping[str, Any], keeps: Keeps[Any]) -> Object:
 
 
 def fewest(items: list[T], keeps: Keeps[list[T]]) -> list[T]:
-    """Return the items that are needed, in their order: none of them can be left out alone.
+    """Return the items that are needed, in their order: no single one of them can be left out.
 
     Examples
     --------

@@ -1,13 +1,13 @@
 """The meaning of a running pod that would not fit on its node any more: the refusals that a later change explains.
 
-kube-scheduler asks its filters once, before it binds a pod, and evicts nobody for what they would say later. So most
-refusals of a running pod can come from a change since, and a snapshot does not date changes:
+kube-scheduler runs its filters once, before it binds a pod, and evicts no pod for their later verdicts. So most
+refusals of a running pod can come from a change since then, and a snapshot does not date changes:
 
-- A cordoned node (NodeUnschedulable, and the taint that a cordon brings) is no difference at all.
-- Taints, labels of nodes, what nodes offer, the pods around, volumes and claims can have changed: likely, not certain.
-- What a pod asks of ports and disks, and the names of nodes in its affinity, never changes once it is bound, and the
-  second of two pods that exclude each other is never bound. Only a difference explains such a refusal, or a pod that
-  was bound without the scheduler. The same holds for plugins that are not in-tree, of which nothing is known.
+- A cordoned node (NodeUnschedulable, and the taint that a cordon adds) is no difference at all.
+- Taints, node labels, allocatable resources, other pods, volumes and claims can have changed: likely, not certain.
+- A bound pod's ports and disks, and the node names in its affinity, never change, and the second of two pods that
+  exclude each other is never bound. Only a difference explains such a refusal, or a pod that was bound without the
+  scheduler. The same holds for plugins that are not in-tree, of which nothing is known.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from kschedctl.scheduler.scheduler import Scheduler
 
 
 class Judgement(NamedTuple):
-    """The meaning of a refusal, and its likely cause; empty if none is known."""
+    """The meaning of a refusal, and its likely cause; the cause is empty if none is known."""
 
     standing: Standing
     cause: str
@@ -67,12 +67,12 @@ _ORDER: Final = {standing: i for i, standing in enumerate(Standing)}
 def judge(
     cluster: Cluster, misplaced: tuple[Misplaced, ...], before: Scheduler | None, handle: Handle, namespace: str = ""
 ) -> list[InfeasibleGroupData]:
-    """Judge each pod that would not fit on its node any more.
+    """Judge each running pod that would not fit on its node any more.
 
     Parameters
     ----------
     before : Scheduler or None
-        The scheduler without the what-ifs, if there are any: refusals that only they cause are no difference.
+        The scheduler without the what-ifs, if there are any: refusals that only what-ifs cause are no difference.
     """
     refused_before: set[tuple[str, str]] = set()
     if before is not None and misplaced:
@@ -94,7 +94,7 @@ def judge(
 
 
 def deciding_refusal(cluster: Cluster, found: Misplaced) -> tuple[Status, Judgement]:
-    """Return the refusal that no later change explains, else the first in the profile's order, with its meaning."""
+    """Return the refusal that is hardest to explain by a later change, with its meaning; of several, the first one."""
     judged = [(status, _judgement(cluster, found, status)) for status in found.refusals]
     return min(judged, key=lambda pair: _ORDER[pair[1].standing])
 
@@ -104,16 +104,16 @@ def _judgement(cluster: Cluster, found: Misplaced, status: Status) -> Judgement:
         return _NAMED_ELSEWHERE
     if status.plugin == TaintToleration.name and not _tainted_otherwise(cluster, found.pod):
         return _BY_PLUGIN[NodeUnschedulable.name]
-    # Conflicts can be resolved; what cannot is about the claims themselves.
+    # A conflict is resolvable by evictions; an unresolvable refusal is about the claims themselves.
     if status.plugin == VolumeRestrictions.name and status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
         return _BY_PLUGIN[VolumeBinding.name]
-    # Plugins that narrow down the nodes together are named together.
+    # The status names all plugins that narrowed the nodes down together.
     known = [_BY_PLUGIN.get(plugin, _UNKNOWN) for plugin in status.plugin.split()] or [_UNKNOWN]
     return max(known, key=lambda judgement: _ORDER[judgement.standing])
 
 
 def _tainted_otherwise(cluster: Cluster, pod: int) -> bool:
-    """Report whether the pod's node has a taint that keeps it off, besides the one of a cordon."""
+    """Report whether the pod's node has an untolerated taint other than that of a cordon."""
     node = cluster.nodes.objects[int(cluster.pods.node_row[pod])]
     cordon = UNSCHEDULABLE_TAINT.key, UNSCHEDULABLE_TAINT.effect
     taints = tuple(taint for taint in node.spec.taints if (taint.key, taint.effect) != cordon)
