@@ -131,8 +131,7 @@ def _asked_value(asked: str | int | float, amount: int) -> int:
     """Return Quantity.Value of a decimal amount, including amounts beyond int64.
 
     Binary amounts are capped when they are parsed. An amount of at most 18 digits is multiplied by a power of ten.
-    Powers
-    that have a function of their own wrap around; the others are multiplied digit by digit and give 0.
+    Powers that have a function of their own wrap around; the others are multiplied digit by digit and give 0.
     """
     whole = -(-amount // NANO)
     if whole <= _MAX:

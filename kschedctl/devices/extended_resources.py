@@ -151,8 +151,7 @@ def device_totals(inventory: Inventory, device_class: DeviceClass) -> tuple[Int6
     """Return the numbers of devices of a class on each node, and of those in use, for scoring.
 
     All slices for a node count, regardless of generation and completeness. If a selector fails with an error on a
-    device,
-    both numbers are 0 on the nodes of the device.
+    device, both numbers are 0 on the nodes of the device.
 
     Returns
     -------

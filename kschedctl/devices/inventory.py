@@ -229,8 +229,7 @@ class Inventory:
         """The devices whose capacity matters even to requests for no capacity: bool, shape (n_devices,).
 
         These are devices that can be shared, that are partly used, or whose capacity has a policy. On any other device,
-        a
-        request for no capacity takes the whole capacity.
+        a request for no capacity takes the whole capacity.
         """
         policies = [any(c.request_policy is not None for c in device.capacity.values()) for device in self.devices]
         used = [device in self.usage.consumed for device in self.ids] if self.usage.consumed else False

@@ -1,7 +1,7 @@
 """Count how many more copies of a pod fit, placed one after another, and explain why the next one does not.
 
-If every filter that runs depends on the node alone, the number of copies per node is a division. Otherwise the
-copies go through the scheduler one by one. No pod is evicted for them.
+If every filter that runs depends on the node alone, the number of copies per node is a division. Otherwise the copies
+go through the scheduler one by one. No pod is evicted for them.
 """
 
 from __future__ import annotations
