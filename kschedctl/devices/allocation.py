@@ -100,7 +100,8 @@ def _device(
 def _node_selector(devices: Iterable[Allocated], site: Site) -> NodeSelector | None:
     """Return the node selector of an allocation.
 
-    It selects one node if a device is local to it. Otherwise it combines the node selectors of all devices.
+    The selector names one node if a device is local to the node. Otherwise it combines the first terms of the devices'
+    node selectors; ``None`` if there are none.
     """
     fields: dict[NodeSelectorRequirement, None] = {}
     expressions: dict[NodeSelectorRequirement, None] = {}

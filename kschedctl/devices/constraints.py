@@ -86,7 +86,7 @@ class MatchAttribute(Constraint):
 class HasAttribute(Constraint):
     """A constraint that all devices have the attribute.
 
-    Upstream once compared the addresses of values, which always differ.
+    Some releases compare the addresses of values, which always differ, instead of the values.
     """
 
     def _add(self, request: str, code: int) -> bool:

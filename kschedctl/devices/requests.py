@@ -54,8 +54,7 @@ class Alternative:
         The capacity requested of each device.
     verdict : ndarray of int64, shape (n_devices,)
         The result of the selectors of class and request for each device of the cluster: 0 no match, 1 match, above 1
-        the
-                number of an error.
+        the number of an error.
     errors : tuple of str
         The error texts, from number 2 on; a null character marks the position for the device's name.
     problem : str

@@ -190,7 +190,7 @@ class Search:
     def _take(
         self, claim: int, request: int, work: Work, device: int, following: tuple[int, int, int], *, must: bool
     ) -> bool:
-        """Take a device and search for the rest; return the device if that fails."""
+        """Take a device and search for the rest; release the device if that fails."""
         site, asked = self._site, work.asked
         if not self._can_take(claim, asked, device):
             return False

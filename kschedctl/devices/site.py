@@ -181,7 +181,7 @@ class SiteCapacity:
         return taken
 
     def give_back(self, number: int, taken: dict[str, int]) -> None:
-        """Return a share that the search has taken."""
+        """Release a share that the search has taken."""
         for name, amount in taken.items():
             self._own[number][name] -= amount
         self._n_shares[number] -= 1
@@ -211,7 +211,7 @@ class SiteCounters:
         return False
 
     def give_back(self, number: int) -> None:
-        """Return the counters that a device has drawn."""
+        """Release the counters that a device has drawn."""
         drawn = self._drawn[self._key(self.site.pools[self.site.pool_of[number]])]
         for counter, amount in counters_of(self.site.device(number)):
             drawn[counter] -= amount

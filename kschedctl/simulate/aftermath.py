@@ -38,7 +38,7 @@ class VictimFate:
         True if the pod belongs to a DaemonSet, whose new pod can only run on the same node.
     replacement : Decision or None
         The decision for the recreated pod with the preemptor in place; ``None`` without a controller, and for another
-                scheduler's pod.
+        scheduler's pod.
     """
 
     pod: int

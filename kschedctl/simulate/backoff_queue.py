@@ -67,7 +67,7 @@ class BackoffQueue:
         return self.unschedulable.remove(key) or self.failed.remove(key)
 
     def is_backing_off(self, info: QueuedPodInfo, now: datetime) -> bool:
-        """Report whether a pod's back-off lasts beyond ``now``."""
+        """Report whether a pod is in back-off at ``now``."""
         return self.expiration(info) >= self._window(now)
 
     def expiration(self, info: QueuedPodInfo) -> datetime:

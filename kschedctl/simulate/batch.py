@@ -1,4 +1,4 @@
-"""Opportunistic batching (KEP-5598): consecutive pods with one signature are placed by the scores of the first.
+"""Opportunistic batching (KEP-5598): consecutive pods with the same signature are placed by the scores of the first.
 
 Upstream: ``framework/runtime/batch.go``. The result differs from scoring each pod only if the cached scores differ
 from fresh ones: the remaining nodes keep their scores, although the node with the highest raw score may be gone.

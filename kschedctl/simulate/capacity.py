@@ -1,4 +1,4 @@
-"""Count how many more copies of a pod fit, placed one after another, and explain why the next one does not.
+"""The number of further copies of a pod that fit, placed one after another, and why the next one does not fit.
 
 If every filter that runs depends on the node alone, the number of copies per node is a division. Otherwise the copies
 go through the scheduler one by one. No pod is evicted for them.

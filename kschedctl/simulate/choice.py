@@ -40,8 +40,8 @@ class TieBreak:
 def as_recorded(choices: Mapping[str, Iterable[str]]) -> Choose:
     """Return a function that repeats recorded choices, pod by pod.
 
-    It takes the first node by name if no choice is left for the pod, or if the recorded node is not among those to
-    choose from.
+    The function takes the first node by name if no choice is left for the pod, or if the recorded node is not among
+    those to choose from.
 
     Parameters
     ----------

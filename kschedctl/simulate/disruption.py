@@ -17,14 +17,14 @@ from kschedctl.cluster.cluster import Cluster
 
 
 def budgets_after(cluster: Cluster, pod: Pod, change: int) -> Iterator[PodDisruptionBudget]:
-    """Yield the budgets whose status changes when a pod becomes healthy or disappears, with their status after it.
+    """Yield the budgets whose status changes when a pod becomes healthy or is deleted, with their status after it.
 
     Parameters
     ----------
     pod : Pod
         The pod.
     change : int
-        1 if the pod becomes healthy, -1 if it disappears.
+        1 if the pod becomes healthy, -1 if it is deleted; the deletion of an unready pod changes nothing.
     """
     if change < 0 and is_unready(pod):
         return

@@ -1,4 +1,4 @@
-"""Node drain as by ``kubectl drain``: cordon, evict pod by pod, retry every 5 seconds what budgets refuse.
+"""Node drain as by ``kubectl drain``: cordon, evict pod by pod, retry every 5 seconds while budgets refuse.
 
 Source: k8s.io/kubectl ``pkg/drain``. Controllers recreate evicted pods, which then pass through the queue.
 """
@@ -67,7 +67,8 @@ class DrainedNode:
     passed_over : list of str
         The DaemonSet pods and mirror pods that stay, ``namespace/name``.
     blocked : dict of str to str
-        The pods whose eviction is refused for good, because nothing changes any more, with the API server's message.
+        The pods whose eviction is refused for good, with the API server's message: the cluster does not change between
+        two retries, and nothing is due.
     seconds : float
         The virtual time of the drain.
     waited : dict of str to float

@@ -26,7 +26,8 @@ class QueuedPodInfo:
     consecutive_errors : int
         The number of consecutive attempts that failed with an error instead of a rejection.
     unschedulable_plugins, pending_plugins : set of str
-        The plugins that rejected the last attempt; of these, ``pending_plugins`` wait for an event themselves.
+        The plugins that rejected the last attempt; ``pending_plugins`` are those that returned the status Pending
+        because they wait for an event. A plugin is in one of the two sets.
     gating_plugin : str
         The PreEnqueue plugin that gates the pod; empty if none does.
     backoff_expiration : datetime or None

@@ -20,8 +20,8 @@ def rejector_plugins(decision: Decision) -> tuple[set[str], set[str]]:
     Returns
     -------
     unschedulable, pending : set of str
-        The plugins that rejected the pod, apart from those that wait for an event themselves; the latter plugins. Both
-                sets are empty after an error.
+        The plugins that rejected the pod; ``pending`` are those that returned the status Pending because they wait for
+        an event, ``unschedulable`` all others. Both sets are empty after an error.
     """
     outcome = decision.pre_filter
     if decision.error or outcome is None:

@@ -21,8 +21,8 @@ class RollingStatefulSet:
     ----------
     revisions : Revisions
         The pods of the StatefulSet.
-            name : str
-                The name of the StatefulSet.
+    name : str
+        The name of the StatefulSet.
     ordinals : range
         The ordinals of the wanted pods.
     rolling : StatefulSetRolling

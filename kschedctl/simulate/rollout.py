@@ -142,7 +142,7 @@ class _Stage:
     choose: Choose
 
     def fresh(self, number: int = 0) -> Pod:
-        """Return a new pod after admission; the objects that are created for it by name are not included."""
+        """Return a new pod after admission; the simulation creates the claims that belong to the pod."""
         pod = self.made[number].pod
         return self.admit(replace(pod, status=PodStatus(phase="Pending")))
 

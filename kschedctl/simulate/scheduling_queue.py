@@ -141,13 +141,13 @@ class SchedulingQueue:
         return info
 
     def done(self, info: QueuedPodInfo) -> None:
-        """End the attempt of a pod; with the last one, the events recorded for pods in flight are forgotten."""
+        """End the attempt of a pod; with the last one, the recorded events are dropped."""
         self._in_flight.pop(info.key, None)
         if not self._in_flight:
             self._happened.clear()
 
     def add_unschedulable(self, info: QueuedPodInfo) -> None:
-        """Return a pod whose attempt failed to the queue; its sets of plugins hold those that rejected it."""
+        """Put a pod whose attempt failed back into the queue; its sets of plugins hold those that rejected it."""
         if info.rejectors:
             info.unschedulable_count += 1
             info.consecutive_errors = 0

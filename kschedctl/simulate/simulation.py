@@ -78,7 +78,7 @@ class Simulation(SimulatedCluster):
         self.restless: set[str] = set()
         self._preemptions: Counter[str] = Counter()
         self._choose = choose
-        #: The number of cluster changes when each pod was last tried.
+        #: The number of cluster changes (``changes``) when each pod was last tried.
         self._tried: dict[str, int] = {}
         self._batches: dict[str, OpportunisticBatch] = {}
         self._waiting: dict[str, tuple[QueuedPodInfo, Decision, str]] = {}
@@ -239,7 +239,7 @@ class Simulation(SimulatedCluster):
                 self.queue.move_all(change.event, change.old, change.new)
 
     def _settle_waiting(self) -> None:
-        """Bind the pods that Permit plugins allowed, and return those that were rejected to the queue."""
+        """Bind the pods that Permit plugins allowed, and put those that were rejected back into the queue."""
         while settled := self.scheduler.waiting_pods.settled():
             # Unreserve plugins of a rejected pod may settle other pods.
             for pod, status in settled:
@@ -256,7 +256,7 @@ class Simulation(SimulatedCluster):
             self.queue.move_all(ASSIGNED_POD_DELETE, pod, None, partial(_is_other, pod))
 
     def _forget(self, info: QueuedPodInfo, status: Status) -> str:
-        """Return a pod that could not be bound to the queue; return the reason in the scheduler's words."""
+        """Put a pod that could not be bound back into the queue; return the reason in the scheduler's words."""
         pod = without_nomination(info.pod)
         self._move(self.cluster.with_pods(added=[pod]))
         info.pod = pod

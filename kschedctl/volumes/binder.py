@@ -46,8 +46,7 @@ class Binder:
         The cluster with its nodes, volumes and claims.
     knows_attributes_classes : bool
         True if claims may name a VolumeAttributesClass (the gate of that name); otherwise the search of a volume for
-        such
-                a claim is an error.
+        such a claim is an error.
     """
 
     cluster: Cluster

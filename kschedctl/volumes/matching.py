@@ -34,7 +34,7 @@ class Mismatch:
     ----------
     field : str
         The differing field: ``claimRef``, ``capacity``, ``volumeMode``, ``volumeAttributesClassName``,
-                ``deletionTimestamp``, ``phase``, ``selector``, ``storageClassName`` or ``accessModes``.
+        ``deletionTimestamp``, ``phase``, ``selector``, ``storageClassName`` or ``accessModes``.
     wanted : str
         The value that the claim wants.
     found : str

@@ -39,7 +39,7 @@ class Provisioning:
         True for nodes where only the maximum volume size of that storage is reported.
     several : ndarray of bool, shape (n_nodes,)
         True for nodes where further storage with another free capacity would let the claim pass. The first one in the
-                snapshot counts; kube-scheduler uses an arbitrary one.
+        snapshot counts; kube-scheduler uses an arbitrary one.
     """
 
     storage_class: StorageClass

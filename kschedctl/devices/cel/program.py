@@ -60,7 +60,7 @@ def compile_program(node: Node) -> Callable[..., Any]:
     -------
     callable
         A function of the variables by name and, optionally, a meter for the cost. It raises ``CelError`` if the
-                evaluation fails.
+        evaluation fails.
 
     Raises
     ------
