@@ -27,7 +27,7 @@ class QueuedPodInfo:
         The number of consecutive attempts that failed with an error instead of a rejection.
     unschedulable_plugins, pending_plugins : set of str
         The plugins that rejected the last attempt; ``pending_plugins`` are those that returned the status Pending
-        because they wait for an event. A plugin is in one of the two sets.
+        because they wait for an event.
     gating_plugin : str
         The PreEnqueue plugin that gates the pod; empty if none does.
     backoff_expiration : datetime or None
