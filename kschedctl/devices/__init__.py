@@ -1,1 +1,1 @@
-"""Devices: pools and their slices, claims, CEL selectors, and the scheduler's allocator over all nodes at once."""
+"""Dynamic resource allocation: pools and slices, claims, CEL selectors, and the allocator for all nodes at once."""

@@ -1,4 +1,4 @@
-"""The allocation of claims as the scheduler writes it: devices, shares, binding conditions, and for which nodes."""
+"""The allocation of claims as the scheduler writes it: devices, shares, binding conditions and node selector."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kschedctl.devices.requests import Alternative, ClaimPlan
 from kschedctl.devices.search import Allocated
 from kschedctl.devices.site import Site
 
-#: The field of nodes that an allocation of local devices selects by.
+#: The node field in the node selector of an allocation of local devices.
 NODE_NAME_FIELD: Final = "metadata.name"
 
 
@@ -32,11 +32,11 @@ class ClaimAllocation:
     Attributes
     ----------
     claim : ResourceClaim
-        The claim as it is.
+        The claim as stored.
     result : AllocationResult
-        What it has, or what the scheduler would write.
+        The stored allocation, or the one that the scheduler would write.
     stored : bool
-        Whether the claim has it already.
+        True if the allocation is stored in the claim.
     """
 
     claim: ResourceClaim
@@ -45,20 +45,20 @@ class ClaimAllocation:
 
 
 def stored_allocation(claim: ResourceClaim) -> ClaimAllocation | None:
-    """The allocation that a claim has already; ``None`` where it has none."""
+    """Return the stored allocation of a claim, or ``None``."""
     allocation = claim.status.allocation
     return None if allocation is None else ClaimAllocation(claim, allocation, stored=True)
 
 
 def new_allocations(allocations: Allocations, position: int) -> tuple[ClaimAllocation, ...]:
-    """What the scheduler would write into claims if it chose a node; empty where they cannot be allocated there.
+    """Return the allocations that the scheduler would write if it chose a node; empty if there is no solution.
 
     Parameters
     ----------
     allocations : Allocations
-        What claims get on some nodes.
+        The allocation of claims on each of some nodes.
     position : int
-        The node's place among these.
+        The position of the node in ``allocations``.
     """
     solution = allocations.outcomes[int(allocations.outcome_of[position])].solution
     if solution is None:
@@ -91,14 +91,18 @@ def _device(
         tolerations=asked.tolerations,
         binding_conditions=device.binding_conditions if rules.binding_conditions else (),
         binding_failure_conditions=device.binding_failure_conditions if rules.binding_conditions else (),
-        # The scheduler draws one at random; what tells shares apart is all that counts.
+        # The scheduler draws a random ID; any ID that distinguishes shares will do.
         share_id=None if one.consumed is None else f"{plan.claim.key}/{number}",
         consumed_capacity=consumed or None,
     )
 
 
 def _node_selector(devices: Iterable[Allocated], site: Site) -> NodeSelector | None:
-    """The nodes that an allocation is for: one where a device is local to it, else those that all devices select."""
+    """Return the node selector of an allocation.
+
+    The selector names one node if a device is local to the node. Otherwise it combines the first terms of the devices'
+    node selectors; ``None`` if there are none.
+    """
     fields: dict[NodeSelectorRequirement, None] = {}
     expressions: dict[NodeSelectorRequirement, None] = {}
     for one in devices:

@@ -1,4 +1,4 @@
-"""Allocation on all nodes at once: a search for each group of nodes whose devices look alike."""
+"""Device allocation on all nodes at once: one search for each group of nodes with interchangeable devices."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ INVALID_POOLS: Final = "invalid resource pools were encountered"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a search came to, for nodes that look alike.
+    """The outcome of a search, for nodes with interchangeable devices.
 
     Attributes
     ----------
     solution : list of list of Allocated, optional
-        The devices of every claim.
+        The devices of every claim; ``None`` if there is no solution.
     refusal : str
-        Why there is none, where the node is turned away.
+        The reason why the node is rejected; empty if it is not.
     failed : bool
-        Whether the scheduler ends its cycle with an error.
+        True if the scheduler ends its cycle with an error.
     gave_up : bool
-        Whether the search took longer than it may.
+        True if the search was given up after too many steps.
     """
 
     solution: list[list[Allocated]] | None = None
@@ -45,14 +45,14 @@ class Outcome:
 
 @dataclass(slots=True)
 class Allocations:
-    """What claims get on some nodes.
+    """The allocation of claims on each of some nodes.
 
     Attributes
     ----------
     rows : ndarray of int64, shape (n_rows,)
-        The nodes.
+        The rows of the nodes.
     outcome_of : ndarray of int64, shape (n_rows,)
-        Index into ``outcomes``.
+        The index into ``outcomes`` for each node.
     outcomes : list of Outcome
         The distinct outcomes.
     plans : tuple of ClaimPlan
@@ -68,11 +68,11 @@ class Allocations:
     _errors: dict[int, str] = field(default_factory=dict)
 
     def site(self, row: int) -> Site:
-        """The devices of a node."""
+        """Return the devices that a node can use, with nothing taken."""
         return Site(self._inventory, row, self._kinds)
 
     def error(self, row: int) -> str:
-        """The error that the search ends in on a node; it names the node's own devices."""
+        """Return the error that the search ends with on a node; it names the node's own devices."""
         found = self._errors.get(row)
         if found is None:
             found = self._errors[row] = self._error(row)
@@ -90,16 +90,16 @@ class Allocations:
 
 
 def allocate(claims: Sequence[ResourceClaim], inventory: Inventory, rows: Int64Array) -> Allocations:
-    """Allocate claims on each of some nodes, as if it were the one that is chosen.
+    """Allocate claims on each of some nodes, as if the pod were scheduled there.
 
     Parameters
     ----------
     claims : sequence of ResourceClaim
-        The claims that have no allocation yet, in the pod's order.
+        The claims that have no allocation, in the pod's order.
     inventory : Inventory
-        The devices.
+        The devices of the cluster.
     rows : ndarray of int64, shape (n_rows,)
-        The nodes.
+        The rows of the nodes.
     """
     plans = plan_claims(claims, inventory)
     kinds = device_kinds(bearing_columns(plans, inventory).values(), len(inventory.devices))

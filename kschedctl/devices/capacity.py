@@ -1,6 +1,7 @@
-"""Consumable capacity: what a request takes of a device, and whether that is left (``consumable_capacity.go``).
+"""Consumable capacity: the consumption of a request on a device, and the check against what is left.
 
-Amounts are in nano-units. Ranges with steps are reckoned in whole units, each rounded up first, as Quantity.Value does.
+Source: ``consumable_capacity.go``. Amounts are in nano-units. Ranges with steps are computed in whole units, each
+rounded up first, as Quantity.Value does.
 """
 
 from __future__ import annotations
@@ -14,39 +15,39 @@ from kschedctl.api.quantity import NANO, parse_quantity, value
 
 _MAX: Final = 2**63 - 1
 _DIGITS: Final = re.compile(r"[+-]?0*([0-9]*)\.?([0-9]*)")
-#: Amounts of so many digits are kept as an int64 and a scale, and so many places are moved at once.
+#: Quantity stores amounts of at most this many digits as an int64 and a scale, and shifts by at most as many places.
 _FEW_DIGITS: Final = 18
 _OWN_SCALES: Final = frozenset({1, 2, 3, 6, 9})
 _UNREPRESENTABLE: Final = "capacity request cannot be represented in the device's range arithmetic"
 
 
 class CapacityError(Exception):
-    """Capacity that cannot be reckoned, in the scheduler's words."""
+    """An error in the computation of consumed capacity, in the scheduler's words."""
 
 
 def consumption(
     request: CapacityRequirements | None, capacities: Mapping[str, DeviceCapacity], *, exact: bool
 ) -> dict[str, int] | None:
-    """What a request takes of each capacity of a device.
+    """Return the amount that a request takes of each capacity of a device.
 
     Parameters
     ----------
     request : CapacityRequirements, optional
-        The capacities that are asked for.
+        The requested capacities.
     capacities : mapping of str to DeviceCapacity
-        Those that the device has.
+        The capacities of the device.
     exact : bool
-        Whether amounts beyond int64 are errors; else they are what Quantity.Value makes of them.
+        True if amounts beyond int64 are errors; otherwise they wrap around as in Quantity.Value.
 
     Returns
     -------
     dict of str to int or None
-        Nano-units by capacity; ``None`` where something is asked for that the device does not have.
+        The consumption by capacity, in nano-units; ``None`` if the request names a capacity that the device lacks.
 
     Raises
     ------
     CapacityError
-        Where ``exact`` and an amount cannot be reckoned.
+        If ``exact`` is set and an amount is negative or cannot be represented in int64.
     """
     asked = {} if request is None else request.requests
     if any(name not in capacities for name in asked):
@@ -66,18 +67,18 @@ def fits(
     used: Mapping[str, int],
     own: Mapping[str, int],
 ) -> bool:
-    """Whether a consumption keeps the policies of a device, and to what is left of it.
+    """Report whether a consumption respects the device's request policies and the capacity that is left.
 
     Parameters
     ----------
     consumed : mapping of str to int
-        From ``consumption``.
+        The consumption, from ``consumption``.
     capacities : mapping of str to DeviceCapacity
-        The device's.
+        The capacities of the device.
     used : mapping of str to int
-        What others use of it, in nano-units.
+        The consumption by other claims, in nano-units.
     own : mapping of str to int
-        What this search uses of it already.
+        The consumption by the current search, in nano-units.
     """
     return all(
         not _violates(consumed[name], capacity)
@@ -103,7 +104,7 @@ def _consumed(asked: str | int | float | None, capacity: DeviceCapacity, *, exac
 
 
 def _round_up(asked: str | int | float, valid: CapacityRequestPolicyRange, *, exact: bool) -> int:
-    """At least the minimum, and from there in whole steps."""
+    """Round a requested amount up to the minimum of a range, or to a whole number of steps above it."""
     amount, least = parse_quantity(asked), parse_quantity(valid.min or 0)
     if amount < least:
         return least
@@ -122,15 +123,15 @@ def _round_up(asked: str | int | float, valid: CapacityRequestPolicyRange, *, ex
 
 
 def _whole(nanos: int) -> int:
-    """Whole units, rounded up; beyond int64 they wrap around as Quantity.Value does."""
+    """Return whole units, rounded up; beyond int64 they wrap around as in Quantity.Value."""
     return _wrapped(-(-nanos // NANO))
 
 
 def _asked_value(asked: str | int | float, amount: int) -> int:
-    """What Quantity.Value makes of a decimal amount beyond int64 too; binary ones are capped when they are read.
+    """Return Quantity.Value of a decimal amount, including amounts beyond int64.
 
-    An amount of few digits is multiplied up: in one step by powers of ten that have a function of their own, which
-    wraps around, else digit by digit, which ends at 0.
+    Binary amounts are capped when they are parsed. An amount of at most 18 digits is multiplied by a power of ten.
+    Powers that have a function of their own wrap around; the others are multiplied digit by digit and give 0.
     """
     whole = -(-amount // NANO)
     if whole <= _MAX:
@@ -146,7 +147,7 @@ def _asked_value(asked: str | int | float, amount: int) -> int:
 
 
 def _quotient(dividend: int, divisor: int) -> int:
-    """Go's division, and one more where something is left."""
+    """Divide as Go does (toward zero), and add 1 if there is a remainder."""
     quotient = abs(dividend) // divisor
     quotient = quotient if dividend >= 0 else -quotient
     return quotient + 1 if quotient * divisor != dividend else quotient

@@ -1,4 +1,4 @@
-"""The claims of a pod: which they are, whether they can be used, and where those can that are allocated."""
+"""The claims of a pod: their identity, problems that keep the pod pending, and the nodes of allocated claims."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ from kschedctl.cluster.node_selection import nodes_matching
 from kschedctl.devices.errors import AllocationError
 from kschedctl.releases.device_rules import DeviceRules
 
-#: For so long a device may take to become ready, unless the configuration says otherwise.
+#: The time that a device may take to become ready, unless the configuration says otherwise.
 BINDING_TIMEOUT: Final = timedelta(minutes=10)
 _NODE_OPERATIONS: Final = "DRAOptionalNodeOperations"
 
 
 class ClaimProblemError(Exception):
-    """A claim that keeps the pod from being scheduled, in the scheduler's words."""
+    """A problem of a claim that keeps the pod from being scheduled, in the scheduler's words."""
 
 
 def pod_claims(cluster: Cluster, pod: Pod, rules: DeviceRules) -> list[ResourceClaim]:
-    """The claims of a pod in its order.
+    """Return the claims of a pod, in the pod's order.
 
     Parameters
     ----------
     rules : DeviceRules
-        The release's rules.
+        The rules of the release.
 
     Raises
     ------
     ClaimProblemError
-        For a claim that is not there, goes away, or belongs to another pod.
+        For a claim that does not exist, is being deleted, or belongs to another pod.
     """
     out = []
     for entry in pod.spec.resource_claims:
@@ -63,7 +63,7 @@ def pod_claims(cluster: Cluster, pod: Pod, rules: DeviceRules) -> list[ResourceC
 
 
 def _claim_name(pod: Pod, entry: PodResourceClaim) -> tuple[str, bool]:
-    """The name of a claim, empty where none is needed, and whether it is made for the pod from a template."""
+    """Return the name of a claim, empty if none is needed, and whether a template generates it for the pod."""
     if entry.resource_claim_name:
         return entry.resource_claim_name, False
     if not entry.resource_claim_template_name:
@@ -76,14 +76,14 @@ def _claim_name(pod: Pod, entry: PodResourceClaim) -> tuple[str, bool]:
 
 
 def check_classes(cluster: Cluster, claim: ResourceClaim) -> None:
-    """See that the classes of a claim's requests are there.
+    """Check that the DeviceClasses of a claim's requests exist.
 
     Raises
     ------
     ClaimProblemError
         For a class that does not exist.
     AllocationError
-        For a request that names none.
+        For a request without a DeviceClass.
     """
     for request in claim.spec.devices.requests:
         if request.exactly is not None:
@@ -102,12 +102,12 @@ def _check_class(cluster: Cluster, name: str, request: str) -> None:
 
 
 def available_on(cluster: Cluster, claim: ResourceClaim, rules: DeviceRules) -> Mask:
-    """Where an allocated claim can be used: bool, shape (n_nodes,).
+    """Return the nodes on which an allocated claim can be used: bool, shape (n_nodes,).
 
     Parameters
     ----------
     rules : DeviceRules
-        The release's rules.
+        The rules of the release.
     """
     mask = np.ones(len(cluster.nodes), dtype=np.bool_)
     allocation = claim.status.allocation
@@ -122,14 +122,14 @@ def available_on(cluster: Cluster, claim: ResourceClaim, rules: DeviceRules) -> 
 
 
 def is_lost(claim: ResourceClaim, moment: datetime | None, timeout: timedelta = BINDING_TIMEOUT) -> bool:
-    """Whether an allocated device has failed to become ready, or takes too long.
+    """Report whether an allocated device has failed to become ready, or takes too long.
 
     Parameters
     ----------
     moment : datetime, optional
-        When that is asked; without it nothing is late.
+        The time of the check; without it, no device is late.
     timeout : timedelta
-        For how long a device may take.
+        The time that a device may take; 10 minutes by default.
     """
     allocation = claim.status.allocation
     if allocation is None:
@@ -161,7 +161,7 @@ def _is_late(allocation: AllocationResult, moment: datetime | None, timeout: tim
 
 
 def moment_of(cluster: Cluster) -> datetime | None:
-    """When the cluster was as it is: when it was captured, else the latest time that a claim tells."""
+    """Return the time of the cluster state: that of the capture, or else the latest timestamp of any claim."""
     if cluster.taken_at is not None:
         return cluster.taken_at
     return max(_times(cluster.list(ResourceClaim)), default=None)
@@ -177,12 +177,12 @@ def _times(claims: Iterable[ResourceClaim]) -> Iterator[datetime]:
 
 
 def alternatives_score(claim: ResourceClaim, chosen: Sequence[str]) -> int:
-    """How much an allocation is preferred: per request with alternatives 8 less the number of the chosen one.
+    """Return the score of an allocation: for each request with alternatives, 8 minus the index of the chosen one.
 
     Parameters
     ----------
     chosen : sequence of str
-        The requests of its allocation, ``request/alternative`` for alternatives.
+        The allocated requests, as ``request/alternative`` for alternatives.
     """
     names = {name for name in chosen if name.count("/") == 1}
     return sum(

@@ -1,6 +1,6 @@
-"""Constraints over the devices of a claim: the same value of an attribute for all, or another for each.
+"""Constraints over the devices of a claim: an attribute has the same value on all devices, or distinct values.
 
-Values are compared by their codes: the same number for the same value of the same type, -1 for a device without.
+Values are compared by their codes: equal typed values have equal codes, and -1 is a device without the attribute.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kschedctl.releases.device_rules import DeviceRules
 
 
 def lookup_attribute(driver: str, device: Device, name: str) -> DeviceAttribute | None:
-    """An attribute by its fully qualified name; without a domain it is of the driver's."""
+    """Return an attribute by its fully qualified name; an attribute without a domain belongs to the driver's domain."""
     found = device.attributes.get(name)
     domain, slash, identifier = name.partition("/")
     if found is None and slash and domain == driver:
@@ -23,14 +23,14 @@ def lookup_attribute(driver: str, device: Device, name: str) -> DeviceAttribute 
 
 
 class Constraint(ABC):
-    """One constraint of a claim, and what it knows of the devices taken so far.
+    """A constraint of a claim, and its record of the devices taken so far.
 
     Parameters
     ----------
     requests : sequence of str
-        The requests it is for, or ``request/alternative``; all where it is empty.
+        The constrained requests, as ``request`` or ``request/alternative``; empty for all requests.
     codes : sequence of int
-        Per device of the search the code of its value.
+        The code of the attribute's value for each device of the search.
     """
 
     def __init__(self, requests: Sequence[str], codes: Sequence[int]) -> None:
@@ -38,7 +38,7 @@ class Constraint(ABC):
         self._codes = codes
 
     def applies(self, request: str, alternative: str) -> bool:
-        """Whether the constraint is for a request."""
+        """Report whether the constraint covers a request."""
         return (
             not self._requests
             or request in self._requests
@@ -46,14 +46,14 @@ class Constraint(ABC):
         )
 
     def add(self, request: str, alternative: str, device: int) -> bool:
-        """Take a device in; false where it breaks the constraint."""
+        """Add a device; return false if it violates the constraint."""
         if not self.applies(request, alternative):
             return True
         code = self._codes[device]
         return code >= 0 and self._add(request, code)
 
     def remove(self, request: str, alternative: str) -> None:
-        """Give the latest device of a request back."""
+        """Remove the last added device of a request."""
         if self.applies(request, alternative):
             self._remove(request)
 
@@ -65,7 +65,7 @@ class Constraint(ABC):
 
 
 class MatchAttribute(Constraint):
-    """All devices have the same value."""
+    """A constraint that all devices have the same value."""
 
     def __init__(self, requests: Sequence[str], codes: Sequence[int]) -> None:
         super().__init__(requests, codes)
@@ -84,7 +84,10 @@ class MatchAttribute(Constraint):
 
 
 class HasAttribute(Constraint):
-    """All devices have the attribute: upstream once compared where values are kept, and these always differ."""
+    """A constraint that all devices have the attribute.
+
+    Some releases compare the addresses of values, which always differ, instead of the values.
+    """
 
     def _add(self, request: str, code: int) -> bool:
         return True
@@ -94,7 +97,10 @@ class HasAttribute(Constraint):
 
 
 class DistinctFromLatest(Constraint):
-    """A device differs from the latest one of each request; upstream forgets the others, and all on going back."""
+    """A constraint that a device differs from the latest device of each request.
+
+    Upstream forgets the earlier devices of a request, and when it backtracks, the latest one too.
+    """
 
     def __init__(self, requests: Sequence[str], codes: Sequence[int]) -> None:
         super().__init__(requests, codes)
@@ -114,7 +120,7 @@ class DistinctFromLatest(Constraint):
 
 
 class DistinctFromAll(Constraint):
-    """A device differs from all others."""
+    """A constraint that a device differs from all other devices."""
 
     def __init__(self, requests: Sequence[str], codes: Sequence[int]) -> None:
         super().__init__(requests, codes)
@@ -131,14 +137,14 @@ class DistinctFromAll(Constraint):
 
 
 def constraint_attribute(constraint: DeviceConstraint, rules: DeviceRules) -> str | None:
-    """The attribute that a constraint is about; ``None`` where the release does not know the constraint."""
+    """Return the attribute of a constraint; ``None`` if the release does not know the constraint."""
     if constraint.match_attribute is not None:
         return constraint.match_attribute
     return constraint.distinct_attribute if rules.distinct_attribute else None
 
 
 def make_constraint(constraint: DeviceConstraint, codes: Sequence[int], rules: DeviceRules) -> Constraint:
-    """A constraint that nothing is taken into yet."""
+    """Return a constraint without any devices."""
     if constraint.match_attribute is not None:
         return MatchAttribute(constraint.requests, codes)
     if not rules.distinct_compares:
@@ -149,5 +155,5 @@ def make_constraint(constraint: DeviceConstraint, codes: Sequence[int], rules: D
 
 
 def unknown_constraint(claim: str, number: int) -> AllocationError:
-    """The error of a constraint that the release does not know."""
+    """Return the error for a constraint that the release does not know."""
     return AllocationError(f"claim {claim}, constraint #{number}: empty constraint (unsupported constraint type?)")

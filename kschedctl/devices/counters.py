@@ -1,4 +1,4 @@
-"""Counters of pools, which partitions of a device draw on. Amounts are in nano-units."""
+"""Counters of pools, from which partitions of a device draw. Amounts are in nano-units."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from kschedctl.api.device import CounterSet, Device
 from kschedctl.api.quantity import parse_quantity
 
-#: Set and counter.
+#: A counter set and a counter in it.
 CounterName = tuple[str, str]
 
 
 def counters_of(device: Device) -> list[tuple[CounterName, int]]:
-    """What a device draws: set and counter, and the amount in nano-units."""
+    """Return the counters that a device draws from, as set and counter, with the amounts in nano-units."""
     return [
         ((use.counter_set, name), parse_quantity(counter.value))
         for use in device.consumes_counters

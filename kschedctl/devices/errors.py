@@ -1,7 +1,7 @@
-"""How a search for devices can end without an answer."""
+"""The error with which a search for devices ends the scheduling cycle."""
 
 from __future__ import annotations
 
 
 class AllocationError(Exception):
-    """The scheduler ends its cycle with this error, in its words."""
+    """An error that ends the scheduling cycle, in the scheduler's words."""

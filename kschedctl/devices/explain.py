@@ -1,4 +1,4 @@
-"""Why claims cannot be allocated on a node: how many devices there are for each request, and who holds the others."""
+"""Explanation of failed allocations on a node: the number of devices per request, and the holders of the others."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class DeviceHolder(msgspec.Struct, frozen=True, rename="camel"):
     Attributes
     ----------
     claim : str
-        ``namespace/name``.
+        The key of the claim, ``namespace/name``.
     pods : tuple of str
-        The pods that it is reserved for, by name.
+        The names of the pods that the claim is reserved for.
     devices : int
-        How many of the devices in question it holds.
+        The number of matching devices that the claim holds.
     """
 
     claim: str
@@ -44,36 +44,36 @@ class DeviceHolder(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class RequestSupply(msgspec.Struct, frozen=True, rename="camel"):
-    """What a node has for one request.
+    """The supply of devices on a node for one request.
 
     Attributes
     ----------
     claim : str
-        The claim, ``namespace/name``.
+        The key of the claim, ``namespace/name``.
     request : str
-        ``request``, or ``request/alternative``.
+        The request, as ``request`` or ``request/alternative``.
     device_class : str
-        The class that is asked for.
+        The name of the requested DeviceClass.
     wanted : int
-        How many devices; 0 for all that match.
+        The number of requested devices; 0 for all that match.
     here : int
-        How many the node can use, of pools that are complete and valid.
+        The number of devices that the node can use, in pools that are complete and valid.
     of_class : int
-        How many of these match the selectors of the class.
+        The number of these that match the selectors of the class.
     matching : int
-        How many of these match those of the request.
+        The number of these that match the selectors of the request.
     free : int
-        How many of these are not in use.
+        The number of these that are not in use.
     tainted : int
-        How many of the free ones have a taint that is not tolerated.
+        The number of free devices with a taint that is not tolerated.
     taints : tuple of str
-        The distinct taints that keep it away from these, ``key=value:effect``.
+        The distinct taints that exclude these devices, ``key=value:effect``.
     exhausted : int
-        How many of the other free ones have too little capacity left.
+        The number of free, untainted devices with too little capacity left.
     holders : tuple of DeviceHolder
         The claims that hold matching devices.
     turned_away : tuple of TurnedAway
-        The selectors that turn devices away, in the order in which they are asked.
+        The selectors that reject devices, in evaluation order.
     """
 
     claim: str
@@ -92,21 +92,21 @@ class RequestSupply(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def usable(self) -> int:
-        """How many could be taken."""
+        """The number of devices that can be allocated."""
         return self.free - self.tainted - self.exhausted
 
     @property
     def lacking(self) -> int:
-        """How many more it takes."""
+        """The number of devices that are missing; for all devices, at least one must match."""
         wanted = self.wanted or max(self.matching, 1)
         return max(wanted - self.usable, 0)
 
     def words(self) -> str:
-        """``claim default/c, request r wants 4 gpu, 2 usable (8 here, 8 of the class, ...)``."""
+        """Return text like ``claim default/c, request r wants 4 gpu, 2 usable (8 here, 8 of the class, ...)``."""
         return f"claim {self.claim}, {self.short()}"
 
     def short(self) -> str:
-        """The same without the claim."""
+        """Return the same text as ``words`` without the claim."""
         wanted = self.wanted or "all"
         steps = [f"{self.here} here", f"{self.of_class} of the class", f"{self.matching} match", f"{self.free} free"]
         if self.tainted:
@@ -119,16 +119,16 @@ class RequestSupply(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class NotAllocated(Operands, frozen=True):
-    """The claims of the pod cannot all be allocated on the node.
+    """A rejection because the claims of the pod cannot all be allocated on the node.
 
     Attributes
     ----------
     requests : tuple of RequestSupply
-        The requests for which there are too few devices; all where there are enough for each by itself.
+        The requests with too few devices; all requests if each alone has enough.
     constraint : str
-        The constraint without which they could be, in the form ``matchAttribute NAME``; empty where there is none.
+        The constraint that prevents the allocation, as ``matchAttribute NAME``; empty if no single constraint does.
     pools : tuple of str
-        Pools that are not used, and why: ``driver/name: reason``.
+        The pools that are not used, with the reason: ``driver/name: reason``.
     """
 
     requests: tuple[RequestSupply, ...]
@@ -136,11 +136,11 @@ class NotAllocated(Operands, frozen=True):
     pools: tuple[str, ...]
 
     def words(self) -> str:
-        """What is short, else what stands in the way."""
+        """Return the shortages, or else the obstacle, as text."""
         return "; ".join(self.sentences(RequestSupply.words))
 
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
-        """Do without a claim, or use another one, or do without a pod that holds devices."""
+        """Yield remedies that drop or replace a claim, or remove a pod that holds devices."""
         yield from device_remedies(context)
         holders = (holder for request in self.requests for holder in request.holders)
         keys = (f"{holder.claim.partition('/')[0]}/{pod}" for holder in holders for pod in holder.pods)
@@ -148,7 +148,7 @@ class NotAllocated(Operands, frozen=True):
             yield from context.pod_removed(key)
 
     def sentences(self, worded: Callable[[RequestSupply], str]) -> Iterator[str]:
-        """The same one by one, with what is said of each request as a caller words it."""
+        """Yield the sentences of the explanation one by one; ``worded`` turns a request's supply into text."""
         said = [worded(request) for request in self.requests]
         if self.constraint:
             said = [f"no devices satisfy the constraint {self.constraint}"]
@@ -158,12 +158,12 @@ class NotAllocated(Operands, frozen=True):
         yield from (f"pool {pool}" for pool in self.pools)
 
     def selectors(self) -> Iterator[str]:
-        """Which selectors turn devices away, a sentence each."""
+        """Yield one sentence per selector that rejects devices."""
         for request in self.requests:
             yield from map(TurnedAway.words, request.turned_away)
 
     def shortfall(self) -> Shortfall | None:
-        """The largest lack of devices."""
+        """Return the largest shortage of devices; ``None`` if no request lacks devices."""
         short = max(self.requests, key=lambda request: request.lacking, default=None)
         if short is None or not short.lacking:
             return None
@@ -172,18 +172,18 @@ class NotAllocated(Operands, frozen=True):
 
 
 def explain_allocation(plans: Sequence[ClaimPlan], site: Site) -> NotAllocated:
-    """Say why claims cannot be allocated on a node.
+    """Explain why claims cannot be allocated on a node.
 
     Parameters
     ----------
     plans : sequence of ClaimPlan
         The claims.
     site : Site
-        The node's devices; a fresh one.
+        The devices of the node, with nothing taken.
     """
     requests = [[_supply(asked, site) for asked in one] for plan in plans for one in plan.requests]
     supplies = [supply for request in requests for supply in request]
-    # A request lacks devices only where each of its alternatives does.
+    # A request lacks devices only if each of its alternatives does.
     short = [supply for request in requests if all(one.lacking for one in request) for supply in request]
     constraint = "" if short else _constraint(plans, site)
     pools = tuple(
@@ -235,7 +235,7 @@ def _of_class(asked: Alternative, site: Site, devices: Sequence[int]) -> Iterato
 
 
 def _holders(inventory: Inventory, site: Site, devices: Sequence[int]) -> Iterator[DeviceHolder]:
-    """The claims that hold some of these devices, those with the most first."""
+    """Yield the claims that hold some of these devices, those with the most first."""
     counts: dict[str, tuple[ResourceClaim, int]] = {}
     for device in devices:
         for claim in inventory.usage.holders.get(site.device_id(device), ()):
@@ -245,7 +245,7 @@ def _holders(inventory: Inventory, site: Site, devices: Sequence[int]) -> Iterat
 
 
 def _constraint(plans: Sequence[ClaimPlan], site: Site) -> str:
-    """The first constraint without which the claims could be allocated; empty where there is none."""
+    """Return the first constraint without which the claims could be allocated; empty if there is none."""
     for number, plan in enumerate(plans):
         for i, constraint in enumerate(plan.claim.spec.devices.constraints):
             lighter = (*plans[:number], _without_constraint(plan, i), *plans[number + 1 :])

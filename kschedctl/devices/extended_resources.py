@@ -1,4 +1,4 @@
-"""Extended resources that a DeviceClass stands for: requests of containers that are served by devices.
+"""Extended resources backed by a DeviceClass: devices satisfy the resource requests of containers.
 
 Upstream: ``extendeddynamicresources.go`` and ``deviceclass/extendedresourcecache``.
 """
@@ -33,18 +33,21 @@ from kschedctl.devices.inventory import Inventory, with_claims
 
 CLASS_PREFIX: Final = "deviceclass.resource.kubernetes.io/"
 CLAIM_ANNOTATION: Final = "resource.kubernetes.io/extended-resource-claim"
-#: The claim that is made for a pod has no other name until it is written.
+#: The placeholder name of the claim for a pod's extended resources, until the scheduler writes it.
 CLAIM_NAME: Final = "<extended-resources>"
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 
 
 def can_be_backed(resource: str) -> bool:
-    """Whether a resource is one that a class can stand for."""
+    """Report whether a DeviceClass can back a resource."""
     return is_extended_resource(resource) or resource.startswith(CLASS_PREFIX)
 
 
 def backing_classes(cluster: Cluster) -> dict[str, DeviceClass]:
-    """The class behind each resource; of two that name the same one the newer, then the first by name."""
+    """Return the DeviceClass that backs each resource.
+
+    If two classes name the same resource, the newer one counts, or the first by name if both have the same age.
+    """
     out: dict[str, DeviceClass] = {}
     for device_class in sorted(cluster.list(DeviceClass), key=_by_age):
         if device_class.spec.extended_resource_name:
@@ -54,14 +57,14 @@ def backing_classes(cluster: Cluster) -> dict[str, DeviceClass]:
 
 
 def _by_age(device_class: DeviceClass) -> tuple[datetime, list[int]]:
-    """The class that counts comes last."""
-    # Reversed order of names, character by character.
+    """Return a sort key by which the class that counts comes last."""
+    # Names sort in reverse order, character by character.
     created = device_class.metadata.creation_timestamp or _NEVER
     return created, [-ord(c) for c in device_class.name] + [1]
 
 
 def leftover_claim(cluster: Cluster, pod: Pod) -> ResourceClaim | None:
-    """The claim that an earlier attempt to schedule the pod has written."""
+    """Return the claim that an earlier attempt to schedule the pod has written, or ``None``."""
     for claim in cluster.list(ResourceClaim):
         if not is_extended_claim(claim):
             continue
@@ -72,12 +75,12 @@ def leftover_claim(cluster: Cluster, pod: Pod) -> ResourceClaim | None:
 
 
 def is_extended_claim(claim: ResourceClaim) -> bool:
-    """Whether the scheduler has made a claim for the extended resources of a pod."""
+    """Report whether the scheduler created a claim for the extended resources of a pod."""
     return claim.metadata.annotations.get(CLAIM_ANNOTATION) == "true"
 
 
 def without_extended_claim(cluster: Cluster, pod: Pod) -> Cluster:
-    """The cluster without the claim for a running pod's extended resources, as if the pod came anew."""
+    """Return the cluster without the claim for a pod's extended resources, as if the pod were new."""
     own = leftover_claim(cluster, pod)
     if own is None:
         return cluster
@@ -85,14 +88,14 @@ def without_extended_claim(cluster: Cluster, pod: Pod) -> Cluster:
 
 
 def new_claim(pod: Pod, resources: Sequence[str], classes: Mapping[str, DeviceClass]) -> ResourceClaim:
-    """The claim for a pod's devices behind some of its resources.
+    """Return the claim for the devices behind some of a pod's resources.
 
     Parameters
     ----------
     resources : sequence of str
-        The resources that come from devices on a node.
+        The resources that devices of a node provide.
     classes : mapping of str to DeviceClass
-        The class behind each.
+        The DeviceClass that backs each resource.
     """
     requests = [
         request for resource in sorted(resources) for request in _requests(pod, resource, classes[resource].name)
@@ -105,7 +108,11 @@ def new_claim(pod: Pod, resources: Sequence[str], classes: Mapping[str, DeviceCl
 
 
 def _requests(pod: Pod, resource: str, class_name: str) -> list[DeviceRequest]:
-    """Each long-lived container's own need of a resource, and the largest of the others beyond these."""
+    """Return the requests of the long-lived containers, and the largest of the others.
+
+    An init container that ends reuses the devices of the long-lived containers from its position on. Only the largest
+    number of devices beyond these becomes a request.
+    """
     n_init = len(pod.spec.init_containers)
     containers = (*pod.spec.init_containers, *pod.spec.containers)
     lasting: dict[int, DeviceRequest] = {}
@@ -141,10 +148,10 @@ def _request(index: int, container: Container, resource: str, class_name: str, c
 
 
 def device_totals(inventory: Inventory, device_class: DeviceClass) -> tuple[Int64Array, Int64Array]:
-    """How many devices of a class each node has and how many of them are in use, for scoring.
+    """Return the numbers of devices of a class on each node, and of those in use, for scoring.
 
-    All slices for a node count, whatever their generation and completeness. Where a selector ends in an error, nothing
-    counts.
+    All slices for a node count, regardless of generation and completeness. If a selector fails with an error on a
+    device, both numbers are 0 on the nodes of the device.
 
     Returns
     -------
@@ -198,5 +205,5 @@ def _selected(cluster: Cluster, of: object) -> Mask:
 
 
 def resources_with_class(resources: Iterable[str], classes: Mapping[str, DeviceClass]) -> list[str]:
-    """Those of some resources that a class stands for."""
+    """Return the resources that a DeviceClass backs."""
     return [name for name in resources if can_be_backed(name) and name in classes]

@@ -1,7 +1,7 @@
-"""All devices of a cluster as columns, and the pools that each node can use.
+"""The inventory of devices: all devices of a cluster as columns, and the pools that each node can use.
 
-Made once per cluster and release. Devices are numbered over all slices; what a search asks of them (whether a selector
-matches, an attribute's value, their taints) is a column of codes, made when it is first asked for.
+An inventory is built once per cluster and release. Devices are numbered over all slices. The properties that a search
+reads (whether a selector matches, an attribute's value, taints) are columns of codes, computed at first use.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ from kschedctl.devices.taints import with_taint_rules
 from kschedctl.devices.usage import DeviceID, Usage, gather_usage
 from kschedctl.releases.device_rules import DeviceRules
 
-#: The kinds of objects that an inventory is made of.
+#: The kinds of objects that an inventory depends on.
 KINDS: Final[frozenset[type[ApiObject]]] = frozenset({ResourceSlice, DeviceTaintRule, ResourceClaim, DeviceClass})
 _encode = msgspec.msgpack.Encoder().encode
 
 
 @dataclass(frozen=True, slots=True)
 class NodePools:
-    """Nodes and the pools they see, as pairs.
+    """The pools that each node can use, as pairs of node and pool view.
 
     Attributes
     ----------
     start : ndarray of int64, shape (n_nodes + 1,)
-        Where each node's pools begin in ``view``.
+        The positions in ``view`` at which each node's pools begin.
     view : ndarray of int64, shape (n_pairs,)
-        Numbers of pool views, in the order of the search.
+        The numbers of pool views, in search order.
     """
 
     start: Int64Array
@@ -62,18 +62,18 @@ class Inventory:
     Parameters
     ----------
     rules : DeviceRules
-        The release's rules.
+        The rules of the release.
 
     Attributes
     ----------
     views : list of PoolView
-        The pools as nodes see them.
+        The pools as nodes see them, in search order.
     devices : list of Device
         All devices of all slices.
     drivers : list of str
-        Their drivers.
+        The driver of each device.
     ids : list of DeviceID
-        What they are known by.
+        The ID of each device.
     """
 
     def __init__(self, cluster: Cluster, rules: DeviceRules) -> None:
@@ -95,7 +95,7 @@ class Inventory:
         self._answers_to: dict[str, tuple[Int64Array, list[str]]] = {}
 
     def with_claims_of(self, cluster: Cluster) -> Inventory:
-        """The same devices in a cluster that differs in claims and pods alone; what is known of them is kept."""
+        """Return the inventory for a cluster that differs in claims and pods alone; cached columns are shared."""
         out = copy(self)
         out.cluster = cluster
         for name in ("usage", "in_use", "shares", "reckons_capacity", "view_form"):
@@ -105,12 +105,12 @@ class Inventory:
 
     @cached_property
     def usage(self) -> Usage:
-        """What is allocated."""
+        """The allocated devices."""
         return gather_usage(self.cluster.list(ResourceClaim), shares=self.rules.capacity_requests)
 
     @cached_property
     def view_devices(self) -> list[Int64Array]:
-        """Per pool view the numbers of its devices, in the order of the search: int64."""
+        """The numbers of each pool view's devices, in search order: int64 arrays."""
         out = []
         for view in self.views:
             ranges = [np.arange(len(one.spec.devices)) + self._first[one.name] for one in view.slices]
@@ -119,7 +119,7 @@ class Inventory:
 
     @cached_property
     def view_elsewhere(self) -> list[Mask]:
-        """Per pool view which of its devices are not for the nodes that see it: bool."""
+        """The devices of each pool view that are not for the nodes that see the view: boolean masks."""
         out = []
         for view, devices in zip(self.views, self.view_devices, strict=True):
             mask = np.zeros(len(devices), dtype=np.bool_)
@@ -130,11 +130,11 @@ class Inventory:
         return out
 
     def slice_of(self, number: int) -> ResourceSlice:
-        """The slice that a device stands in."""
+        """Return the slice that lists a device."""
         return self.slices[bisect_right(self._starts, number)]
 
     def other_devices(self, view: PoolView) -> list[int]:
-        """The devices in a pool's slices for other nodes."""
+        """Return the numbers of the devices in a pool's slices for other nodes."""
         return [self._first[one.name] + i for one in view.others for i in range(len(one.spec.devices))]
 
     @cached_property
@@ -144,16 +144,16 @@ class Inventory:
         views = [np.full(len(view.rows), number) for number, view in enumerate(self.views)]
         row = np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64)
         number = np.concatenate(views).astype(np.int64) if views else np.zeros(0, dtype=np.int64)
-        # Views are in the order of the search already, and a stable sort leaves them in it.
+        # Views are in search order, which a stable sort preserves.
         order = np.argsort(row, kind="stable")
         counts = np.bincount(row, minlength=len(self.cluster.nodes))
         return NodePools(np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), number[order])
 
     @cached_property
     def view_form(self) -> Int64Array:
-        """Codes of what pool views are besides their devices: int64, shape (n_views,).
+        """The codes of pool views by everything but their devices: int64, shape (n_views,).
 
-        Views with the same code are alike to a search where their devices are.
+        Two views with the same code and interchangeable devices give the same result in a search.
         """
         codes: dict[Hashable, int] = {}
         return np.array(
@@ -168,7 +168,7 @@ class Inventory:
         return view.incomplete, bool(view.invalid), self.view_elsewhere[number].tobytes(), counters
 
     def available_counters(self, number: int) -> dict[CounterName, int]:
-        """The counters of a pool view less what the pool's allocated devices draw, in nano-units."""
+        """Return the counters of a pool view minus the draw of the pool's allocated devices, in nano-units."""
         view = self.views[number]
         devices = (*self.view_devices[number].tolist(), *self.other_devices(view))
         allocated = (self.devices[i] for i in devices if self.usage.allocated(self.ids[i]))
@@ -176,24 +176,24 @@ class Inventory:
 
     @cached_property
     def has_counters(self) -> bool:
-        """Whether some device draws on counters."""
+        """True if any device draws from counters."""
         return bool((self.content("consumes_counters") >= 0).any())
 
     def pools_of(self, row: int) -> list[int]:
-        """The numbers of the pool views of a node, in the order of the search."""
+        """Return the numbers of the pool views of a node, in search order."""
         pools = self.node_pools
         found: list[int] = pools.view[pools.start[row] : pools.start[row + 1]].tolist()
         return found
 
     def column(self, key: Hashable, value: Callable[[int], Hashable]) -> Int64Array:
-        """Codes of a value per device: int64, shape (n_devices,); -1 where it is ``None``.
+        """Return codes of a value for each device: int64, shape (n_devices,); -1 where the value is ``None``.
 
         Parameters
         ----------
         key : hashable
-            What the column is kept by.
+            The cache key of the column.
         value : callable
-            The value of a device by its number; asked once.
+            Returns the value of a device by its number; called once per device.
         """
         found = self._columns.get(key)
         if found is None:
@@ -203,7 +203,7 @@ class Inventory:
         return found
 
     def attribute(self, name: str) -> Int64Array:
-        """Codes of an attribute's typed value: int64, shape (n_devices,); -1 where a device lacks it."""
+        """Return codes of an attribute's typed value: int64, shape (n_devices,); -1 for a device without it."""
 
         def value(number: int) -> Hashable:
             attribute = lookup_attribute(self.drivers[number], self.devices[number], name)
@@ -215,7 +215,7 @@ class Inventory:
         return self.column(("attribute", name), value)
 
     def content(self, field: str) -> Int64Array:
-        """Codes of a field's whole content: int64, shape (n_devices,); -1 where it is empty."""
+        """Return codes of a field's whole content: int64, shape (n_devices,); -1 where the field is empty."""
         found = self._columns.get(("content", field))
         if found is None:
             codes: dict[Hashable, int] = {None: -1}
@@ -226,10 +226,10 @@ class Inventory:
 
     @cached_property
     def reckons_capacity(self) -> Mask:
-        """Devices whose capacity matters to requests that ask for none: bool, shape (n_devices,).
+        """The devices whose capacity matters even to requests for no capacity: bool, shape (n_devices,).
 
-        Those that can be shared, that are used in part, or whose capacity has a policy. Of any other device a request
-        without capacity takes all that there is.
+        These are devices that can be shared, that are partly used, or whose capacity has a policy. On any other device,
+        a request for no capacity takes the whole capacity.
         """
         policies = [any(c.request_policy is not None for c in device.capacity.values()) for device in self.devices]
         used = [device in self.usage.consumed for device in self.ids] if self.usage.consumed else False
@@ -238,12 +238,12 @@ class Inventory:
 
     @cached_property
     def in_use(self) -> Mask:
-        """Which devices are allocated as a whole: bool, shape (n_devices,)."""
+        """The devices that are allocated as a whole: bool, shape (n_devices,)."""
         return np.array([device in self.usage.whole for device in self.ids], dtype=np.bool_)
 
     @cached_property
     def shares(self) -> Int64Array:
-        """Codes of what is used of devices in part: int64, shape (n_devices,); -1 where nothing is."""
+        """The codes of the consumption of shared devices: int64, shape (n_devices,); -1 for devices not shared."""
 
         def value(number: int) -> Hashable:
             device, usage = self.ids[number], self.usage
@@ -256,11 +256,11 @@ class Inventory:
 
     @property
     def not_modelled(self) -> list[str]:
-        """What the selectors asked so far use that is not modelled."""
+        """The features of evaluated selectors that are not modelled."""
         return [selector.not_modelled for selector in self._selectors.values() if selector.not_modelled]
 
     def selector(self, expression: str) -> Selector:
-        """The compiled form of an expression."""
+        """Return the compiled selector of an expression."""
         found = self._selectors.get(expression)
         if found is None:
             found = self._selectors[expression] = Selector(
@@ -269,21 +269,21 @@ class Inventory:
         return found
 
     def matches(self, selectors: Sequence[DeviceSelector], of: str) -> tuple[Int64Array, list[str]]:
-        """What all selectors of a request or class say of every device.
+        """Evaluate all selectors of a request or class for every device.
 
         Parameters
         ----------
         selectors : sequence of DeviceSelector
-            The selectors, of which all must match.
+            The selectors; a device must match all of them.
         of : str
-            What they belong to, in errors.
+            The owner of the selectors, for error messages.
 
         Returns
         -------
         verdict : ndarray of int64, shape (n_devices,)
-            0 no, 1 yes, more: the error with that number.
+            0 no match, 1 match, above 1 the number of an error.
         errors : list of str
-            The errors, from number 2 on.
+            The error texts, from number 2 on.
         """
         verdict = np.ones(len(self.devices), dtype=np.int64)
         errors: list[str] = []
@@ -297,7 +297,11 @@ class Inventory:
         return verdict, errors
 
     def answers(self, expression: str) -> tuple[Int64Array, list[str]]:
-        """An expression's answer per device: 0 no, 1 yes, from 2 on the number of its error."""
+        """Evaluate an expression for every device.
+
+        The result is 0 for no match, 1 for a match, and from 2 on the number of an error; the errors are returned as
+        well.
+        """
         known = self._answers_to.get(expression)
         if known is not None:
             return known
@@ -319,9 +323,9 @@ class Inventory:
 
     @cached_property
     def unreadable(self) -> frozenset[int]:
-        """Devices with an attribute that has no value to read, or may have none: each is asked by itself.
+        """The numbers of the devices with an attribute that has no readable value; each is evaluated by itself.
 
-        Whatever a selector looks at, such an attribute ends it in an error.
+        Such an attribute fails every selector, whichever fields the selector reads.
         """
         return frozenset(
             number
@@ -334,12 +338,12 @@ class Inventory:
         )
 
     def device_class(self, name: str) -> DeviceClass | None:
-        """A DeviceClass by its name."""
+        """Return a DeviceClass by name, or ``None``."""
         return self.cluster.get(DeviceClass, name)
 
 
 def with_claims(cluster: Cluster, claims: Iterable[ResourceClaim]) -> Cluster:
-    """A cluster with other claims; what is known of its devices is kept."""
+    """Return a cluster with other claims; cached columns of its inventories are shared."""
     out = cluster.with_objects(ResourceClaim, claims)
     for rules, inventory in cluster.kept(Inventory):
         out.derived(Inventory, rules, partial(inventory.with_claims_of, out), of=KINDS)

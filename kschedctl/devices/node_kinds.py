@@ -1,4 +1,4 @@
-"""The kinds of nodes that look alike to a search: one search answers for all nodes of a kind."""
+"""Kinds of nodes that a search does not distinguish: one search gives the result for all nodes of a kind."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from kschedctl.devices.inventory import Inventory
 
 
 def device_kinds(columns: Iterable[Int64Array], n_devices: int) -> Int64Array:
-    """Number the devices by what bears on a search.
+    """Assign a kind to each device by the columns that influence a search.
 
     Parameters
     ----------
     columns : iterable of ndarray of int64, shape (n_devices,)
-        Codes from -1 on.
+        The codes of the devices, from -1 on.
     n_devices : int
-        How many devices there are.
+        The number of devices.
 
     Returns
     -------
     ndarray of int64, shape (n_devices,)
-        The same number for devices that have the same codes.
+        The kind of each device: the same number for devices with equal codes in all columns.
 
     Examples
     --------
@@ -40,21 +40,21 @@ def device_kinds(columns: Iterable[Int64Array], n_devices: int) -> Int64Array:
 
 
 def node_kinds(inventory: Inventory, kinds: Int64Array, rows: Int64Array) -> Int64Array:
-    """Number nodes by the pools and devices that they can use, in the order of the search.
+    """Assign a kind to each node by the pools and devices that it can use, in search order.
 
     Parameters
     ----------
     inventory : Inventory
-        All devices.
+        All devices of the cluster.
     kinds : ndarray of int64, shape (n_devices,)
-        From ``device_kinds``.
+        The kind of each device, from ``device_kinds``.
     rows : ndarray of int64, shape (n_rows,)
-        The nodes.
+        The rows of the nodes.
 
     Returns
     -------
     ndarray of int64, shape (n_rows,)
-        The same number for nodes that look alike.
+        The kind of each node: the same number for nodes that a search does not distinguish.
     """
     views = _view_kinds(inventory, kinds)
     pools = inventory.node_pools
@@ -74,7 +74,7 @@ def node_kinds(inventory: Inventory, kinds: Int64Array, rows: Int64Array) -> Int
 
 
 def _view_kinds(inventory: Inventory, kinds: Int64Array) -> Int64Array:
-    """Number the pool views by their devices and their form: int64, shape (n_views,)."""
+    """Assign a kind to each pool view by its devices and its form: int64, shape (n_views,)."""
     devices = inventory.view_devices
     length = np.array([len(found) for found in devices], dtype=np.int64)
     out = np.zeros(len(devices), dtype=np.int64)
@@ -89,7 +89,7 @@ def _view_kinds(inventory: Inventory, kinds: Int64Array) -> Int64Array:
 
 
 def _same_names(inventory: Inventory, views: Int64Array) -> Int64Array:
-    """Which pools of a node go by one name: the place of the first of them, shape of ``views``."""
+    """Return, for each pool of a node, the position of the node's first pool with the same name; shape of ``views``."""
     codes: dict[str, int] = {}
     names = np.array([codes.setdefault(view.id.pool, len(codes)) for view in inventory.views], dtype=np.int64)
     found = names[views]
@@ -97,7 +97,7 @@ def _same_names(inventory: Inventory, views: Int64Array) -> Int64Array:
 
 
 def _number_rows(matrix: Int64Array) -> Int64Array:
-    """Number the distinct rows of a matrix."""
+    """Assign equal numbers to equal rows of a matrix: int64, shape (n_rows,)."""
     if not matrix.shape[1]:
         return np.zeros(len(matrix), dtype=np.int64)
     return device_kinds([column - column.min() for column in matrix.T], len(matrix))

@@ -1,4 +1,4 @@
-"""All pools of a cluster with their devices, and who holds these: for people, not for decisions."""
+"""All pools of a cluster with their devices and the claims that hold them. For display only."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from kschedctl.devices.usage import DeviceID, PoolID
 
 @dataclass(frozen=True, slots=True)
 class DeviceOverview:
-    """One device.
+    """A device with its consumption and holders.
 
     Attributes
     ----------
     id : DeviceID
-        Driver, pool and name.
+        The driver, pool and name of the device.
     device : Device
-        The device itself, with the taints of rules where the release has them.
+        The device, including taints from DeviceTaintRules if the release supports them.
     whole : bool
-        Whether it is taken as a whole.
+        True if the device is allocated as a whole.
     consumed : dict of str to int
-        What is taken of its capacities where it is shared, in nano-units.
+        The consumed capacity of a shared device, in nano-units.
     holders : tuple of ResourceClaim
-        The claims that hold it or a share of it.
+        The claims that hold the device or a share of it.
     """
 
     id: DeviceID
@@ -38,28 +38,28 @@ class DeviceOverview:
 
     @property
     def free(self) -> bool:
-        """Whether nobody holds it."""
+        """True if no claim holds the device."""
         return not self.holders
 
 
 @dataclass(frozen=True, slots=True)
 class PoolOverview:
-    """One pool, in its newest generation.
+    """A pool in its newest generation.
 
     Attributes
     ----------
     id : PoolID
-        Driver and name.
+        The driver and name of the pool.
     n_slices, n_slices_wanted : int
-        How many slices of it there are, and should be.
+        The number of slices that exist, and the number that the pool declares.
     n_outdated : int
-        How many slices of older generations are left.
+        The number of slices of older generations that still exist.
     rows : ndarray of int64, shape (n_rows,)
-        The nodes that can use some device of it, ascending.
+        The nodes that can use any of its devices, ascending.
     problem : str
-        Why its devices are not used; empty where they are.
+        The reason why its devices are not used; empty if they are.
     devices : tuple of DeviceOverview
-        Its devices, in the order of the search.
+        The devices of the pool, in search order.
     """
 
     id: PoolID
@@ -73,7 +73,7 @@ class PoolOverview:
 
 
 def pool_overviews(inventory: Inventory) -> list[PoolOverview]:
-    """Every pool with its devices and their holders, by driver and name.
+    """Return every pool with its devices and their holders, by driver and name.
 
     Parameters
     ----------

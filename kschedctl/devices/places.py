@@ -1,4 +1,4 @@
-"""Where claims could be allocated, by groups of nodes, and why not elsewhere: for people, not for decisions."""
+"""Groups of nodes on which claims can be allocated, and the reasons on the other nodes. For explanations only."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from kschedctl.devices.inventory import Inventory
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Nodes on which claims fare alike.
+    """A group of nodes with the same result for the claims.
 
     Attributes
     ----------
     rows : ndarray of int64, shape (n_rows,)
-        The nodes, ascending.
+        The rows of the nodes, ascending.
     allocations : tuple of ClaimAllocation
-        What the claims have, or get on the first of them; empty where they cannot be allocated.
+        The stored allocations of the claims, or those for the first node; empty if they cannot be allocated.
     refusal : str
-        Why they cannot, in the scheduler's words; empty where they can.
+        The reason why the claims cannot be allocated, in the scheduler's words; empty if they can.
     reason : NotAllocated or None
-        What is behind that on the first of them.
+        The explanation for the first node; ``None`` if there is none.
     """
 
     rows: Rows
@@ -47,24 +47,24 @@ class Place:
 
     @property
     def usable(self) -> bool:
-        """Whether the claims can be allocated there."""
+        """True if the claims can be allocated on these nodes."""
         return not self.refusal
 
 
 def places_of(claim: ResourceClaim, inventory: Inventory) -> list[Place]:
-    """Where a claim can be used: where its allocation is for, else where it could be allocated.
+    """Return the groups of nodes by result: from the claim's allocation, or else from a search for devices.
 
     Parameters
     ----------
     claim : ResourceClaim
-        The claim; its classes exist.
+        The claim; the DeviceClasses that it names must exist.
     inventory : Inventory
-        The devices.
+        The devices of the cluster.
 
     Returns
     -------
     list of Place
-        Those where it can come first, then those with the most nodes.
+        Groups on which the claim can be used first, then by descending number of nodes.
     """
     if claim.status.allocation is not None:
         return _of_allocated(claim, available_on(inventory.cluster, claim, inventory.rules))
@@ -77,12 +77,12 @@ def places_of(claim: ResourceClaim, inventory: Inventory) -> list[Place]:
 
 
 def together(places: Iterable[Place]) -> list[Place]:
-    """Places of which the same is told as one, with what is found on the first node of all.
+    """Merge groups with the same explanation; the details are those of the first node.
 
     Returns
     -------
     list of Place
-        Those where the claims can be used first, then those with the most nodes.
+        Groups on which the claims can be used first, then by descending number of nodes.
     """
     members: dict[Hashable, list[Place]] = {}
     for place in places:
@@ -92,7 +92,7 @@ def together(places: Iterable[Place]) -> list[Place]:
 
 
 def claim_of_class(name: str) -> ResourceClaim:
-    """A claim for one device of a class, as a manifest would have it."""
+    """Return a claim for one device of a class, as a manifest would contain it."""
     exactly = ExactDeviceRequest(device_class_name=name, allocation_mode=EXACT_COUNT, count=1)
     request = DeviceRequest(name="device", exactly=exactly)
     spec = ResourceClaimSpec(devices=DeviceClaim(requests=(request,)))
@@ -119,13 +119,13 @@ def _place(found: Allocations, positions: Int64Array, outcome: Outcome) -> Place
 
 
 def _one(places: Sequence[Place]) -> Place:
-    """Several places as one, with what is found on the first node of all."""
+    """Merge groups into one, with the details of the first node."""
     first = min(places, key=lambda place: int(place.rows[0]))
     return replace(first, rows=np.sort(np.concatenate([place.rows for place in places])))
 
 
 def _told(place: Place) -> Hashable:
-    """What is told of a place: places of which the same is told are one."""
+    """Return the explanation of a group in hashable form; groups with equal explanations are merged."""
     if place.usable:
         return tuple(result.request for one in place.allocations for result in one.result.devices.results)
     return place.refusal, () if place.reason is None else tuple(place.reason.sentences(RequestSupply.short))

@@ -1,7 +1,7 @@
-"""The pools that each node can use, made of the slices for it (upstream ``pools_incubating.go``).
+"""The pools that each node can use, built from the slices for the node (upstream ``pools_incubating.go``).
 
-A pool is not the same on every node: of its slices only those for the node count. A ``PoolView`` is a pool as some
-nodes see it; nodes that see the same share one.
+A pool differs between nodes, because only slices for the node count. A ``PoolView`` is a pool as some nodes see it;
+nodes that see the same slices and devices share a view.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ class PoolView:
     Attributes
     ----------
     id : PoolID
-        Driver and name.
+        The driver and name of the pool.
     rows : ndarray of int64, shape (n_rows,)
-        The nodes.
+        The rows of the nodes.
     incomplete : bool
-        Whether slices are missing.
+        True if slices are missing.
     invalid : str
-        What is wrong with the pool; empty where nothing is.
+        The problem that makes the pool invalid; empty if there is none.
     slices : tuple of ResourceSlice
-        The slices with devices for these nodes, in the order of the search.
+        The slices with devices for these nodes, in search order.
     elsewhere : frozenset of (int, int)
-        Devices in them that are not for these nodes, by their numbers of slice and device.
+        The devices in these slices that are not for these nodes, as pairs of slice number and device number.
     others : tuple of ResourceSlice
-        The pool's other slices, whose devices draw on the same counters.
+        The other slices of the pool, whose devices draw from the same counters.
     counter_sets : dict of str to CounterSet
-        The pool's counters.
+        The counter sets of the pool.
     """
 
     id: PoolID
@@ -54,26 +54,26 @@ class PoolView:
 
     @property
     def usable(self) -> bool:
-        """Whether devices can be allocated from it."""
+        """True if devices can be allocated from the pool."""
         return not self.incomplete and not self.invalid
 
     @property
     def has_binding_conditions(self) -> bool:
-        """Whether some device becomes ready only after allocation; such pools are searched last."""
+        """True if any device becomes ready only after allocation; such pools are searched last."""
         return any(device.binding_conditions for one in self.slices for device in one.spec.devices)
 
 
 def gather_pools(slices: Iterable[ResourceSlice], nodes: Nodes, rules: DeviceRules) -> list[PoolView]:
-    """All pools as the nodes see them, in the order in which the scheduler searches them.
+    """Return all pools as the nodes see them, in the scheduler's search order.
 
     Parameters
     ----------
     slices : iterable of ResourceSlice
-        All slices of the cluster.
+        All ResourceSlices of the cluster.
     nodes : Nodes
-        Its nodes.
+        The nodes of the cluster.
     rules : DeviceRules
-        The release's.
+        The rules of the release.
     """
     by_pool: dict[PoolID, list[ResourceSlice]] = {}
     for one in slices:
@@ -110,7 +110,7 @@ def _views(pool: PoolID, slices: list[ResourceSlice], nodes: Nodes, rules: Devic
 def _seen(
     slices: Sequence[ResourceSlice], nodes: Nodes, rules: DeviceRules
 ) -> Iterator[tuple[Int64Array, list[int], frozenset[tuple[int, int]]]]:
-    """Groups of nodes, the slices that are for them, and the devices among these that are not."""
+    """Yield groups of nodes, the slices for them, and the devices in these slices that are not for them."""
     local: dict[int, list[int]] = {}
     shared: list[tuple[tuple[int, int], Mask]] = []
     for i, one in enumerate(slices):
@@ -140,7 +140,10 @@ def _seen(
 
 
 def _shared(spec: ResourceSliceSpec, nodes: Nodes, rules: DeviceRules) -> Iterator[tuple[int, Mask]]:
-    """Yield the nodes of a slice that is not for a single one, as -1, and those of its devices where they differ."""
+    """Yield the nodes of a slice that is not for a single node, and of its devices if they differ.
+
+    The number is -1 for the slice, and otherwise that of the device.
+    """
     if spec.shared_counters and rules.counter_slices_everywhere:
         yield -1, np.ones(len(nodes), dtype=np.bool_)
     elif spec.all_nodes or spec.node_selector is not None:
@@ -156,7 +159,7 @@ def _has_compatibility_groups(one: ResourceSlice) -> bool:
 
 
 def _is_left_out(one: ResourceSlice, rules: DeviceRules) -> bool:
-    """Whether a release does not know what to do with a slice."""
+    """Report whether a release ignores a slice."""
     if rules.partitionable:
         return False
     return one.spec.per_device_node_selection is not None or (
@@ -165,7 +168,7 @@ def _is_left_out(one: ResourceSlice, rules: DeviceRules) -> bool:
 
 
 def _reach(of: DeviceFeatures | object, nodes: Nodes) -> Mask:
-    """The nodes that a slice or device is for: bool, shape (n_nodes,)."""
+    """Return the nodes that a slice or device is for: bool, shape (n_nodes,)."""
     name, every, selector = of.node_name, of.all_nodes, of.node_selector  # type: ignore[union-attr]
     mask: Mask = np.zeros(len(nodes), dtype=np.bool_)
     if name:
@@ -181,7 +184,7 @@ def _reach(of: DeviceFeatures | object, nodes: Nodes) -> Mask:
 def _view(
     pool: PoolID, rows: Int64Array, seen: list[ResourceSlice], every: list[ResourceSlice], rules: DeviceRules
 ) -> PoolView | None:
-    """Judge a pool by the slices that nodes see; ``None`` where newer slices elsewhere make it obsolete."""
+    """Return the pool as some nodes see it; ``None`` if newer slices elsewhere make it obsolete."""
     wanted, generation = seen[0].spec.pool.resource_slice_count, seen[0].spec.pool.generation
     others: list[ResourceSlice] = []
     incomplete = len(seen) != wanted
@@ -221,7 +224,7 @@ def _duplicate_device(slices: Iterable[ResourceSlice]) -> str:
 
 
 def _unknown_counter(sets: dict[str, CounterSet], slices: Iterable[ResourceSlice]) -> str:
-    """What is wrong where a device draws on counters that its pool does not have."""
+    """Return the problem if a device draws from counters that its pool does not have; empty if there is none."""
     for use in (use for one in slices for device in one.spec.devices for use in device.consumes_counters):
         found = sets.get(use.counter_set)
         if found is None:

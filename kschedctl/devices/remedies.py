@@ -1,4 +1,4 @@
-"""Remedies about devices: the pod does without a claim, or uses another one of its namespace."""
+"""Remedies for claims that cannot be allocated: the pod drops a claim, or uses another one of its namespace."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Final
 from kschedctl.api.device import ResourceClaim
 from kschedctl.framework.remedy import Operation, Remedy, RemedyContext, Size, removed, replaced
 
-#: So many other claims of the namespace are tried.
+#: The number of other claims of the namespace that are tried.
 _MOST_CLAIMS: Final = 10
 
 
 def device_remedies(context: RemedyContext) -> Iterator[Remedy]:
-    """Drop a claim for devices, or use another one."""
+    """Yield remedies that drop a device claim or replace it with another one."""
     pod = context.pod
     named = {claim.resource_claim_name for claim in pod.spec.resource_claims}
     others = [
@@ -41,12 +41,12 @@ def device_remedies(context: RemedyContext) -> Iterator[Remedy]:
 
 
 def _dropped(context: RemedyContext, i: int, name: str) -> Iterator[Operation]:
-    """Without a claim, and without what containers say of it."""
+    """Yield the operations that remove a claim and the containers' references to it."""
     spec = context.pod.spec
     yield removed("spec", "resourceClaims", i)
     for field, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
         for j, container in enumerate(containers):
             of_claim = [k for k, each in enumerate(container.resources.claims) if each.name == name]
-            # From the last to the first, so that the numbers of those that are left stay right.
+            # Removal from the last to the first keeps the remaining indices valid.
             for k in reversed(of_claim):
                 yield removed("spec", field, j, "resources", "claims", k)

@@ -1,4 +1,4 @@
-"""The requests of the claims that a pod needs allocated, and what of every device bears on them."""
+"""The device requests of the claims to allocate, and the device columns that influence them."""
 
 from __future__ import annotations
 
@@ -28,38 +28,39 @@ _EXPRESSION_EMPTY: Final = "CEL expression empty (unsupported selector type?)"
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """One request, or one of its alternatives.
+    """A device request, or one of its alternatives (subrequests).
 
     Attributes
     ----------
     claim : str
-        The claim, ``namespace/name``.
+        The key of the claim, ``namespace/name``.
     request : str
-        The request's name.
+        The name of the request.
     alternative : str
-        The alternative's; empty where the request has none.
+        The name of the subrequest; empty if the request has no alternatives.
     device_class : str
-        The class that is asked for.
+        The name of the requested DeviceClass.
     selectors : tuple of DeviceSelector
-        Its own selectors, besides those of the class.
+        The selectors of the request, without those of the class.
     mode : str
-        ``ExactCount`` or ``All``.
+        The allocation mode: ``ExactCount`` or ``All``.
     count : int
-        How many devices, for ``ExactCount``.
+        The number of requested devices, for ``ExactCount``.
     admin_access : bool
-        Whether use by others does not matter.
+        True if devices that are in use can be allocated.
     tolerations : tuple of DeviceToleration
-        Which taints do not.
+        The device taints that are tolerated.
     capacity : CapacityRequirements, optional
-        What is asked of each device.
+        The capacity requested of each device.
     verdict : ndarray of int64, shape (n_devices,)
-        Per device of the cluster whether the selectors of class and request match: 0 no, 1 yes, more: an error.
+        The result of the selectors of class and request for each device of the cluster: 0 no match, 1 match, above 1
+        the number of an error.
     errors : tuple of str
-        The errors, from number 2 on; the place of the device is marked by a null character.
+        The error texts, from number 2 on; a null character marks the position for the device's name.
     problem : str
-        An error that comes before any device is looked at; empty where there is none.
+        An error that occurs before any device is checked; empty if there is none.
     refused : bool
-        Whether capacity is asked for, and the release refuses that.
+        True if capacity is requested and the release rejects such requests.
     """
 
     claim: str
@@ -79,16 +80,16 @@ class Alternative:
 
     @property
     def own_name(self) -> str:
-        """The name that errors give: the alternative's where it is one."""
+        """The name in error messages: that of the alternative if there is one, otherwise that of the request."""
         return self.alternative or self.request
 
     @property
     def full_name(self) -> str:
-        """The name that allocations give."""
+        """The name in allocations: ``request`` or ``request/alternative``."""
         return f"{self.request}/{self.alternative}" if self.alternative else self.request
 
     def error(self, number: int, device: object, *, names_device: bool) -> AllocationError:
-        """The error of a selector at a device."""
+        """Return the error of a selector for a device."""
         where, _, problem = self.errors[number - 2].partition("\0")
         if not names_device or problem.startswith("CEL compile error"):
             return AllocationError(f"{where}: {problem}")
@@ -97,14 +98,14 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True)
 class ClaimPlan:
-    """A claim that is to be allocated, with what the search needs.
+    """A claim to allocate, prepared for the search.
 
     Attributes
     ----------
     requests : tuple of tuple of Alternative
-        Per request its alternatives; one where it has none.
+        The alternatives of each request; a single one for a request without alternatives.
     attributes : tuple of (str or None)
-        Per constraint the attribute; ``None`` for one that the release does not know.
+        The attribute of each constraint; ``None`` for a constraint that the release does not know.
     """
 
     claim: ResourceClaim
@@ -113,7 +114,7 @@ class ClaimPlan:
 
 
 def plan_claims(claims: Sequence[ResourceClaim], inventory: Inventory) -> tuple[ClaimPlan, ...]:
-    """Prepare claims for the search: every selector is asked of every device that looks different to it."""
+    """Prepare claims for the search: evaluate every selector once per distinguishable device."""
     return tuple(_plan(claim, inventory) for claim in claims)
 
 
@@ -179,7 +180,7 @@ def _alternative(
 
 
 def bearing_columns(plans: Sequence[ClaimPlan], inventory: Inventory) -> dict[Hashable, Int64Array]:
-    """The columns that bear on a search: devices with the same codes are alike to it.
+    """Return the columns that influence a search; devices with equal codes in all of them are interchangeable.
 
     Returns
     -------

@@ -1,7 +1,7 @@
-"""The search for devices on one node: exhaustive, the first solution counts (upstream ``allocator_incubating.go``).
+"""The exhaustive search for devices on one node; the first solution counts (upstream ``allocator_incubating.go``).
 
-Claims in their order, their requests, the alternatives of a request, then pools, slices and devices. A device that
-looks like one which has led nowhere at the same place is not tried again.
+The search goes through the claims in order, their requests, the alternatives of a request, then pools, slices and
+devices. It skips a device that is interchangeable with one that has failed at the same point.
 """
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ from kschedctl.devices.requests import Alternative, ClaimPlan
 from kschedctl.devices.site import Site
 from kschedctl.devices.work import Work, capacity_error, claim_work, selectable
 
-#: So many devices are tried on one node; kube-scheduler gives up after ten seconds.
+#: The number of steps after which the search on a node is given up; kube-scheduler gives up after ten seconds.
 MAX_STEPS: Final = 200_000
 
 
 class TooManyStepsError(Exception):
-    """The search takes longer than it may."""
+    """An error for a search that takes more than ``MAX_STEPS`` steps."""
 
 
 class _TooManyResultsError(Exception):
-    """More devices than an allocation can list."""
+    """An error for a claim that needs more devices than an allocation can list (32)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Allocated:
-    """One device of a solution.
+    """An allocated device of a solution.
 
     Attributes
     ----------
     request : str
-        ``request`` or ``request/alternative``.
+        The request, as ``request`` or ``request/alternative``.
     device : int
         The device's number at the site.
     admin_access : bool
-        Whether it is not used, only accessed.
+        True if the device is accessed as an administrator, which does not mark it as used.
     consumed : dict of str to int, optional
-        What is taken of a device that can be shared, in nano-units.
+        The consumed capacity of a device that can be shared, in nano-units; otherwise ``None``.
     """
 
     request: str
@@ -53,12 +53,12 @@ class Allocated:
 
 
 class Search:
-    """One search at one site.
+    """A search for the devices of claims at one site.
 
     Parameters
     ----------
     plans : sequence of ClaimPlan
-        The claims, in their order.
+        The claims, in order.
     site : Site
         The devices that the node can use.
     """
@@ -78,20 +78,20 @@ class Search:
             ]
             for plan in plans
         ]
-        # Without a constraint that forgets, all orders of the same devices are as good as the first.
+        # Unless a constraint forgets devices, every order of the same devices gives the same result as the first.
         forgets = any(c.match_attribute is None for plan in plans for c in plan.claim.spec.devices.constraints)
         self._combines = self._rules.combinations or not forgets
         self._work: list[list[list[Work]]] = []
 
     def run(self) -> list[list[Allocated]] | None:
-        """The devices of every claim, or ``None`` where there is no solution.
+        """Return the devices of every claim, or ``None`` if there is no solution.
 
         Raises
         ------
         AllocationError
-            Where the scheduler ends its cycle.
+            If the scheduler ends its cycle with an error.
         TooManyStepsError
-            Where the search is given up.
+            If the search takes more than ``MAX_STEPS`` steps.
         """
         for plan in self._plans:
             self._work.append(claim_work(plan, self._site))
@@ -101,7 +101,7 @@ class Search:
             raise AllocationError("allocation max size exceeded") from None
 
     def _next(self, claim: int, request: int) -> bool:
-        """Go on with a request, or the next claim, or be done."""
+        """Continue with a request, or with the next claim after the last one; return whether a solution was found."""
         if claim >= len(self._plans):
             return True
         if request >= len(self._work[claim]):
@@ -125,7 +125,7 @@ class Search:
         return False
 
     def _devices(self, claim: int, request: int, number: int, n_taken: int, start: int) -> bool:
-        """Find the devices of a request that are still missing, from a place on."""
+        """Find the missing devices of a request from device number ``start`` on, and those of all later requests."""
         self._steps += 1
         if self._steps > MAX_STEPS:
             raise TooManyStepsError
@@ -167,7 +167,7 @@ class Search:
         return False
 
     def _alike(self, device: int) -> Hashable:
-        """Devices of the same kind here are as good as each other."""
+        """Return a key that is equal for devices that are interchangeable at this point of the search."""
         site = self._site
         held = self._held.get(device)
         pool = site.pool_of[device] if site.draws_on_counters[device] else -1
@@ -190,7 +190,7 @@ class Search:
     def _take(
         self, claim: int, request: int, work: Work, device: int, following: tuple[int, int, int], *, must: bool
     ) -> bool:
-        """Take a device and look for the rest; give it back where that fails."""
+        """Take a device and search for the rest; release the device if that fails."""
         site, asked = self._site, work.asked
         if not self._can_take(claim, asked, device):
             return False
@@ -220,7 +220,7 @@ class Search:
         return not site.in_use[device] and not held
 
     def _constrain(self, claim: int, asked: Alternative, device: int, *, must: bool) -> bool:
-        """Add a device to the constraints of its claim, to all of them or to none."""
+        """Add a device to all constraints of its claim, or to none of them."""
         constraints = self._constraints[claim]
         for number, constraint in enumerate(constraints):
             if not constraint.add(asked.request, asked.alternative, device):
@@ -233,12 +233,12 @@ class Search:
         return True
 
     def _release(self, constraints: Sequence[Constraint], asked: Alternative) -> None:
-        """Remove the last device of a request from constraints."""
+        """Remove the last device of a request from the constraints."""
         for constraint in reversed(constraints):
             constraint.remove(asked.request, asked.alternative)
 
     def _hold(self, claim: int, request: int, asked: Alternative, device: int, following: tuple[int, int, int]) -> bool:
-        """Mark a device as taken and go on with the next."""
+        """Mark a device as taken and continue with the next one."""
         site = self._site
         consumed = None
         if site.shareable[device]:

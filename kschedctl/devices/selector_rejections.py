@@ -1,4 +1,4 @@
-"""Rejections of devices by selectors, counted, with the fields that a selector read: for people, not for decisions."""
+"""Devices rejected by selectors: their number, and the fields that a selector read. For explanations only."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from kschedctl.findings.shortened import shortened
 
 
 class TurnedAway(msgspec.Struct, frozen=True, rename="camel"):
-    """A selector that turns devices away which those before it have let pass.
+    """A selector that rejects devices which passed the selectors before it.
 
     Attributes
     ----------
     of : str
-        What it belongs to: ``class NAME`` or ``request NAME``.
+        The owner of the selector: ``class NAME`` or ``request NAME``.
     selector : str
-        Its expression.
+        The CEL expression.
     devices : int
-        How many it turns away.
+        The number of devices that it rejects.
     example : str
-        The first of them, ``driver/pool/device``.
+        The first rejected device, ``driver/pool/device``.
     values : dict of str to (str or None)
-        What it looks at in that one: attributes and capacities by name; ``None`` where the device has none.
+        The fields that it reads on this device: attributes and capacities by name, ``None`` if absent.
     """
 
     of: str
@@ -35,7 +35,7 @@ class TurnedAway(msgspec.Struct, frozen=True, rename="camel"):
     values: dict[str, str | None]
 
     def words(self) -> str:
-        """``class gpu-large turns 2 away: DRIVER/POOL/DEVICE has memory 40Gi; its selector is EXPRESSION``."""
+        """Return ``class gpu-large turns 2 away: DRIVER/POOL/DEVICE has memory 40Gi; its selector is EXPRESSION``."""
         has = [f"{name} {value}" for name, value in self.values.items() if value is not None]
         lacks = [name for name, value in self.values.items() if value is None]
         seen = [*(["has " + ", ".join(has)] if has else []), *(["has no " + ", ".join(lacks)] if lacks else [])]
@@ -45,14 +45,14 @@ class TurnedAway(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def turned_away(asked: Alternative, site: Site, devices: Sequence[int]) -> Iterator[TurnedAway]:
-    """The selectors of a request and its class that turn devices away, one after the other.
+    """Yield the selectors of a request and its class that reject devices, in evaluation order.
 
     Parameters
     ----------
     asked : Alternative
         The request.
     devices : sequence of int
-        The devices at the site that come into question.
+        The numbers of the candidate devices at the site.
     """
     inventory = site.inventory
     found = inventory.device_class(asked.device_class)

@@ -1,4 +1,4 @@
-"""Selectors of devices: an expression is compiled once and asked once for all devices that look alike to it."""
+"""Selectors of devices: an expression is compiled once and evaluated once per distinguishable device."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from kschedctl.devices.cel.syntax import (
 )
 from kschedctl.devices.cel.values import CelError, Quantity, native_bool, parse_semver
 
-#: A selector's answer for a device: whether it matches, or the error in the scheduler's words.
+#: A selector's result for a device: whether it matches, or the error in the scheduler's words.
 Answer = bool | str
 _WHOLE: Final = (DRIVER, ATTRIBUTES, CAPACITY, MULTIPLE_ALLOCATIONS)
 _HINT: Final = (
@@ -42,19 +42,22 @@ _HINT: Final = (
 
 
 class Selector:
-    """An expression that devices are selected by.
+    """A compiled CEL expression that selects devices.
 
     Parameters
     ----------
+    expression : str
+        The CEL expression.
     sees_multiple_allocations : bool
-        Whether it sees a device's ``allowMultipleAllocations``; else that is false.
+        True if the expression sees a device's ``allowMultipleAllocations``; otherwise the field is false.
 
     Attributes
     ----------
     problem : str
-        Why it cannot be compiled, in the scheduler's words; empty where it can.
+        The reason why the expression does not compile, in the scheduler's words; empty if it does.
     not_modelled : str
-        What it uses that is not modelled; no device matches it then.
+        The feature of the expression that is not modelled; empty if there is none. No device matches such an
+        expression.
     """
 
     def __init__(self, expression: str, *, sees_multiple_allocations: bool) -> None:
@@ -74,14 +77,14 @@ class Selector:
             self.not_modelled = f"{name}() in the selector {expression}"
 
     def looks(self, drivers: Sequence[str], devices: Sequence[Device]) -> Sequence[Hashable]:
-        """What the selector sees of devices; those that look the same have the same answer."""
+        """Return a key for each device; the selector has the same result for devices with equal keys."""
         if self._program is None or not self._paths:
             return [()] * len(devices)
         columns = [_seen(drivers, devices, path) for path in self._paths]
         return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
 
     def answer(self, driver: str, device: Device) -> Answer:
-        """What the selector says of a device."""
+        """Return the selector's result for a device."""
         if self._program is None:
             return self.problem or False
         try:
@@ -90,7 +93,7 @@ class Selector:
             return f"CEL runtime error: {error}"
 
     def cost(self, driver: str, device: Device) -> int:
-        """What asking about a device costs, in the units of the scheduler's limit; 0 where it cannot be compiled."""
+        """Return the cost of an evaluation in units of the scheduler's limit; 0 if the expression does not compile."""
         meter = Meter()
         if self._program is not None:
             with suppress(CelError):
@@ -98,9 +101,9 @@ class Selector:
         return meter.cost
 
     def values(self, driver: str, device: Device) -> dict[str, str | None]:
-        """What the selector looks at in a device, for people; ``None`` for an attribute or capacity that it lacks.
+        """Return the fields of a device that the selector reads; ``None`` for an attribute or capacity that is absent.
 
-        What it looks at as a whole (all attributes) is not told.
+        The result is for display. Fields that are read as a whole (all attributes, all capacities) are not included.
         """
         out: dict[str, str | None] = {}
         for path in self._paths:
@@ -130,12 +133,12 @@ class Selector:
 
 
 def helped(problem: str) -> str:
-    """A runtime error with what later releases advise against absent keys."""
+    """Return a runtime error with the advice that later releases add for absent keys."""
     return problem + _HINT if "no such key: " in problem else problem
 
 
 class _Domains(dict[str, Any]):
-    """Attributes or capacities by domain; a domain without any is an empty map, not an error."""
+    """Attributes or capacities by domain; a domain without entries is an empty map, not an error."""
 
     def __contains__(self, key: object) -> bool:
         return True
@@ -165,7 +168,7 @@ def _attribute(name: str, attribute: DeviceAttribute) -> Any:
 
 
 def is_readable(attribute: DeviceAttribute) -> bool:
-    """Whether an attribute has a value that selectors can see."""
+    """Report whether an attribute has a value that selectors can read."""
     try:
         _attribute("", attribute)
     except CelError:
@@ -174,7 +177,7 @@ def is_readable(attribute: DeviceAttribute) -> bool:
 
 
 def attribute_value(attribute: DeviceAttribute) -> int | bool | str | None:
-    """The value that an attribute has; a version as text, ``None`` where it has none."""
+    """Return the value of an attribute: a version as text, ``None`` if there is no value."""
     for value in (attribute.int_value, attribute.bool_value, attribute.string_value, attribute.version_value):
         if value is not None:
             return value
@@ -182,7 +185,7 @@ def attribute_value(attribute: DeviceAttribute) -> int | bool | str | None:
 
 
 def _seen(drivers: Sequence[str], devices: Sequence[Device], path: tuple[str, ...]) -> Sequence[Hashable]:
-    """What a selector sees of devices at a path."""
+    """Return the field at a path for each device, in hashable form."""
     both = zip(drivers, devices, strict=True)
     match path:
         case ("device.driver",):
@@ -212,7 +215,7 @@ def _found(driver: str, values: Mapping[str, Any], domain: str, name: str) -> An
 
 
 def _shown_name(driver: str, domain: str, name: str) -> str:
-    """The name of an attribute or capacity as its slice has it."""
+    """Return the name of an attribute or capacity as it is written in the ResourceSlice."""
     return name if domain == driver else f"{domain}/{name}"
 
 
@@ -223,7 +226,7 @@ def _hashable(attribute: DeviceAttribute | None) -> Hashable:
 
 
 def _paths(node: Node) -> set[tuple[str, ...]]:
-    """What an expression looks at: an attribute or capacity where it is named, else all of them."""
+    """Return the fields that an expression reads: single attributes and capacities if they are named, otherwise all."""
     path = _path(node)
     if path is not None:
         return {path if len(path) == 3 or path[0] not in (ATTRIBUTES, CAPACITY) else path[:1]}

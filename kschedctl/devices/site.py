@@ -1,4 +1,4 @@
-"""The devices that one node can use, numbered in the order of the search, and what a search has taken of them."""
+"""The devices that one node can use, numbered in search order, and the devices and shares that a search has taken."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kschedctl.devices.usage import DeviceID, PoolID
 
 @dataclass(frozen=True, slots=True)
 class SitePool:
-    """A pool at a site; ``devices`` are numbers at the site."""
+    """A pool at a site; ``devices`` is a range of device numbers at the site."""
 
     id: PoolID
     view: int
@@ -30,28 +30,28 @@ class SitePool:
 
     @property
     def last(self) -> int:
-        """The last device's number."""
+        """The number of the pool's last device at the site."""
         return self.devices.stop - 1
 
 
 class Site:
-    """The devices of one node.
+    """The devices that one node can use.
 
     Parameters
     ----------
     inventory : Inventory
         All devices of the cluster.
     row : int
-        The node.
+        The row of the node.
     kinds : ndarray of int64, shape (n_devices,)
-        Per device of the cluster a number; devices with the same number are alike to the search.
+        The kind of each device of the cluster; the search does not distinguish devices of the same kind.
 
     Attributes
     ----------
     pools : list of SitePool
-        In the order of the search.
+        The pools, in search order.
     numbers : list of int
-        Per device at the site its number in the inventory.
+        The number in the inventory of each device at the site.
     """
 
     def __init__(self, inventory: Inventory, row: int, kinds: Int64Array) -> None:
@@ -87,67 +87,67 @@ class Site:
         self.counters = SiteCounters(self)
 
     def again(self) -> Site:
-        """The same devices, with nothing taken of them."""
+        """Return a new site with the same devices, of which nothing is taken."""
         return Site(self.inventory, self._row, self._kinds)
 
     @property
     def node(self) -> str:
-        """The node's name."""
+        """The name of the node."""
         return self.inventory.cluster.nodes.names[self._row]
 
     def slice(self, number: int) -> ResourceSlice:
-        """The slice that a device stands in."""
+        """Return the slice that lists a device."""
         return self.inventory.slice_of(self.numbers[number])
 
     def device(self, number: int) -> Device:
-        """A device by its number at the site."""
+        """Return a device by its number at the site."""
         return self.inventory.devices[self.numbers[number]]
 
     def device_id(self, number: int) -> DeviceID:
-        """What a device is known by."""
+        """Return the ID of a device."""
         return self.inventory.ids[self.numbers[number]]
 
     def codes(self, attribute: str) -> list[int]:
-        """Per device the code of an attribute's value; -1 without."""
+        """Return the code of an attribute's value for each device; -1 for a device without the attribute."""
         found: list[int] = self.inventory.attribute(attribute)[self._rows].tolist()
         return found
 
     def verdict(self, asked: Alternative) -> list[int]:
-        """Per device what the selectors say."""
+        """Return the result of the request's selectors for each device, as in ``Alternative.verdict``."""
         found: list[int] = asked.verdict[self._rows].tolist()
         return found
 
     def is_tainted_for(self, asked: Alternative, number: int) -> bool:
-        """Whether a taint keeps a request away from a device."""
+        """Report whether a device has a taint that the request does not tolerate."""
         return self.taint_for(asked, number) is not None
 
     def taint_for(self, asked: Alternative, number: int) -> DeviceTaint | None:
-        """The taint that keeps a request away from a device."""
+        """Return the first taint of a device that the request does not tolerate, or ``None``."""
         return untolerated(self.device(number).taints, asked.tolerations)
 
 
 @dataclass(slots=True)
 class SiteCapacity:
-    """What is used of shareable devices, by others and by the search itself."""
+    """The consumption of shareable devices, by other claims and by the search."""
 
     site: Site
     _own: dict[int, dict[str, int]] = field(default_factory=dict)
     _n_shares: dict[int, int] = field(default_factory=dict)
 
     def consumption(self, asked: Alternative, number: int) -> dict[str, int] | None:
-        """What a request takes of a device; ``None`` where that cannot be."""
+        """Return the amounts that a request takes of a device; ``None`` if the device lacks a requested capacity."""
         exact = self.site.inventory.rules.capacity_errors
         return consumption(asked.capacity, self.site.device(number).capacity, exact=exact)
 
     def serves(self, asked: Alternative, number: int) -> bool:
-        """Whether what is left of a device serves a request."""
+        """Report whether the capacity left on a device is enough for a request."""
         if asked.capacity is None and not self.site.reckons_capacity[number]:
             return True
         used = self.site.inventory.usage.consumed.get(self.site.device_id(number), {})
         return self._serves(asked, number, used, self._own.get(number, {}))
 
     def serves_at_all(self, asked: Alternative, number: int) -> bool:
-        """Whether the whole device would serve it."""
+        """Report whether the total capacity of a device is enough for a request."""
         if asked.capacity is None and not self.site.reckons_capacity[number]:
             return True
         return self._serves(asked, number, {}, {})
@@ -160,19 +160,19 @@ class SiteCapacity:
         return taken is not None and fits(taken, capacities, used, own)
 
     def is_shared(self, number: int) -> bool:
-        """Whether some share of a device is taken, so that its counters are counted already."""
+        """Report whether a share of a device is taken, in which case its counters have been counted."""
         usage, device = self.site.inventory.usage, self.site.device_id(number)
         if self._n_shares.get(number) or device in usage.consumed:
             return True
         return self.site.inventory.rules.counters_by_driver and device in usage.shared
 
     def own_key(self, number: int) -> Hashable:
-        """What the search itself has taken of a device."""
+        """Return a hashable form of what the search has taken of a device."""
         own = self._own.get(number)
         return (self._n_shares.get(number), tuple(own.items())) if own else self._n_shares.get(number)
 
     def take(self, asked: Alternative, number: int) -> dict[str, int]:
-        """Take a share."""
+        """Take a share of a device, and return the consumed amounts."""
         taken = self.consumption(asked, number) or {}
         own = self._own.setdefault(number, {})
         for name, amount in taken.items():
@@ -181,7 +181,7 @@ class SiteCapacity:
         return taken
 
     def give_back(self, number: int, taken: dict[str, int]) -> None:
-        """Give a share back."""
+        """Release a share that the search has taken."""
         for name, amount in taken.items():
             self._own[number][name] -= amount
         self._n_shares[number] -= 1
@@ -189,14 +189,14 @@ class SiteCapacity:
 
 @dataclass(slots=True)
 class SiteCounters:
-    """The counters of the pools, and what the search draws on them."""
+    """The counters of the pools, and the amounts that the search has drawn."""
 
     site: Site
     _available: dict[Hashable, dict[tuple[str, str], int]] = field(default_factory=dict)
     _drawn: dict[Hashable, dict[tuple[str, str], int]] = field(default_factory=dict)
 
     def take(self, number: int) -> bool:
-        """Draw a device's counters; false, and nothing drawn, where some counter of its pool is overdrawn."""
+        """Draw a device's counters; return false, with nothing drawn, if a counter of its pool would be overdrawn."""
         pool = self.site.pools[self.site.pool_of[number]]
         key = self._key(pool)
         available = self._available.get(key)
@@ -211,7 +211,7 @@ class SiteCounters:
         return False
 
     def give_back(self, number: int) -> None:
-        """Give a device's counters back."""
+        """Release the counters that a device has drawn."""
         drawn = self._drawn[self._key(self.site.pools[self.site.pool_of[number]])]
         for counter, amount in counters_of(self.site.device(number)):
             drawn[counter] -= amount

@@ -1,4 +1,4 @@
-"""Taints of devices: those that rules add, and which of them a request tolerates."""
+"""Taints of devices: those that DeviceTaintRules add, and their toleration by requests."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from kschedctl.api.device import (
     ResourceSlice,
 )
 
-#: Other effects keep nobody away.
+#: Taints with any other effect are ignored.
 _EFFECTS: Final = ("NoSchedule", "NoExecute")
 
 
 def with_taint_rules(slices: Sequence[ResourceSlice], rules: Sequence[DeviceTaintRule]) -> list[ResourceSlice]:
-    """Slices with the taints of all rules on their devices (upstream ``resourceslice/tracker``).
+    """Return slices whose devices have the taints of all matching rules (upstream ``resourceslice/tracker``).
 
-    A rule whose selector is empty, or that has none, is for every device.
+    A rule with an empty selector, or without one, matches every device.
     """
     if not rules:
         return list(slices)
@@ -46,7 +46,7 @@ def _selects(selector: DeviceTaintSelector | None, one: ResourceSlice, device: D
 
 
 def untolerated(taints: Iterable[DeviceTaint], tolerations: Sequence[DeviceToleration]) -> DeviceTaint | None:
-    """The first taint that keeps a request away, or ``None``."""
+    """Return the first taint that is not tolerated, or ``None``."""
     for taint in taints:
         if taint.effect in _EFFECTS and not any(_tolerates(toleration, taint) for toleration in tolerations):
             return taint

@@ -1,4 +1,4 @@
-"""Which devices are allocated, and to which claims (upstream ``allocateddevices.go``)."""
+"""The allocated devices and the claims that hold them (upstream ``allocateddevices.go``)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kschedctl.api.quantity import parse_quantity
 
 
 class DeviceID(NamedTuple):
-    """What a device is known by."""
+    """The ID of a device: driver, pool and name."""
 
     driver: str
     pool: str
@@ -22,7 +22,7 @@ class DeviceID(NamedTuple):
 
 
 class PoolID(NamedTuple):
-    """What a pool is known by."""
+    """The ID of a pool: driver and name."""
 
     driver: str
     pool: str
@@ -33,18 +33,18 @@ class PoolID(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What is allocated. Admin access uses nothing.
+    """The allocated devices; results with admin access are not counted.
 
     Attributes
     ----------
     whole : set of DeviceID
-        Devices that are taken as a whole.
+        The devices that are allocated as a whole.
     shared : set of DeviceID
-        Devices that some share of is taken.
+        The devices of which a share is allocated.
     consumed : dict of DeviceID to dict of str to int
-        Of shared devices the capacity that is taken, in nano-units; devices whose shares say so.
+        The allocated capacity of shared devices, in nano-units; only devices whose results list consumed capacity.
     holders : dict of DeviceID to list of ResourceClaim
-        The claims that hold a device or a share of it, in the order of the snapshot.
+        The claims that hold a device or a share of it, in snapshot order.
     """
 
     whole: set[DeviceID] = field(default_factory=set)
@@ -53,19 +53,19 @@ class Usage:
     holders: dict[DeviceID, list[ResourceClaim]] = field(default_factory=dict)
 
     def allocated(self, device: DeviceID) -> bool:
-        """Whether a device is in use, as a whole or in part."""
+        """Report whether a device is allocated, as a whole or in part."""
         return device in self.whole or device in self.shared or device in self.consumed
 
 
 def gather_usage(claims: Iterable[ResourceClaim], *, shares: bool) -> Usage:
-    """Add up the allocations of claims.
+    """Collect the allocations of claims.
 
     Parameters
     ----------
     claims : iterable of ResourceClaim
         All claims of the cluster.
     shares : bool
-        Whether a share takes only its capacity; else it takes the whole device.
+        True if a share takes only its capacity; otherwise it takes the whole device.
     """
     usage = Usage()
     for claim in claims:

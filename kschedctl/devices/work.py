@@ -1,4 +1,4 @@
-"""What each request of a claim means at a site: which devices it takes, and the checks that come before the search."""
+"""The work of each request at a site: the number of devices it needs, and the checks before the search."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from kschedctl.devices.site import Site
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A request, or one of its alternatives, at a site.
+    """The work for a request, or for one of its alternatives, at a site.
 
     Attributes
     ----------
     asked : Alternative
-        What is asked.
+        The request.
     verdict : list of int
-        Per device at the site what the selectors say.
+        The result of the selectors for each device at the site, as in ``Alternative.verdict``.
     n_devices : int
-        How many devices it takes.
+        The number of devices that the request needs.
     every : list of int
-        The devices that it takes, for ``All``.
+        The devices that the request takes in mode ``All``; empty in mode ``ExactCount``.
     """
 
     asked: Alternative
@@ -35,7 +35,7 @@ class Work:
 
 
 def claim_work(plan: ClaimPlan, site: Site) -> list[list[Work]]:
-    """What a claim asks of a site, by request and alternative.
+    """Return the work of a claim at a site, by request and alternative.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def claim_work(plan: ClaimPlan, site: Site) -> list[list[Work]]:
     Raises
     ------
     AllocationError
-        Where the scheduler ends its cycle before it searches.
+        If the scheduler ends its cycle with an error before the search.
     """
     keeps_alternative = site.inventory.rules.keeps_alternative
     out = []
@@ -58,7 +58,7 @@ def claim_work(plan: ClaimPlan, site: Site) -> list[list[Work]]:
             raise AllocationError(f"claim {plan.claim.key}, request {alternatives[0].request}: {disabled}")
         work: list[Work] = []
         for i, asked in enumerate(alternatives):
-            # Older releases keep the first two alternatives' matches under one number.
+            # Older releases store the matching devices of the first two alternatives under the same index.
             shares_first = i == 1 and not keeps_alternative and alternatives[0].mode == ALL
             seen = alternatives[0] if shares_first and asked.mode == ALL else asked
             work.append(_alternative_work(asked, seen, site))
@@ -103,7 +103,7 @@ def _every_device(asked: Alternative, verdict: list[int], site: Site) -> list[in
 
 
 def _may_serve(site: Site, asked: Alternative, device: int) -> bool:
-    """Whether ``All`` counts a device, by its capacity."""
+    """Report whether a request in mode ``All`` counts a device, judging by its capacity."""
     rules = site.inventory.rules
     if not rules.capacity_requests:
         return True
@@ -116,12 +116,12 @@ def _may_serve(site: Site, asked: Alternative, device: int) -> bool:
 
 
 def selectable(site: Site, asked: Alternative, verdict: list[int], device: int) -> bool:
-    """Whether a device is one that a request asks for, and for the node.
+    """Report whether a device matches the selectors of a request and is for the node.
 
     Raises
     ------
     AllocationError
-        Where a selector ends in an error.
+        If a selector fails with an error on the device.
     """
     found = verdict[device]
     if found > 1:
@@ -131,6 +131,6 @@ def selectable(site: Site, asked: Alternative, verdict: list[int], device: int) 
 
 
 def capacity_error(asked: Alternative, device: object, error: CapacityError) -> AllocationError:
-    """The error of capacity that cannot be reckoned."""
+    """Return the error for consumed capacity that cannot be computed."""
     where = f"claim {asked.claim}, request {asked.own_name}"
     return AllocationError(f"{where}: checking capacity for device {device}: {error}")

@@ -1,1 +1,1 @@
-"""The PersistentVolume controller of kube-controller-manager: what a claim is bound to, or who makes its volume."""
+"""The PersistentVolume controller of kube-controller-manager: the binding and provisioning of claims."""

@@ -1,4 +1,4 @@
-"""What the PersistentVolume controller does with a claim when it next looks at it, before any pod does.
+"""The action of the PersistentVolume controller on a claim at its next sync, before any new pod uses the claim.
 
 Source: pkg/controller/volume/persistentvolume ``syncClaim``. The messages are those of the events on the claim.
 """
@@ -37,17 +37,17 @@ _IN_TREE_PREFIX: Final = "kubernetes.io/"
 
 
 def sync_claim(cluster: Cluster, claim: PersistentVolumeClaim) -> ClaimOutcome:
-    """Decide about one claim.
+    """Decide the controller's action on a claim.
 
     Parameters
     ----------
     cluster : Cluster
-        Its cluster.
+        The cluster of the claim.
 
     Raises
     ------
     SnapshotError
-        Where a size is not a quantity.
+        If a size is not a quantity.
     """
     if BIND_COMPLETED in claim.metadata.annotations:
         return _sync_bound(cluster, claim)
@@ -79,7 +79,7 @@ def _sync_bound(cluster: Cluster, claim: PersistentVolumeClaim) -> ClaimOutcome:
 
 
 def _sync_named(cluster: Cluster, claim: PersistentVolumeClaim) -> ClaimOutcome:
-    """A claim that names its volume gets that or none."""
+    """Bind a claim that names its volume to that volume, or to none."""
     name = claim.spec.volume_name
     volume = cluster.get(PersistentVolume, name)
     if volume is None:
@@ -90,7 +90,7 @@ def _sync_named(cluster: Cluster, claim: PersistentVolumeClaim) -> ClaimOutcome:
         message = f'volume "{name}" already bound to a different claim.'
         rejected = Rejected(name, tuple(m for m in mismatches(claim, volume, None) if m.field == "claimRef"))
         return ClaimOutcome(claim, Action.FAILED_BINDING, message, name, rejected=(rejected,))
-    # The volume's phase and labels are not asked where the claim names it.
+    # The controller ignores the phase and labels of a volume that the claim names.
     found = {m.field: m for m in mismatches(claim, volume, None) if m.field in _NAMED_PROBLEMS}
     first = next((text for field, text in _NAMED_PROBLEMS.items() if field in found), None)
     if first is None:
@@ -100,7 +100,7 @@ def _sync_named(cluster: Cluster, claim: PersistentVolumeClaim) -> ClaimOutcome:
     return ClaimOutcome(claim, Action.VOLUME_MISMATCH, message, name, rejected=(rejected,))
 
 
-#: What is checked of a volume that a claim names, in this order, and the controller's words for it.
+#: The fields checked on a volume that a claim names, in order of evaluation, with the controller's messages.
 _NAMED_PROBLEMS: Final = {
     "deletionTimestamp": 'the volume is marked for deletion "{volume}"',
     "capacity": "requested PV is too small",
@@ -121,7 +121,7 @@ def _sync_unbound(cluster: Cluster, claim: PersistentVolumeClaim, selector: Sele
     if not has_class(claim):
         default = default_storage_class(cluster)
         if default is not None:
-            # The controller writes the class down and begins again.
+            # The controller writes the default class into the claim and starts again.
             given = replace(claim, spec=replace(claim.spec, storage_class_name=default.name))
             return _with_default_class(_sync_unbound(cluster, given, selector), default.name)
     if delayed and SELECTED_NODE not in claim.metadata.annotations:
@@ -150,7 +150,7 @@ def _waiting(cluster: Cluster, claim: PersistentVolumeClaim) -> tuple[Action, st
 
 
 def pending_consumers(cluster: Cluster, claim: PersistentVolumeClaim) -> Sequence[str]:
-    """The names of the pods without a node that use a claim."""
+    """Return the names of the pods without a node that use a claim."""
     pods = cluster.pods
     return [
         pods.records[index].metadata.name

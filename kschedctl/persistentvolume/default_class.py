@@ -1,4 +1,4 @@
-"""The default StorageClass, which the PersistentVolume controller gives to claims that do not ask for any."""
+"""The default StorageClass, which the PersistentVolume controller sets on claims without a class."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DEFAULT_CLASS_ANNOTATIONS: Final = (
 
 
 def default_storage_class(cluster: Cluster) -> StorageClass | None:
-    """The class of claims that do not ask for one: of several the newest, then the first by name."""
+    """Return the default StorageClass; the newest one counts, then the first by name."""
     defaults = [
         storage_class
         for storage_class in cluster.list(StorageClass)

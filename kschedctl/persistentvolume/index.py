@@ -1,4 +1,4 @@
-"""Which of all volumes the controller binds a claim to, and why none of the others.
+"""The choice of the volume that the controller binds a claim to, and the reasons against all others.
 
 Source: pkg/controller/volume/persistentvolume ``findBestMatchForClaim``.
 """
@@ -21,10 +21,10 @@ _MODES: Final = ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnc
 def find_best_match(
     cluster: Cluster, claim: PersistentVolumeClaim, selector: Selector | None, *, delayed: bool
 ) -> PersistentVolume | None:
-    """The volume that the controller binds a claim to.
+    """Return the volume that the controller binds a claim to, or ``None``.
 
-    Volumes with fewer access modes go first; among these one that names the claim, then the smallest. Of a class that
-    waits for the first pod, only a volume that names the claim is taken.
+    Volumes with fewer access modes take precedence. Among these, a volume that names the claim comes first, then the
+    smallest. If the class waits for the first consumer, only a volume that names the claim is bound.
     """
 
     def modes(volume: PersistentVolume) -> tuple[int, list[int]]:
@@ -45,7 +45,7 @@ def find_best_match(
 def rejected_volumes(
     cluster: Cluster, claim: PersistentVolumeClaim, selector: Selector | None, chosen: str
 ) -> tuple[Rejected, ...]:
-    """Why each other volume is not taken, in the order of the snapshot."""
+    """Return the other volumes with the reasons against them, in snapshot order."""
     out = []
     for volume in cluster.list(PersistentVolume):
         if volume.name != chosen:

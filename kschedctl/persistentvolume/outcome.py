@@ -1,4 +1,4 @@
-"""What the PersistentVolume controller decides about a claim."""
+"""The decision of the PersistentVolume controller about a claim."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from kschedctl.volumes.matching import Mismatch
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A volume that is not for the claim.
+    """A volume that the controller does not bind to the claim.
 
     Attributes
     ----------
     volume : str
-        Its name.
+        The name of the volume.
     mismatches : tuple of Mismatch
-        Every reason; empty where the volume would do but another goes first.
+        The reasons; empty if the volume matches but another one takes precedence.
     """
 
     volume: str
@@ -27,24 +27,24 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class ClaimOutcome:
-    """What the controller does with one claim.
+    """The controller's action on a claim.
 
     Attributes
     ----------
     claim : PersistentVolumeClaim
-        The claim, with the default class where it is given one.
+        The claim, including the default class if the controller sets it.
     action : Action
-        What it does.
+        The action that the controller takes.
     message : str
-        The event on the claim; empty where there is none.
+        The message of the event on the claim; empty if there is none.
     volume : str
-        The volume concerned; empty where there is none.
+        The name of the volume concerned; empty if there is none.
     provisioner : str
-        Whom it asks for a volume; empty where it asks nobody.
+        The provisioner that is to create a volume; empty if there is none.
     default_class : str
-        The default class that the claim is given; empty where it is given none.
+        The default class that the controller sets on the claim; empty if it sets none.
     rejected : tuple of Rejected
-        Why each other volume is not taken, in the order of the snapshot; empty for a claim that is bound.
+        The other volumes with the reasons against them, in snapshot order; empty for a bound claim.
     """
 
     claim: PersistentVolumeClaim

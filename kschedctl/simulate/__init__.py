@@ -1,1 +1,1 @@
-"""Many pods, one after another: the queue, the loop around scheduling cycles and what follows, in virtual time."""
+"""Simulation of many pods in virtual time: the queue, the loop around scheduling cycles, and the consequences."""

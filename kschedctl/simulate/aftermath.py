@@ -1,4 +1,4 @@
-"""What comes after a preemption: when the pod can start, and where its victims could go."""
+"""The consequences of a preemption: when the pod can start, and where its victims can be scheduled."""
 
 from __future__ import annotations
 
@@ -18,26 +18,27 @@ from kschedctl.workloads.claims import with_own_claims
 from kschedctl.workloads.made_pods import MadePod
 from kschedctl.workloads.replacement import fresh_pod
 
-#: What an API server writes into a pod that does not say.
+#: The default that an API server writes into a pod without terminationGracePeriodSeconds.
 _DEFAULT_GRACE_SECONDS: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
 class VictimFate:
-    """What becomes of a victim.
+    """The outcome for a preemption victim.
 
     Attributes
     ----------
     pod : int
         Its index in ``Cluster.pods``.
     grace_seconds : int
-        How long it may take to stop.
+        The seconds that the pod may take to stop.
     owner : OwnerReference or None
-        The controller that makes a new pod in its place; ``None`` where the pod is gone for good.
+        The controller that recreates the pod; ``None`` if no controller does.
     bound_to_node : bool
-        Whether it belongs to a DaemonSet, whose new pod can only run on the same node.
+        True if the pod belongs to a DaemonSet, whose new pod can only run on the same node.
     replacement : Decision or None
-        Where the new pod would go with the preemptor in place; ``None`` without a controller.
+        The decision for the recreated pod with the preemptor in place; ``None`` without a controller, and for another
+        scheduler's pod.
     """
 
     pod: int
@@ -49,14 +50,14 @@ class VictimFate:
 
 @dataclass(frozen=True, slots=True)
 class Aftermath:
-    """What follows when a candidate is taken.
+    """The consequences of taking a preemption candidate.
 
     Attributes
     ----------
     node : str
-        The node that the pod is nominated to.
+        The node to which the pod is nominated.
     wait_seconds : int
-        How long the pod waits at the most: the longest grace period of a victim.
+        The longest time that the pod waits, in seconds: the longest grace period of a victim.
     victims : tuple of VictimFate
         The victims, the most important first.
     """
@@ -67,7 +68,7 @@ class Aftermath:
 
 
 def aftermath(scheduler: Scheduler, decision: Decision, candidate: Candidate) -> Aftermath:
-    """Work out what follows when a candidate is taken.
+    """Compute the consequences of taking a preemption candidate.
 
     Parameters
     ----------
@@ -91,7 +92,7 @@ def aftermath(scheduler: Scheduler, decision: Decision, candidate: Candidate) ->
 
 
 def grace_seconds(spec: PodSpec) -> int:
-    """How long a pod may take to stop."""
+    """Return the seconds that a pod may take to stop; 30 unless the spec says otherwise."""
     seconds = spec.termination_grace_period_seconds
     return _DEFAULT_GRACE_SECONDS if seconds is None else seconds
 

@@ -1,4 +1,4 @@
-"""What came of one scheduling cycle of a simulation."""
+"""The outcome of one scheduling cycle in a simulation."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from kschedctl.scheduler.decision import Decision
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """One scheduling cycle.
+    """A scheduling cycle and its outcome.
 
     Attributes
     ----------
     time : datetime
-        When it was, by the virtual clock.
+        The time of the cycle, by the virtual clock.
     pod : str
-        ``namespace/name``.
+        The pod's ``namespace/name``.
     number : int
-        Which attempt of the pod it was, from 1.
+        The number of the attempt for this pod, from 1.
     decision : Decision
-        What was decided, over the cluster as it was.
+        The scheduler's decision, over the cluster at that time.
     node : str
-        The node that the pod goes to; empty where it goes nowhere.
+        The node that the pod is bound to; empty if there is none.
     waits : bool
-        Whether a Permit plugin lets it wait, so that it is not bound yet.
+        True if a Permit plugin lets the pod wait, so that it is not bound yet.
     message : str
-        Why it goes nowhere, in the scheduler's words.
+        The reason why the pod is not scheduled, in the scheduler's words; empty if it is.
     nominated : str
-        The node that is made room on for it.
+        The node on which capacity is freed for the pod; empty if there is none.
     victims : tuple of str
-        The pods that are evicted for it, ``namespace/name`` in order.
+        The pods that are evicted for this pod, ``namespace/name`` in order.
     """
 
     time: datetime

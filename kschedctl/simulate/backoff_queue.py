@@ -1,7 +1,7 @@
-"""backoffQ: pods that failed wait a while before they are tried again (upstream ``backend/queue/backoff_queue.go``).
+"""backoffQ: pods that failed wait before they are retried (upstream ``backend/queue/backoff_queue.go``).
 
-The wait doubles with every failure, from the initial to the maximal back-off. It ends at full seconds where pods may be
-taken out early (the gate SchedulerPopFromBackoffQ): pods of one second are in the order of the active queue.
+The back-off doubles with every failure, from the initial to the maximum back-off. If pods may be popped early (gate
+SchedulerPopFromBackoffQ), back-off ends at full seconds, and pods of the same second are in active-queue order.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from kschedctl.simulate.pod_heap import PodHeap
 from kschedctl.simulate.queued_pod import QueuedPodInfo
 
 _LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
-#: Back-off ends in this step.
+#: The step to which ends of back-off are aligned.
 WINDOW: Final = timedelta(seconds=1)
 
 
 class BackoffQueue:
-    """Pods in back-off; those that failed with an error on their own.
+    """The pods in back-off; those that failed with an error are in a separate heap.
 
     Parameters
     ----------
     initial, longest : timedelta
         ``podInitialBackoffSeconds`` and ``podMaxBackoffSeconds`` of the configuration.
     active_key : callable
-        The order of the active queue.
+        The sort key of the active queue.
     pops_early : bool
-        The gate SchedulerPopFromBackoffQ.
+        True if the gate SchedulerPopFromBackoffQ is enabled.
     """
 
     def __init__(
@@ -53,25 +53,25 @@ class BackoffQueue:
         return key in self.unschedulable or key in self.failed
 
     def get(self, key: str) -> QueuedPodInfo | None:
-        """The pod of a ``namespace/name``."""
+        """Return the queued pod with a ``namespace/name``; ``None`` if it is not in the queue."""
         return self.unschedulable.get(key) or self.failed.get(key)
 
     def add(self, info: QueuedPodInfo) -> None:
-        """Take a pod in."""
+        """Add a pod."""
         heap, other = (self.unschedulable, self.failed) if info.rejectors else (self.failed, self.unschedulable)
         heap.push(info)
         other.remove(info.key)
 
     def remove(self, key: str) -> QueuedPodInfo | None:
-        """Take a pod out; ``None`` where it is not in."""
+        """Remove and return a pod; return ``None`` if it is not in the queue."""
         return self.unschedulable.remove(key) or self.failed.remove(key)
 
     def is_backing_off(self, info: QueuedPodInfo, now: datetime) -> bool:
-        """Whether a pod has to wait still."""
+        """Report whether a pod is in back-off at ``now``."""
         return self.expiration(info) >= self._window(now)
 
     def expiration(self, info: QueuedPodInfo) -> datetime:
-        """When the back-off of a pod ends; long ago for one that has not failed."""
+        """Return the end of a pod's back-off; a moment in the distant past for a pod that has not failed."""
         count = info.consecutive_errors or info.unschedulable_count
         if not self._longest or not count:
             return _LONG_AGO
@@ -89,7 +89,7 @@ class BackoffQueue:
         return moment.replace(microsecond=0) if self._aligns else moment
 
     def pop_completed(self, now: datetime) -> list[QueuedPodInfo]:
-        """Take out the pods whose back-off is over."""
+        """Remove and return the pods whose back-off is over."""
         out = []
         for heap in (self.unschedulable, self.failed):
             while (first := heap.peek()) is not None and not self.is_backing_off(first, now):
@@ -98,7 +98,7 @@ class BackoffQueue:
         return out
 
     def next_completion(self) -> datetime | None:
-        """When the next pod has waited long enough; ``None`` where none waits."""
+        """Return the time at which the next back-off is over; ``None`` if no pod is in back-off."""
         firsts = [heap.peek() for heap in (self.unschedulable, self.failed)]
         ends = [self.expiration(first) for first in firsts if first is not None]
         # A back-off is over once the window after its end has begun.

@@ -1,7 +1,7 @@
-"""Opportunistic batching (KEP-5598): pods of one signature in a row are placed by the scores of the first of them.
+"""Opportunistic batching (KEP-5598): consecutive pods with the same signature are placed by the scores of the first.
 
-Upstream: ``framework/runtime/batch.go``. It decides between nodes only where what is kept is not what scoring anew
-would give: the nodes that are left keep their scores, though the highest raw score may have gone.
+Upstream: ``framework/runtime/batch.go``. The result differs from scoring each pod only if the cached scores differ
+from fresh ones: the remaining nodes keep their scores, although the node with the highest raw score may be gone.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _LONGEST: Final = timedelta(milliseconds=500)
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """The nodes that are left after a pod was placed, with what they scored.
+    """The cached nodes that remain after a pod was placed, with their scores.
 
     Attributes
     ----------
     rows, total : ndarray of int64, shape (n_left,)
-        The nodes and their scores.
+        The remaining nodes and their total scores.
     """
 
     signature: Hashable
@@ -40,7 +40,7 @@ class _Kept:
 
 
 class OpportunisticBatch:
-    """The batch of one profile."""
+    """The opportunistic batch of one profile."""
 
     def __init__(self) -> None:
         self._kept: _Kept | None = None
@@ -48,16 +48,18 @@ class OpportunisticBatch:
         self._last_node = ""
 
     def hint(self, decision: Decision, signature: Hashable | None, cycle: int, now: datetime) -> tuple[str, ...]:
-        """The nodes of which the pod goes to one, as others of its kind did; none where it is to be scored.
+        """Return the best cached nodes, one of which the pod is to take; empty if the pod must be scored.
 
         Parameters
         ----------
         decision : Decision
             The decision for the pod, without the batch.
         signature : hashable or None
-            The pod's signature.
+            The pod's signature; ``None`` if it cannot be batched.
         cycle : int
             The number of the scheduling cycle.
+        now : datetime
+            The time; scores are used for at most 500 milliseconds.
         """
         kept = self._kept
         if kept is None or not len(kept.rows) or cycle != self._last_cycle + 1:
@@ -80,21 +82,21 @@ class OpportunisticBatch:
         return tuple(sorted(framework.cluster.nodes.names[row] for row in best.tolist()))
 
     def take(self, framework: Framework, hinted: str) -> None:
-        """Take a node out that a pod is told to go to."""
+        """Remove the node that is hinted to a pod from the cache."""
         if self._kept is not None:
             self._kept = _without(self._kept, framework.cluster.nodes.row[hinted])
 
     def store(
         self, decision: Decision, signature: Hashable | None, hinted: str, chosen: str, cycle: int, now: datetime
     ) -> None:
-        """Keep what a cycle found.
+        """Cache the result of a scheduling cycle.
 
         Parameters
         ----------
         hinted : str
-            The node that the pod was told to go to; empty without one.
+            The node that was hinted to the pod; empty if there was no hint.
         chosen : str
-            The node that it goes to.
+            The node that the pod is scheduled to.
         """
         self._last_cycle, self._last_node = cycle, chosen
         if hinted == chosen:
@@ -117,7 +119,7 @@ def _without(kept: _Kept, row: int) -> _Kept:
 
 
 def _with_last(kept: _Kept, decision: Decision, row: int) -> _Kept:
-    """The node that was taken last among the others again, and all of them scored."""
+    """Return the cached nodes together with the node chosen last, all of them scored again."""
     rows = np.append(kept.rows, row)
     scores = run_score(decision.framework, decision.state, decision.pod, rows)
     return _Kept(kept.signature, rows, scores.total, kept.since)

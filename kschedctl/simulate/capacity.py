@@ -1,7 +1,7 @@
-"""How many copies of a pod more fit, one after another, and what stops the next one.
+"""The number of further copies of a pod that fit, placed one after another, and why the next one does not fit.
 
-Where only the node itself decides, what fits there is a division; else the copies go through the scheduler one by one.
-Nobody is evicted for them.
+If every filter that runs depends on the node alone, the number of copies per node is a division. Otherwise the copies
+go through the scheduler one by one. No pod is evicted for them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from kschedctl.simulate.world import SCHEDULER_ALONE
 from kschedctl.workloads.claims import with_own_claims
 from kschedctl.workloads.made_pods import MadePod
 
-#: The filters whose answer hangs on the node alone; of the last one on what is free there.
+#: The filters that depend on the node alone; NodeResourcesFit depends on the node's free capacity.
 _OF_THE_NODE: Final = frozenset(
     {
         "NodeUnschedulable",
@@ -39,22 +39,22 @@ _OF_THE_NODE: Final = frozenset(
     }
 )
 
-#: The copy of a number.
+#: Returns copy number N of the pod, from 0.
 Copy = Callable[[int], Pod]
 
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """How many copies fit.
+    """The number of copies that fit, and the decision for the next one.
 
     Attributes
     ----------
     counts : ndarray of int64, shape (n_nodes,)
-        How many of them go to each node.
+        The number of copies placed on each node.
     bounded : bool
-        Whether more may fit: it was not looked further.
+        True if more copies may fit: the search stopped at its limit.
     next : Decision
-        What is said of the next copy, with the others in place.
+        The scheduler's decision for the next copy, with all others in place.
     """
 
     counts: Int64Array
@@ -63,21 +63,21 @@ class Capacity:
 
     @property
     def total(self) -> int:
-        """How many fit in all."""
+        """The number of copies that fit on all nodes."""
         return int(self.counts.sum())
 
 
 def capacity(scheduler: Scheduler, copy: Copy, most: int | None = None) -> Capacity:
-    """Count how many copies of a pod fit.
+    """Count how many copies of a pod fit on the nodes of the cluster.
 
     Parameters
     ----------
     scheduler : Scheduler
         The scheduler over the cluster.
     copy : callable
-        Gives the copies, each with a name of its own, defaulted and admitted.
+        Returns copy number N of the pod, with a unique name, defaulted and admitted.
     most : int, optional
-        No more than so many are looked for.
+        The largest number of copies to place; unlimited by default.
     """
     first = scheduler.decide(copy(0))
     free = _free_on_each(scheduler, first)
@@ -90,9 +90,10 @@ def capacity(scheduler: Scheduler, copy: Copy, most: int | None = None) -> Capac
 
 
 def _free_on_each(scheduler: Scheduler, first: Decision) -> Int64Array | None:
-    """How many copies each node takes, where the nodes have no say in each other's: int64, shape (n_nodes,).
+    """Return how many copies each node takes, or ``None`` if the nodes influence each other's results.
 
-    ``None`` where they have, or where pods that are nominated count as well.
+    The result is int64, shape (n_nodes,). It is ``None`` as well if nominated pods count, if the first decision is an
+    error, if an extender is interested in the pod, or if a filter depends on more than the node.
     """
     framework, statuses, pod = first.framework, first.statuses, first.pod
     cluster = first.cluster
@@ -118,7 +119,7 @@ def _free_on_each(scheduler: Scheduler, first: Decision) -> Int64Array | None:
 
 
 def _one_by_one(scheduler: Scheduler, copy: Copy, most: int | None) -> Capacity:
-    # Claims for devices that templates stand for are made for each copy.
+    # ResourceClaims generated from a template are created for each copy, hence ``controllers``.
     simulation = Simulation(scheduler, world=dataclasses.replace(SCHEDULER_ALONE, controllers=True))
     counts = np.zeros(len(scheduler.cluster.nodes), dtype=np.int64)
     number = 0
@@ -142,7 +143,7 @@ def _evicting_nobody(pod: Pod) -> Pod:
 
 
 def _placed(copy: Copy, counts: Iterable[tuple[str, int]]) -> Iterator[Pod]:
-    """So many copies on each node; those of one node share their spec, so that it is looked at once."""
+    """Yield copies bound to the nodes, in the numbers given; the copies on a node share one parsed spec."""
     number = 0
     for node, count in counts:
         template, spec = None, None

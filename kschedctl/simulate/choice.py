@@ -9,23 +9,23 @@ from dataclasses import dataclass
 
 from kschedctl.api.pod import Pod
 
-#: One of the nodes, given by name in alphabetical order.
+#: Returns one of several nodes for a pod; the nodes' names are passed in alphabetical order.
 Choose = Callable[[Pod, Sequence[str]], str]
 
 
 def first_by_name(pod: Pod, nodes: Sequence[str]) -> str:
-    """The first node by name."""
+    """Return the first node by name."""
     return nodes[0]
 
 
 @dataclass(frozen=True, slots=True)
 class TieBreak:
-    """The rule of random choice: a seed that draws one of several equal nodes, or none to take the first by name."""
+    """The tie-breaking rule: a random seed that draws one of several equal nodes, or ``None`` for the first by name."""
 
     seed: int | None = None
 
     def choose(self) -> Choose:
-        """Return the function that chooses; the functions of one seed draw the same nodes."""
+        """Return the function that breaks ties; two functions with the same seed draw the same nodes."""
         if self.seed is None:
             return first_by_name
         source = random.Random(self.seed)
@@ -33,17 +33,20 @@ class TieBreak:
 
     @property
     def words(self) -> str:
-        """The rule in words, behind "among equal nodes"."""
+        """The rule as text that follows "among equal nodes"."""
         return "the first by name is taken" if self.seed is None else f"seed {self.seed} draws"
 
 
 def as_recorded(choices: Mapping[str, Iterable[str]]) -> Choose:
-    """The nodes that were taken, pod by pod; the first by name where none was, or one that is not among them.
+    """Return a function that repeats recorded choices, pod by pod.
+
+    The function takes the first node by name if no choice is left for the pod, or if the recorded node is not among
+    those to choose from.
 
     Parameters
     ----------
     choices : mapping of str to iterable of str
-        Per ``namespace/name`` the node of every attempt in order; empty for one that went nowhere.
+        Per ``namespace/name``, the node of every attempt in order; empty for an attempt that found none.
     """
     left = {key: deque(node for node in nodes if node) for key, nodes in choices.items()}
 

@@ -1,7 +1,7 @@
-"""Disruption budgets as their controller keeps them while pods come and go: ``status.disruptionsAllowed``.
+"""The ``status.disruptionsAllowed`` of disruption budgets, as their controller updates it while pods come and go.
 
-``disruptionsAllowed = max(0, currentHealthy - desiredHealthy)``. What is desired stays as the snapshot has it: nobody
-scales a workload meanwhile. A pod that is bound counts as healthy at once.
+``disruptionsAllowed = max(0, currentHealthy - desiredHealthy)``. ``desiredHealthy`` remains as in the snapshot,
+because no workload is scaled in a simulation. A bound pod counts as healthy at once.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from kschedctl.cluster.cluster import Cluster
 
 
 def budgets_after(cluster: Cluster, pod: Pod, change: int) -> Iterator[PodDisruptionBudget]:
-    """The budgets that a pod changes by coming or going, as they are afterwards.
+    """Yield the budgets whose status changes when a pod becomes healthy or is deleted, with their status after it.
 
     Parameters
     ----------
     pod : Pod
         The pod.
     change : int
-        1 for one that is healthy now, -1 for one that was.
+        1 if the pod becomes healthy, -1 if it is deleted; the deletion of an unready pod changes nothing.
     """
     if change < 0 and is_unready(pod):
         return
@@ -32,7 +32,7 @@ def budgets_after(cluster: Cluster, pod: Pod, change: int) -> Iterator[PodDisrup
         if budget.namespace == pod.namespace and _covers(budget, pod):
             status = budget.status
             counted = status.current_healthy or status.desired_healthy or status.expected_pods
-            # Where the controller has not written its counts, what it allows is all that is known.
+            # If the controller has not written its counts, disruptionsAllowed is the only number available.
             healthy = status.current_healthy if counted else status.disruptions_allowed
             now = healthy + change
             changed = replace(status, current_healthy=now, disruptions_allowed=max(0, now - status.desired_healthy))
@@ -40,7 +40,7 @@ def budgets_after(cluster: Cluster, pod: Pod, change: int) -> Iterator[PodDisrup
 
 
 def is_unready(pod: Pod) -> bool:
-    """Whether a pod says that it is not ready; one of which nothing is known counts as ready."""
+    """Report whether the pod's condition ``Ready`` is ``False``; a pod without the condition counts as ready."""
     return any(condition.type == "Ready" and condition.status == "False" for condition in pod.status.conditions)
 
 

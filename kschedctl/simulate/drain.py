@@ -1,6 +1,6 @@
-"""Draining nodes as ``kubectl drain`` does: cordoned, pods evicted one by one, budgets asked again every 5 seconds.
+"""Node drain as by ``kubectl drain``: cordon, evict pod by pod, retry every 5 seconds while budgets refuse.
 
-Source: k8s.io/kubectl ``pkg/drain``. What is evicted is made again by its controller and goes through the queue.
+Source: k8s.io/kubectl ``pkg/drain``. Controllers recreate evicted pods, which then pass through the queue.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kschedctl.simulate.pods import is_on, pods_on
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.whatif.node_copies import copy_of_node
 
-#: How long kubectl waits before it asks again, in seconds.
+#: The seconds that kubectl waits before it retries an eviction.
 RETRY: Final = 5.0
 DAEMON_SET: Final = "cannot delete DaemonSet-managed Pods (use --ignore-daemonsets to ignore)"
 UNMANAGED: Final = "cannot delete Pods that declare no controller (use --force to override)"
@@ -29,20 +29,20 @@ _MIRROR: Final = "kubernetes.io/config.mirror"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrainOptions:
-    """What kubectl drain is told.
+    """The options of ``kubectl drain``.
 
     Attributes
     ----------
     ignore_daemon_sets : bool
-        Whether pods of DaemonSets are passed over; else they stop the drain of their node.
+        True if DaemonSet pods are skipped; otherwise they stop the drain of their node.
     force : bool
-        Whether pods without a controller are evicted; else they stop it.
+        True if pods without a controller are evicted; otherwise they stop the drain of their node.
     delete_empty_dir_data : bool
-        Whether pods with an emptyDir are evicted, whose data is lost; else they stop it.
+        True if pods with an emptyDir are evicted and lose its data; otherwise they stop the drain of their node.
     disable_eviction : bool
-        Whether pods are deleted instead, whatever disruption budgets say.
+        True if pods are deleted instead of evicted, which ignores disruption budgets.
     rolling : bool
-        Whether each node comes back before the next one is drained, fresh and uncordoned.
+        True if each node returns, empty and uncordoned, before the next one is drained.
     """
 
     ignore_daemon_sets: bool = False
@@ -54,24 +54,25 @@ class DrainOptions:
 
 @dataclass(slots=True)
 class DrainedNode:
-    """What became of one node.
+    """The outcome of the drain of one node.
 
     Attributes
     ----------
     node : str
-        Its name.
+        The name of the node.
     refusals : dict of str to list of str
-        Why nothing was evicted, in kubectl's words, with the pods.
+        The reasons why nothing was evicted, in kubectl's words, with the pods.
     evicted : list of Pod
         The pods that were evicted, in order.
     passed_over : list of str
-        Pods of DaemonSets and mirror pods that stay, ``namespace/name``.
+        The DaemonSet pods and mirror pods that stay, ``namespace/name``.
     blocked : dict of str to str
-        The pods that may not be evicted for ever, with what the API server says.
+        The pods whose eviction is refused for good, with the API server's message: the cluster does not change between
+        two retries, and nothing is due.
     seconds : float
-        How long it took by the virtual clock.
+        The virtual time of the drain.
     waited : dict of str to float
-        For how many seconds each budget, ``namespace/name``, held evictions up.
+        The seconds for which each budget, ``namespace/name``, delayed evictions.
     """
 
     node: str
@@ -84,12 +85,12 @@ class DrainedNode:
 
     @property
     def drained(self) -> bool:
-        """Whether nothing is left that should go."""
+        """True if no pod is left that should be evicted."""
         return not self.refusals and not self.blocked
 
 
 def surge_nodes(like: Node, number: int) -> list[Node]:
-    """Fresh nodes like one, each with a name of its own."""
+    """Return new uncordoned nodes like a given one, each with a unique name."""
     uncordoned = replace(like, spec=replace(like.spec, unschedulable=False))
     return [copy_of_node(uncordoned, f"{like.name}-surge-{i + 1}") for i in range(number)]
 
@@ -97,23 +98,23 @@ def surge_nodes(like: Node, number: int) -> list[Node]:
 def drain(
     simulation: Simulation, nodes: Sequence[str], options: DrainOptions, surge: Iterable[Node] = ()
 ) -> Iterator[Attempt | DrainedNode]:
-    """Drain nodes, one after another.
+    """Drain nodes one after another.
 
     Parameters
     ----------
     simulation : Simulation
-        The cluster at work.
+        The simulation of the cluster.
     nodes : sequence of str
-        Their names, in order.
+        The names of the nodes, in order.
     options : DrainOptions
-        What kubectl drain is told.
+        The options of ``kubectl drain``.
     surge : iterable of Node
-        Nodes that are added before.
+        Nodes that are added before the drain.
 
     Yields
     ------
     Attempt or DrainedNode
-        Each scheduling cycle, and behind those of a node what became of it.
+        Each scheduling cycle, and after the cycles of a node its outcome.
     """
     for node in surge:
         simulation.change_node(node)
@@ -165,7 +166,7 @@ def _drain_node(simulation: Simulation, out: DrainedNode, options: DrainOptions)
 
 
 def _evict(simulation: Simulation, pods: Sequence[Pod], options: DrainOptions) -> tuple[dict[str, str], set[str]]:
-    """Try to evict pods; return the refusals by pod, and the budgets that they are due to."""
+    """Try to evict pods; return the refusals by pod, and the budgets that caused them."""
     refused: dict[str, str] = {}
     budgets: set[str] = set()
     for pod in pods:
@@ -182,7 +183,7 @@ def _evict(simulation: Simulation, pods: Sequence[Pod], options: DrainOptions) -
 
 
 def _pods_to_evict(simulation: Simulation, out: DrainedNode, options: DrainOptions) -> list[Pod]:
-    """The pods of a node that should go, by namespace and name; what is against it is noted."""
+    """Return the pods of a node to evict, by namespace and name; record the reasons against it in ``out``."""
     pods = []
     for pod in sorted(pods_on(simulation.cluster, out.node), key=lambda pod: (pod.namespace, pod.name)):
         owner = pod.metadata.controller

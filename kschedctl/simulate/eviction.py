@@ -1,4 +1,4 @@
-"""The Eviction API: whether a pod may be evicted, by the disruption budgets (registry/core/pod/storage/eviction.go)."""
+"""The Eviction API: its check of disruption budgets (registry/core/pod/storage/eviction.go)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ SEVERAL: Final = "This pod has more than one PodDisruptionBudget, which the evic
 
 
 def covering_budgets(cluster: Cluster, pod: Pod) -> list[PodDisruptionBudget]:
-    """The budgets whose selector means a pod; unlike in the scheduler, an empty selector means all of the namespace."""
+    """Return the budgets whose selector matches a pod.
+
+    Unlike in the scheduler, an empty selector matches all pods of the namespace.
+    """
     found = []
     for budget in cluster.list(PodDisruptionBudget):
         if budget.namespace != pod.namespace or budget.spec.selector is None:
@@ -29,14 +32,14 @@ def covering_budgets(cluster: Cluster, pod: Pod) -> list[PodDisruptionBudget]:
 
 
 def eviction_refusal(cluster: Cluster, pod: Pod) -> tuple[str, PodDisruptionBudget | None]:
-    """Why the API server refuses to evict a pod now.
+    """Return the API server's reason for refusing to evict a pod at present.
 
     Returns
     -------
     refusal : str
-        In its words; empty where it does not.
+        The API server's message; empty if the eviction is allowed.
     budget : PodDisruptionBudget or None
-        The budget that it goes by.
+        The budget that refuses the eviction; ``None`` if none does or if several cover the pod.
     """
     if pod.status.phase == "Pending" or pod.metadata.deletion_timestamp is not None:
         return "", None

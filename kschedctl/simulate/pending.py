@@ -10,12 +10,12 @@ from kschedctl.cluster.records import PENDING
 
 
 def pending_pods(cluster: Cluster) -> list[int]:
-    """The pods without a node, highest priority first, then the oldest: indices into ``Cluster.pods``."""
+    """Return the indices into ``Cluster.pods`` of the pods without a node: highest priority first, then oldest."""
     pods = cluster.pods
     return sorted(np.flatnonzero(pods.node_row == PENDING).tolist(), key=lambda index: queue_order(pods.pod(index)))
 
 
 def queue_order(pod: Pod) -> tuple[int, float]:
-    """What pending pods are sorted by: the highest priority first, then the oldest; new ones come last."""
+    """Return the sort key of a pending pod: highest priority first, then oldest; without a creation time, last."""
     created = pod.metadata.creation_timestamp
     return -(pod.spec.priority or 0), created.timestamp() if created is not None else float("inf")

@@ -1,4 +1,4 @@
-"""A heap of queued pods, out of which any pod can be taken."""
+"""A heap of queued pods from which any pod can be removed."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from kschedctl.simulate.queued_pod import QueuedPodInfo
 
 
 class PodHeap:
-    """Queued pods by a key, the smallest first; of equal ones that which came first.
+    """Queued pods in the order of a key, the smallest first; pods with equal keys are in order of insertion.
 
     Parameters
     ----------
     sort_key : callable
-        What a pod is sorted by; it must not change while the pod is in the heap.
+        The sort key of a pod; it must not change while the pod is in the heap.
     """
 
     def __init__(self, sort_key: Callable[[QueuedPodInfo], Any]) -> None:
@@ -35,28 +35,28 @@ class PodHeap:
         return iter(tuple(self._pods.values()))
 
     def get(self, key: str) -> QueuedPodInfo | None:
-        """The pod of a ``namespace/name``."""
+        """Return the queued pod with a ``namespace/name``; ``None`` if it is not in the heap."""
         return self._pods.get(key)
 
     def push(self, info: QueuedPodInfo) -> None:
-        """Put a pod in; one of the same name is taken out."""
+        """Add a pod; it replaces a pod of the same name."""
         self._number += 1
         self._numbers[info.key] = self._number
         self._pods[info.key] = info
         heappush(self._entries, (self._sort_key(info), self._number, info))
 
     def remove(self, key: str) -> QueuedPodInfo | None:
-        """Take a pod out; ``None`` where it is not in."""
+        """Remove and return a pod; return ``None`` if it is not in the heap."""
         self._numbers.pop(key, None)
         return self._pods.pop(key, None)
 
     def peek(self) -> QueuedPodInfo | None:
-        """The first pod; ``None`` where there is none."""
+        """Return the first pod without removing it; ``None`` if the heap is empty."""
         while self._entries and self._numbers.get(self._entries[0][2].key) != self._entries[0][1]:
             heappop(self._entries)
         return self._entries[0][2] if self._entries else None
 
     def pop(self) -> QueuedPodInfo | None:
-        """Take the first pod out; ``None`` where there is none."""
+        """Remove and return the first pod; return ``None`` if the heap is empty."""
         first = self.peek()
         return self.remove(first.key) if first is not None else None

@@ -1,4 +1,4 @@
-"""Pods of a cluster that moves: on a node, with or without a nomination."""
+"""Pods of a changing cluster: with a node, with or without a nomination."""
 
 from __future__ import annotations
 
@@ -9,36 +9,36 @@ from kschedctl.cluster.cluster import Cluster
 
 
 def age(pod: Pod) -> float:
-    """When a pod was made, in seconds; infinite where it does not say."""
+    """Return the creation time of a pod, in seconds since the epoch; infinite if the pod has none."""
     created = pod.metadata.creation_timestamp
     return created.timestamp() if created is not None else float("inf")
 
 
 def on_node(pod: Pod, node: str, *, nominated: bool = False) -> Pod:
-    """The pod with a node, and without its nomination unless that is to stay."""
+    """Return the pod with a node, and without its nomination unless ``nominated`` is set."""
     status = pod.status if nominated else replace(pod.status, nominated_node_name="")
     return replace(pod, spec=replace(pod.spec, node_name=node), status=status)
 
 
 def without_nomination(pod: Pod) -> Pod:
-    """The pod, nominated to no node."""
+    """Return the pod without a nominated node."""
     return replace(pod, status=replace(pod.status, nominated_node_name=""))
 
 
 def pod_at(cluster: Cluster, index: int) -> Pod:
-    """A pod of the cluster with its node."""
+    """Return a pod of the cluster, with its node."""
     pods = cluster.pods
     return on_node(pods.pod(index), pods.records[index].node_name, nominated=True)
 
 
 def pods_on(cluster: Cluster, node: str) -> list[Pod]:
-    """The pods on a node that are not being deleted."""
+    """Return the pods on a node that are not being deleted."""
     row = cluster.nodes.row.get(node)
     found = [pod_at(cluster, index) for index in cluster.pods.on_node(row).tolist()] if row is not None else []
     return [pod for pod in found if pod.metadata.deletion_timestamp is None]
 
 
 def is_on(cluster: Cluster, pod: Pod, node: str) -> bool:
-    """Whether a pod is still on a node, on its way out or not."""
+    """Report whether a pod is on a node, terminating or not."""
     index = cluster.pods.index.get((pod.namespace, pod.name))
     return index is not None and cluster.pods.records[index].node_name == node

@@ -1,4 +1,4 @@
-"""A pod in the scheduling queue, with what the queue knows of it (upstream ``QueuedPodInfo``)."""
+"""A pod in the scheduling queue, with the queue's record of it (upstream ``QueuedPodInfo``)."""
 
 from __future__ import annotations
 
@@ -11,28 +11,29 @@ from kschedctl.api.pod import Pod
 
 @dataclass(slots=True, eq=False)
 class QueuedPodInfo:
-    """A pod in the queue.
+    """A pod in the scheduling queue.
 
     Attributes
     ----------
     pod : Pod
-        The pod as it is now.
+        The current pod.
     timestamp : datetime
-        When it came, or when its last attempt failed.
+        The time at which the pod arrived, or at which its last attempt failed.
     attempts : int
-        How often it was tried.
+        The number of scheduling attempts.
     unschedulable_count : int
-        How often plugins turned it away, which makes its back-off longer.
+        The number of attempts that plugins rejected; each lengthens the back-off.
     consecutive_errors : int
-        How often in a row it failed without a plugin to blame.
+        The number of consecutive attempts that failed with an error instead of a rejection.
     unschedulable_plugins, pending_plugins : set of str
-        The plugins that turned it away in the last attempt; those that wait for something themselves.
+        The plugins that rejected the last attempt; ``pending_plugins`` are those that returned the status Pending
+        because they wait for an event.
     gating_plugin : str
-        The PreEnqueue plugin that holds it back; empty where none does.
+        The PreEnqueue plugin that gates the pod; empty if none does.
     backoff_expiration : datetime or None
-        When its back-off ends; ``None`` where that is still to be worked out.
+        The end of the back-off; ``None`` if it has not been computed.
     signature : hashable or None
-        What batches go by (``framework.signature``).
+        The key by which pods are batched (``framework.signature``); ``None`` if the pod cannot be batched.
     """
 
     pod: Pod
@@ -48,10 +49,10 @@ class QueuedPodInfo:
 
     @property
     def key(self) -> str:
-        """``namespace/name``."""
+        """The pod's ``namespace/name``."""
         return self.pod.key
 
     @property
     def rejectors(self) -> set[str]:
-        """The plugins whose events the pod waits for."""
+        """The plugins whose events can make the pod schedulable."""
         return self.unschedulable_plugins | self.pending_plugins

@@ -1,4 +1,4 @@
-"""Which plugins turned a pod away: their events are what it waits for (upstream ``Diagnosis.UnschedulablePlugins``)."""
+"""The plugins that rejected a pod; it waits for their events (upstream ``Diagnosis.UnschedulablePlugins``)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kschedctl.scheduler.decision import Decision
 
 
 def rejector_plugins(decision: Decision) -> tuple[set[str], set[str]]:
-    """The plugins that turned a pod away.
+    """Return the plugins that rejected a pod.
 
     Parameters
     ----------
@@ -20,7 +20,8 @@ def rejector_plugins(decision: Decision) -> tuple[set[str], set[str]]:
     Returns
     -------
     unschedulable, pending : set of str
-        Those that said so, and those of them that wait for something themselves. Both are empty after an error.
+        The plugins that rejected the pod; ``pending`` are those that returned the status Pending because they wait for
+        an event, ``unschedulable`` all others. Both sets are empty after an error.
     """
     outcome = decision.pre_filter
     if decision.error or outcome is None:
@@ -42,7 +43,7 @@ def rejector_plugins(decision: Decision) -> tuple[set[str], set[str]]:
 
 
 def _deciding(statuses: NodeStatuses) -> list[tuple[FilterRun, slice | np.ndarray[tuple[int], np.dtype[np.bool_]]]]:
-    """The runs of the filters, each with the worlds whose verdict counts."""
+    """Return the filter runs, each with the worlds (hypothetical states of one node) whose verdict counts."""
     snapshot, nominated = statuses.snapshot, statuses.nominated
     if snapshot is None:
         return []

@@ -1,4 +1,4 @@
-"""The pods of a workload while a new revision comes: which are old and new, there and available; made and deleted."""
+"""The pods of a workload during a rollout: old and new, present and available; creation and deletion."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from kschedctl.simulate.rollout_steps import RolloutStep, Side
 from kschedctl.simulate.simulation import Simulation
 from kschedctl.simulate.timeline import Happening
 
-#: Of a pod of an ordinal or number, as its controller makes it and admission lets it in.
+#: Returns the pod of an ordinal or number, as its controller creates it and admission changes it.
 MakePod = Callable[[int], Pod]
 _GOING: Final = frozenset({Happening.PREEMPTED, Happening.EVICTED, Happening.DELETED})
 _LONG_AGO: Final = float("-inf")
 
 
 class Revisions:
-    """The pods of one workload in a simulation.
+    """The pods of one workload in a simulation, by revision.
 
     Parameters
     ----------
     simulation : Simulation
-        The cluster at work.
+        The simulation of the cluster.
     namespace : str
-        Theirs.
+        The namespace of the workload.
     sides : mapping of str to Side
-        The revision of each pod that is there, by name.
+        The revision of each existing pod, by name.
     min_ready_seconds : int
-        How long a new pod is ready before it is available.
+        The seconds that a new pod must be ready before it is available; 0 by default.
 
     Attributes
     ----------
     steps : list of RolloutStep
-        What was done so far.
+        The steps done so far.
     lowest : int
-        The fewest pods that were available at any time.
+        The smallest number of pods that were available at any time.
     """
 
     def __init__(
@@ -51,16 +51,16 @@ class Revisions:
         self._sides = dict(sides)
         self._min_ready_seconds = min_ready_seconds
         self._seen = len(simulation.timeline)
-        #: Since when each pod is ready, by the clock.
+        #: The time since which each pod is ready, in seconds of the virtual clock.
         self._ready = {pod.name: _LONG_AGO for pod in self.pods() if pod.spec.node_name}
         self.lowest = len(self.available())
 
     def side(self, name: str) -> Side:
-        """The revision of a pod."""
+        """Return the revision of a pod."""
         return self._sides[name]
 
     def pods(self, side: Side | None = None) -> list[Pod]:
-        """The pods that are there, those on their way out included; of both revisions or of one."""
+        """Return the existing pods of both revisions or of one, terminating pods included."""
         index = self.simulation.cluster.pods.index
         return [
             pod_at(self.simulation.cluster, index[self.namespace, name])
@@ -69,25 +69,25 @@ class Revisions:
         ]
 
     def active(self, side: Side | None = None) -> list[Pod]:
-        """Those of them that are not on their way out."""
+        """Return the pods of both revisions or of one that are not terminating."""
         return [pod for pod in self.pods(side) if pod.metadata.deletion_timestamp is None]
 
     def available(self, side: Side | None = None) -> list[Pod]:
-        """Those of them that are ready, for long enough."""
+        """Return the pods of both revisions or of one that are available."""
         return [pod for pod in self.active(side) if self.is_available(pod)]
 
     def is_available(self, pod: Pod) -> bool:
-        """Whether a pod that is not on its way out is ready, for long enough."""
+        """Report whether a pod is available: not terminating, and ready for at least ``min_ready_seconds``."""
         since = self._ready.get(pod.name)
         if since is None or pod.metadata.deletion_timestamp is not None:
             return False
-        # One that was bound before and is pending still waits for its kubelet: nobody knows whether it will run.
+        # A pod that was bound in the snapshot and is still Pending has not been started: it may never run.
         if is_unready(pod) or pod.status.phase == "Pending":
             return False
         return self.simulation.clock.now() >= since + self._min_ready_seconds
 
     def observe(self) -> None:
-        """Take in what happened since the last look."""
+        """Record what happened in the simulation since the last call."""
         timeline = self.simulation.timeline
         fewer = False
         for entry in timeline[self._seen :]:
@@ -98,15 +98,16 @@ class Revisions:
             if entry.event is Happening.SCHEDULED:
                 now = self._ready[name] = self.simulation.clock.now()
                 if self._min_ready_seconds:
-                    # Nothing else happens when the pod becomes available; the controller is to look then.
+                    # No event marks the moment at which the pod becomes available, but the controller must look at it
+                    # then.
                     self.simulation.clock.schedule(now + self._min_ready_seconds, _nothing)
         self._seen = len(timeline)
         if fewer:
-            # Looked at anew after every cycle, many pods would take their time squared.
+            # Counting only if pods have gone keeps the cost linear in the number of pods.
             self.lowest = min(self.lowest, len(self.available()))
 
     def create(self, pods: Iterable[Pod], side: Side) -> None:
-        """Make pods of a revision, as one step."""
+        """Create pods of a revision, as one step."""
         new = list(pods)
         before = len(self.active(side))
         for pod in new:
@@ -117,7 +118,7 @@ class Revisions:
         self._done(side, before, new)
 
     def delete(self, pods: Iterable[Pod], side: Side) -> None:
-        """Delete pods of a revision, as one step; one that has no node yet is gone at once."""
+        """Delete pods of a revision, as one step; a pod without a node is gone at once."""
         gone = list(pods)
         before = len(self.active(side))
         for pod in gone:
@@ -139,7 +140,7 @@ class Revisions:
 
 
 def named(pod: Pod, name: str) -> Pod:
-    """A pod under another name."""
+    """Return the pod under another name."""
     return replace(pod, metadata=replace(pod.metadata, name=name))
 
 

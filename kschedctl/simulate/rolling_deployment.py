@@ -1,9 +1,10 @@
-"""A Deployment's controller and those of its ReplicaSets, while a new revision comes (pkg/controller/deployment).
+"""The controllers of a Deployment and of its ReplicaSets during a rollout (pkg/controller/deployment).
 
-Source: ``rolling.go`` and ``recreate.go``. New ReplicaSet: as many more as ``replicas + maxSurge`` minus all pods lets.
-Old ones: first pods that are not available, as far as ``all - (replicas - maxUnavailable) - new ones not available``
-lets, then available ones down to ``replicas - maxUnavailable``. Which pods a ReplicaSet deletes tells
-``ActivePodsWithRanks`` (pkg/controller), of equal ones the newest, then the first by name.
+Source: ``rolling.go`` and ``recreate.go``. The new ReplicaSet grows by at most ``replicas + maxSurge`` minus the
+number of all pods. The old ones first lose pods that are not available, at most ``all - (replicas - maxUnavailable) -
+new pods not available``, then available pods down to ``replicas - maxUnavailable``. ``ActivePodsWithRanks``
+(pkg/controller) decides which pods a ReplicaSet deletes; among equal pods the newest goes first, then the first by
+name.
 """
 
 from __future__ import annotations
@@ -26,20 +27,20 @@ _DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
 
 
 class RollingDeployment:
-    """A Deployment that gets a new revision.
+    """The controller of a Deployment that gets a new revision.
 
     Parameters
     ----------
     revisions : Revisions
-        Its pods.
+        The pods of the Deployment.
     replicas : int
-        How many it is to have.
+        The number of replicas of the Deployment.
     rolling : DeploymentRolling
-        Its strategy.
+        The strategy of the Deployment.
     make : callable
-        Makes its new pods.
+        Makes a new pod of the Deployment by number.
     rescaled : bool
-        Whether the number of replicas changes along: the only old ReplicaSet then gets it before anything else.
+        True if the rollout also changes the number of replicas: a single old ReplicaSet is then scaled to it first.
     """
 
     def __init__(
@@ -49,7 +50,7 @@ class RollingDeployment:
         self._replicas = replicas
         self._rolling = rolling
         self._make = make
-        #: How many pods each ReplicaSet is to have, the oldest first; the new one under the empty name.
+        #: The wanted number of pods of each old ReplicaSet, the oldest first; ``_new`` is that of the new one.
         old = sorted(revisions.active(Side.OLD), key=age)
         self._old = Counter(_replica_set(pod) for pod in old)
         self._new = len(revisions.active(Side.NEW))
@@ -59,7 +60,7 @@ class RollingDeployment:
 
     @property
     def finished(self) -> bool:
-        """Whether all pods are new, and available."""
+        """True if the wanted number of pods exists, all are of the new revision, and all are available."""
         revisions = self._revisions
         new = revisions.active(Side.NEW)
         return (
@@ -69,13 +70,13 @@ class RollingDeployment:
         )
 
     def act(self) -> bool:
-        """Look at the pods once, and do the next thing; false where there is nothing to do."""
+        """Take the controller's next action; return false if there is nothing to do."""
         if self._keep():
             return True
         return self._recreate() if self._rolling.recreate else self._roll()
 
     def _keep(self) -> bool:
-        """Let each ReplicaSet have as many pods as it should."""
+        """Bring the first ReplicaSet that differs to its wanted number of pods; return whether one differed."""
         active = self._revisions.active(Side.OLD)
         by_set = Counter(_replica_set(pod) for pod in active)
         for name, wanted in self._old.items():
@@ -110,14 +111,14 @@ class RollingDeployment:
         return (self._new, self._old.total()) != before and self._keep()
 
     def _scale_old(self, most_unavailable: int, surplus: int) -> None:
-        """Take pods off the old ReplicaSets, the oldest first.
+        """Reduce the wanted numbers of the old ReplicaSets, the oldest first.
 
         Parameters
         ----------
         most_unavailable : int
-            How many pods that are not available may go.
+            The largest number of unavailable pods that may be deleted.
         surplus : int
-            How many available pods there are more than there must be, without the old ones.
+            The available new pods minus the number of pods that must be available.
         """
         available = Counter(_replica_set(pod) for pod in self._revisions.available(Side.OLD))
         for name, wanted in self._old.items():
@@ -140,14 +141,14 @@ class RollingDeployment:
         return self._keep()
 
     def _fresh(self, number: int) -> Iterator[Pod]:
-        """New pods; their names are generated."""
+        """Yield new pods with generated names that are not taken."""
         taken = self._revisions.simulation.cluster.pods.index
         free = (i for i in count() if (self._revisions.namespace, self._make(i).name) not in taken)
         for _ in range(number):
             yield self._make(next(free))
 
     def _again(self, replica_set: str, number: int) -> Iterator[Pod]:
-        """Pods like the last one of an old ReplicaSet."""
+        """Yield pods like the last one of an old ReplicaSet."""
         like = self._last[replica_set]
         index = self._revisions.simulation.cluster.pods.index
         taken = {name for namespace, name in index if namespace == like.namespace}
@@ -157,7 +158,7 @@ class RollingDeployment:
             yield pod
 
     def _to_delete(self, pods: list[Pod], number: int) -> list[Pod]:
-        """The pods that a ReplicaSet deletes when it has too many."""
+        """Return the pods that a ReplicaSet deletes when it has too many."""
         per_node = Counter(pod.spec.node_name for pod in self._revisions.active())
 
         def rank(pod: Pod) -> tuple[object, ...]:
@@ -181,5 +182,5 @@ def _replica_set(pod: Pod) -> str:
 
 
 def generated(pod: Pod, number: int) -> str:
-    """The name of a new pod of a number."""
+    """Return the generated name of new pod number ``number``."""
     return generated_name(pod.metadata.generate_name, number)

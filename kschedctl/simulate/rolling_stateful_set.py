@@ -1,8 +1,8 @@
-"""A StatefulSet's controller while a new revision comes (pkg/controller/statefulset ``stateful_set_control.go``).
+"""A StatefulSet's controller during a rollout (pkg/controller/statefulset ``stateful_set_control.go``).
 
-First what is missing is made, from the lowest ordinal up, then what is too much goes, then pods of the old revision are
-deleted, from the highest ordinal down to the partition, and made again with their names and claims once they are gone.
-With ``OrderedReady`` all of that waits wherever a pod is not available, a pod of the old revision too.
+The controller first creates missing pods, from the lowest ordinal up, then deletes surplus pods. After that it deletes
+pods of the old revision, from the highest ordinal down to the partition, and recreates each with its name and claims
+once it is gone. With ``OrderedReady`` every step waits while a pod is not available, even one of the old revision.
 """
 
 from __future__ import annotations
@@ -15,18 +15,20 @@ from kschedctl.workloads.update_strategy import StatefulSetRolling
 
 
 class RollingStatefulSet:
-    """A StatefulSet that gets a new revision.
+    """The controller of a StatefulSet that gets a new revision.
 
     Parameters
     ----------
     revisions : Revisions
-        Its pods.
+        The pods of the StatefulSet.
+    name : str
+        The name of the StatefulSet.
     ordinals : range
-        The ordinals that it is to have pods of.
+        The ordinals of the wanted pods.
     rolling : StatefulSetRolling
-        Its strategy.
+        The strategy of the StatefulSet.
     make : callable
-        Makes its new pods.
+        Makes the new pod of an ordinal.
     """
 
     def __init__(
@@ -37,12 +39,12 @@ class RollingStatefulSet:
         self._make = make
         self._names = {ordinal: f"{name}-{ordinal}" for ordinal in ordinals}
         self._updated = {ordinal for ordinal in ordinals if ordinal >= ordinals.start + rolling.partition}
-        #: What pods below the partition are made again like.
+        #: The pods of the old revision by name, from which pods below the partition are recreated.
         self._old = {pod.name: pod for pod in revisions.pods(Side.OLD)}
 
     @property
     def finished(self) -> bool:
-        """Whether all pods from the partition on are new, and all are available."""
+        """True if all pods from the partition on are of the new revision, and all pods are available."""
         active = {pod.name: pod for pod in self._revisions.active()}
         if set(active) != set(self._names.values()):
             return False
@@ -51,7 +53,7 @@ class RollingStatefulSet:
         return all(map(self._revisions.is_available, active.values()))
 
     def act(self) -> bool:
-        """Look at the pods once, and do the next thing; false where there is nothing to do."""
+        """Take the controller's next action; return false if there is nothing to do."""
         there = {pod.name: pod for pod in self._revisions.pods()}
         ordered = self._rolling.ordered
         for ordinal, name in self._names.items():
@@ -74,7 +76,7 @@ class RollingStatefulSet:
             self._revisions.create([replacement(self._old[name], lambda _: False)], Side.OLD)
 
     def _condemn(self, condemned: list[Pod]) -> bool:
-        """Let the pods go that are too many, the highest ordinal first."""
+        """Delete the surplus pod with the highest ordinal; return false if there is nothing to do."""
         going = [pod for pod in condemned if pod.metadata.deletion_timestamp is not None]
         left = sorted((pod for pod in condemned if pod not in going), key=_ordinal, reverse=True)
         if not left or (self._rolling.ordered and going):
@@ -83,7 +85,7 @@ class RollingStatefulSet:
         return True
 
     def _update(self, there: dict[str, Pod]) -> bool:
-        """Delete the next pods of the old revision, as far as others are available."""
+        """Delete the next old pods that ``maxUnavailable`` allows; return whether any was deleted."""
         several = self._rolling.max_unavailable
         unavailable = sum(not self._revisions.is_available(pod) for pod in there.values())
         room = several - unavailable if several > 1 else 1
@@ -95,7 +97,7 @@ class RollingStatefulSet:
             if self._revisions.side(pod.name) is Side.OLD and pod.metadata.deletion_timestamp is None:
                 chosen.append(pod)
             elif several == 1 and not self._revisions.is_available(pod):
-                # One after the other: the next one only goes once this one is back.
+                # With maxUnavailable 1 the next pod is only deleted once this one is available again.
                 break
         if chosen:
             self._revisions.delete(chosen, Side.OLD)

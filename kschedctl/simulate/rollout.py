@@ -1,7 +1,7 @@
-"""A workload's new revision, through its own strategy: whether it finishes, and if not, where it stands still.
+"""The rollout of a workload's new revision by its own strategy: whether it finishes, and if not, what holds it up.
 
-The workload's controller is played here, all others are those of the simulation. A pod that is bound is ready at once,
-so that what holds a rollout up is what the scheduler says, or that nothing is to be done.
+The workload's controller is played by this package; all other controllers are those of the simulation. A bound pod
+is ready at once, so that a rollout is only held up by the scheduler or by a controller that has nothing to do.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ from kschedctl.workloads.stateful_set import REVISION_HASH
 from kschedctl.workloads.template import generated_name
 from kschedctl.workloads.update_strategy import deployment_rolling, stateful_set_rolling
 
-#: The kinds that are rolled out.
+#: The kinds whose rollout is modelled.
 ROLLED: Final = (Deployment, StatefulSet)
-#: What lets a new pod in.
+#: Applies admission to a new pod.
 Admit = Callable[[Pod], Pod]
 
 _RESTARTED_AT: Final = "kubectl.kubernetes.io/restartedAt"
@@ -54,7 +54,7 @@ _SOME_TIME: Final = "1970-01-01T00:00:00Z"
 
 
 def restarted(workload: ApiObject) -> ApiObject:
-    """A workload with its template once more, as by ``kubectl rollout restart``; of the time it has a stand-in."""
+    """Return the workload restarted as by ``kubectl rollout restart``, with a placeholder as the time."""
     if not isinstance(workload, ROLLED) or workload.spec.template is None:
         return workload
     template = workload.spec.template
@@ -66,25 +66,25 @@ def restarted(workload: ApiObject) -> ApiObject:
 def roll_out(
     scheduler: Scheduler, workload: ApiObject, *, admit: Admit, choose: Choose = first_by_name, where: Where = ""
 ) -> Rollout:
-    """Bring a new revision of a workload in.
+    """Simulate the rollout of a workload's new revision.
 
     Parameters
     ----------
     scheduler : Scheduler
-        The scheduler over the cluster with the pods that the workload has now.
+        The scheduler over the cluster, including the current pods of the workload.
     workload : Deployment or StatefulSet
-        The workload with its new template. Replicas and strategy that it does not give stay those of the cluster's.
+        The workload with its new template. If it sets no replicas or strategy, those in the cluster apply.
     admit : callable
-        Lets a new pod in.
+        Applies admission to a new pod.
     choose : callable
-        Settles chance; by default the first node by name.
+        The tie-breaking rule; by default the first node by name.
     where : Subject, Location or str
-        Where it was read, for errors.
+        The source of the workload, for error messages.
 
     Raises
     ------
     ManifestError
-        For another kind, where the cluster has no such workload, and where an API server would not take it.
+        For another kind, for a workload that the cluster does not have, and for one that an API server would reject.
     """
     if not isinstance(workload, ROLLED):
         raise ManifestError(
@@ -106,7 +106,7 @@ def roll_out(
 
 
 def _complete(workload: Deployment | StatefulSet, cluster: Cluster) -> Deployment | StatefulSet:
-    """The workload as an API server has it once it is applied: what it does not say stays as it was."""
+    """Return the workload as an API server stores it: fields that it does not set stay as in the cluster."""
     stored = cluster.get(type(workload), workload.name, workload.namespace)
     replicas = workload.spec.replicas
     if replicas is None:
@@ -125,14 +125,14 @@ def _complete(workload: Deployment | StatefulSet, cluster: Cluster) -> Deploymen
 
 @dataclass(frozen=True, slots=True)
 class _Stage:
-    """What a rollout begins with.
+    """The initial state of a rollout.
 
     Attributes
     ----------
     made : list of MadePod
-        The new pods, as the workload's controller makes them.
+        The new pods, as the workload's controller creates them.
     pods : list of Pod
-        Those that the workload has now.
+        The current pods of the workload.
     """
 
     scheduler: Scheduler
@@ -142,12 +142,12 @@ class _Stage:
     choose: Choose
 
     def fresh(self, number: int = 0) -> Pod:
-        """A new pod as it is let in; what is made for it by its name comes with it."""
+        """Return a new pod after admission; the simulation creates the claims that belong to the pod."""
         pod = self.made[number].pod
         return self.admit(replace(pod, status=PodStatus(phase="Pending")))
 
     def simulation(self, owners: Iterable[tuple[str, str, str]]) -> Simulation:
-        """The cluster at work, in which nobody else makes the pods of some owners."""
+        """Return a simulation of the cluster that does not recreate the pods of ``owners``."""
         objects = [obj for one in self.made for obj in one.objects if not _is_made_for_pod(obj)]
         scheduler = self.scheduler.moved(self.scheduler.cluster.with_added(objects)) if objects else self.scheduler
         simulation = Simulation(scheduler, choose=self.choose, world=World(kept_elsewhere=kept_by(owners)))
@@ -216,7 +216,7 @@ def _roll_stateful_set(stage: _Stage, stateful_set: StatefulSet, where: Where) -
 
 
 def _play(out: Rollout, revisions: Revisions, controller: RollingController) -> Rollout:
-    """Let the controller act, unless it is held, and write down what became of it."""
+    """Let the controller act, unless it is held, and fill in the outcome."""
     simulation = revisions.simulation
     out.old = len(revisions.active(Side.OLD))
     out.before = len(revisions.available())

@@ -1,4 +1,4 @@
-"""The loop of a rollout: a workload's controller and the scheduler take turns, until neither has anything to do."""
+"""The loop of a rollout: the workload's controller and the scheduler take turns, until neither has anything to do."""
 
 from __future__ import annotations
 
@@ -22,48 +22,48 @@ class RollingController(Protocol):
 
     @property
     def finished(self) -> bool:
-        """Whether nothing is left to be done."""
+        """True if nothing is left to do."""
 
     def act(self) -> bool:
-        """Look at the pods once, and do the next thing; false where there is nothing to do."""
+        """Take the controller's next action; return false if there is nothing to do."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Rollout:
-    """What became of a rollout.
+    """The outcome of a rollout.
 
     Attributes
     ----------
     workload : ApiObject
         The workload with its new template.
     strategy : str
-        How it brings in a new revision, in words.
+        The update strategy in words.
     replicas : int
-        How many pods it is to have.
+        The wanted number of pods.
     promised : int
-        How many its strategy keeps available, where all are at first.
+        The number of pods that the strategy keeps available, provided that all are available at first.
     finished : bool
-        Whether all pods are replaced that are to be.
+        True if all pods are replaced that are to be replaced.
     held : str
-        Why nothing happens by itself, where that is so.
+        The reason why the rollout does not progress by itself; empty if it does.
     old : int
-        How many pods of another revision there were.
+        The number of pods of another revision at first.
     left : int
-        How many of them are still there, those on their way out not counted.
+        The number of these pods that remain, terminating pods not counted.
     kept : int
-        How many of these are to stay: those below a partition.
+        The number of pods that keep the old revision: those below the partition of a StatefulSet.
     new : dict of str to str
-        The pods of the new revision, ``namespace/name``, and their nodes; empty for those that wait.
+        The pods of the new revision, ``namespace/name``, and their nodes; an empty node for pending pods.
     waiting : list of RolloutWaiting
-        The pods that wait in the end.
+        The pods that are pending at the end.
     steps : list of RolloutStep
-        What the controller did, in order.
+        The actions of the controller, in order.
     before, lowest : int
-        How many pods were available at first, and at the worst time.
+        The number of available pods at first, and the smallest number at any time.
     seconds : float
-        How long it took by the virtual clock, or until nothing moved any more.
+        The virtual time until the rollout finished or nothing more could happen.
     not_modelled : list of NotModelled
-        What bears on it and is not modelled.
+        The features that affect the rollout and are not modelled.
     """
 
     workload: ApiObject
@@ -85,10 +85,9 @@ class Rollout:
 
 
 def play(simulation: Simulation, revisions: Revisions, controller: RollingController) -> list[Attempt]:
-    """Let controller and scheduler act until the rollout is finished or nothing more can come of it.
+    """Let controller and scheduler act until the rollout is finished or nothing more can happen.
 
-    The scheduler tries whatever it can before the controller looks again, and time passes when neither has anything
-    to do.
+    The scheduler tries all pods that it can before the controller acts. Time passes when neither has anything to do.
 
     Returns
     -------
@@ -112,7 +111,7 @@ def play(simulation: Simulation, revisions: Revisions, controller: RollingContro
 
 
 def waiting_pods(simulation: Simulation, revisions: Revisions, attempts: Sequence[Attempt]) -> list[RolloutWaiting]:
-    """The pods of the workload without a node, by what the scheduler said last; the largest group first."""
+    """Return the workload's pending pods, grouped by the scheduler's last message; the largest group comes first."""
     said = {attempt.pod: attempt.message for attempt in attempts}
     groups: dict[str, dict[Side, list[str]]] = defaultdict(lambda: {Side.NEW: [], Side.OLD: []})
     for pod in revisions.active():
@@ -124,7 +123,7 @@ def waiting_pods(simulation: Simulation, revisions: Revisions, attempts: Sequenc
 
 
 def _unasked(simulation: Simulation, pod: Pod) -> str:
-    """Why the scheduler has said nothing of a pod."""
+    """Return the reason why the scheduler has not tried a pod; empty if there is none."""
     if not simulation.scheduler.knows(pod):
         return f"another scheduler is responsible: {pod.spec.scheduler_name}"
     gate = simulation.scheduler.framework(pod.spec.scheduler_name).run_pre_enqueue(pod)
@@ -132,12 +131,12 @@ def _unasked(simulation: Simulation, pod: Pod) -> str:
 
 
 def kept_by(owners: Iterable[tuple[str, str, str]]) -> Callable[[Pod], bool]:
-    """Whether a pod is kept by one of some controllers.
+    """Return a predicate that matches the pods of the given controllers.
 
     Parameters
     ----------
     owners : iterable of (str, str, str)
-        Kind, namespace and name of each.
+        The kind, namespace and name of each controller.
     """
     own = set(owners)
 
@@ -149,7 +148,7 @@ def kept_by(owners: Iterable[tuple[str, str, str]]) -> Callable[[Pod], bool]:
 
 
 def settle(rollout: Rollout, simulation: Simulation, revisions: Revisions, attempts: Sequence[Attempt]) -> None:
-    """Write down what became of a rollout."""
+    """Fill in the outcome of a rollout."""
     rollout.left = len(revisions.active(Side.OLD))
     rollout.new = {pod.key: pod.spec.node_name for pod in revisions.active(Side.NEW)}
     rollout.waiting = waiting_pods(simulation, revisions, attempts)

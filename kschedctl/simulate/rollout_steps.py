@@ -1,4 +1,4 @@
-"""The steps of a rollout and the pods that hold it up; both are part of answers as they are."""
+"""The steps of a rollout and the pods that hold it up; answers contain both unchanged."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from msgspec import Meta
 
 
 class Side(StrEnum):
-    """The revision that a pod is of."""
+    """The revision of a pod: old or new."""
 
     OLD = "old"
     NEW = "new"
 
 
 class RolloutStep(msgspec.Struct, frozen=True):
-    """One action of the workload's controller."""
+    """An action of the workload's controller."""
 
     number: Annotated[int, Meta(description="From 1.")]
     time: datetime
@@ -34,7 +34,7 @@ class RolloutStep(msgspec.Struct, frozen=True):
 
 
 class RolloutWaiting(msgspec.Struct, frozen=True):
-    """Pods of the workload that wait for the same reason."""
+    """Pods of the workload that are pending for the same reason."""
 
     message: Annotated[str, Meta(description="What kube-scheduler said last, or what holds them back at a gate.")]
     new: Annotated[tuple[str, ...], Meta(description="Those of the new revision, as namespace/name.")]

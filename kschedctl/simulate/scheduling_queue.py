@@ -1,7 +1,7 @@
 """The scheduling queue (upstream ``backend/queue/scheduling_queue.go``): active, back-off and unschedulable pods.
 
-A pod that no plugin holds back is active. One that failed goes to the pool of unschedulable pods, until an event comes
-that one of the plugins which turned it away has a use for; then it is in back-off, or active where that is over.
+A pod that no plugin gates is active. A pod that failed is in the unschedulable pool until an event comes that a plugin
+which rejected it has registered for. Then it is in back-off, or active if its back-off is over.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from kschedctl.simulate.pod_heap import PodHeap
 from kschedctl.simulate.queued_pod import QueuedPodInfo
 
 POP_FROM_BACKOFF: Final = "SchedulerPopFromBackoffQ"
-#: How long a pod stays in the unschedulable pool at the most (``DefaultPodMaxInUnschedulablePodsDuration``).
+#: The longest time that a pod stays in the unschedulable pool (``DefaultPodMaxInUnschedulablePodsDuration``).
 LONGEST_UNSCHEDULABLE: Final = timedelta(minutes=5)
 
 
@@ -58,16 +58,16 @@ class SchedulingQueue:
     Parameters
     ----------
     scheduler : Scheduler
-        The scheduler: its profiles say what a pod waits for.
+        The scheduler; its profiles determine the events that a pod waits for.
     now : callable
-        Tells the time.
+        Returns the current time.
 
     Attributes
     ----------
     scheduler : Scheduler
-        The same over the cluster as it is now; to be set when that moves on.
+        The same scheduler over the current cluster; the owner sets it when the cluster changes.
     cycles : int
-        How many pods were taken out so far.
+        The number of pods popped so far.
     """
 
     def __init__(self, scheduler: Scheduler, now: Callable[[], datetime]) -> None:
@@ -86,7 +86,7 @@ class SchedulingQueue:
             pops_early=self._pops_early,
         )
         self._unschedulable: dict[str, QueuedPodInfo] = {}
-        #: Which pods are being tried, with what happened before they were taken out.
+        #: The pods being tried, with the length of ``_happened`` when they were popped.
         self._in_flight: dict[str, int] = {}
         self._happened: list[_Happened] = []
 
@@ -95,22 +95,22 @@ class SchedulingQueue:
 
     @property
     def n_active(self) -> int:
-        """How many pods can be tried at once."""
+        """The number of pods in the active queue."""
         return len(self._active)
 
     @property
     def n_backoff(self) -> int:
-        """How many pods are in back-off."""
+        """The number of pods in back-off."""
         return len(self._backoff)
 
     @property
     def can_pop(self) -> bool:
-        """Whether there is a pod to try now."""
+        """True if a pod can be popped."""
         return bool(len(self._active) or (self._pops_early and len(self._backoff.unschedulable)))
 
     @property
     def unschedulable(self) -> tuple[QueuedPodInfo, ...]:
-        """The pods that wait for an event, those at a gate included."""
+        """The pods in the unschedulable pool, gated pods included."""
         return tuple(self._unschedulable.values())
 
     @property
@@ -119,17 +119,17 @@ class SchedulingQueue:
         return tuple(info.key for info in self._backoff.failed)
 
     def next_due(self) -> datetime | None:
-        """When a back-off ends next; ``None`` where none does."""
+        """Return the end of the next back-off; ``None`` if no pod is in back-off."""
         return self._backoff.next_completion()
 
     def add(self, pod: Pod) -> QueuedPodInfo:
-        """Take a new pod in."""
+        """Add a new pod."""
         info = QueuedPodInfo(pod, self._now())
         self._move_to_active(info)
         return info
 
     def pop(self) -> QueuedPodInfo | None:
-        """Take out the pod to be tried next: of the active ones, else of those in back-off; ``None`` without any."""
+        """Remove and return the next pod, an active one or else one in back-off; return ``None`` if there is none."""
         info = self._active.pop()
         if info is None and self._pops_early:
             info = self._backoff.unschedulable.pop()
@@ -141,13 +141,13 @@ class SchedulingQueue:
         return info
 
     def done(self, info: QueuedPodInfo) -> None:
-        """A pod is not being tried any more."""
+        """End the attempt of a pod; with the last one, the recorded events are dropped."""
         self._in_flight.pop(info.key, None)
         if not self._in_flight:
             self._happened.clear()
 
     def add_unschedulable(self, info: QueuedPodInfo) -> None:
-        """Take a pod back whose attempt failed; who turned it away is in its sets of plugins."""
+        """Put a pod whose attempt failed back into the queue; its sets of plugins hold those that rejected it."""
         if info.rejectors:
             info.unschedulable_count += 1
             info.consecutive_errors = 0
@@ -171,7 +171,7 @@ class SchedulingQueue:
         return best
 
     def update(self, old: Pod, new: Pod) -> None:
-        """Take notice that a pod in the queue has changed."""
+        """Record the change of a pod in the queue."""
         key = new.key
         events = list(pod_changes(old, new, _own_pods(self.scheduler), RequestRules.of(self.scheduler.release)))
         if key in self._in_flight:
@@ -193,12 +193,12 @@ class SchedulingQueue:
                 return
 
     def delete(self, key: str) -> None:
-        """Take a pod out that is gone or bound."""
+        """Remove a pod that is deleted or bound."""
         if self._active.remove(key) is None and self._backoff.remove(key) is None:
             self._unschedulable.pop(key, None)
 
     def activate(self, key: str) -> bool:
-        """Make a pod active at once, whatever it waits for; false where it is not waiting."""
+        """Make a pod active at once, whatever it waits for; return false if it is not in the queue or remains gated."""
         info = self._unschedulable.get(key)
         from_backoff = info is None
         if info is None:
@@ -212,14 +212,14 @@ class SchedulingQueue:
         new: ApiObject | None,
         pre_check: Callable[[Pod], bool] | None = None,
     ) -> None:
-        """Let the unschedulable pods go on that an event may help (``MoveAllToActiveOrBackoffQueue``).
+        """Requeue the unschedulable pods that an event may help (``MoveAllToActiveOrBackoffQueue``).
 
         Parameters
         ----------
         old, new : ApiObject or None
-            The object before and after.
+            The object before and after the event; ``None`` if it did not exist.
         pre_check : callable, optional
-            Which pods the event is for.
+            Selects the pods that the event is for; by default all.
         """
         if self._unschedulable and self._is_of_interest(event):
             waiting = [info for info in self.unschedulable if pre_check is None or pre_check(info.pod)]
@@ -228,12 +228,12 @@ class SchedulingQueue:
             self._happened.append(_Happened(event, old, new))
 
     def flush_backoff(self) -> None:
-        """Let the pods go on whose back-off is over."""
+        """Make the pods active whose back-off is over."""
         for info in self._backoff.pop_completed(self._now()):
             self._move_to_active(info, from_backoff=True)
 
     def flush_unschedulable(self) -> bool:
-        """Let the pods go on that have waited for an event too long; false where there are none."""
+        """Requeue the pods that have been unschedulable for more than 5 minutes; return false if there are none."""
         now = self._now()
         late = [info for info in self.unschedulable if now - info.timestamp > LONGEST_UNSCHEDULABLE]
         self._move(late, UNSCHEDULABLE_TIMEOUT, None, None)
@@ -242,7 +242,7 @@ class SchedulingQueue:
     def _move(
         self, infos: Iterable[QueuedPodInfo], event: ClusterEvent, old: ApiObject | None, new: ApiObject | None
     ) -> None:
-        # Which hints an event is for is the same for all pods of a profile.
+        # All pods of a profile share the hints that are registered for an event.
         hints: dict[str, list[tuple[str, ClusterEventWithHint]]] = {}
         for info in infos:
             profile = info.pod.spec.scheduler_name
@@ -280,7 +280,7 @@ class SchedulingQueue:
         old: ApiObject | None,
         new: ApiObject | None,
     ) -> _Strategy:
-        """Whether an event is worth a try, by the hints that it is for."""
+        """Decide whether an event is worth another attempt, by the hints that are registered for it."""
         rejectors = info.rejectors
         if not rejectors:
             return _Strategy.AFTER_BACKOFF
@@ -330,7 +330,7 @@ class SchedulingQueue:
     def _run_pre_enqueue(self, info: QueuedPodInfo) -> None:
         framework = self._framework(info.pod.spec.scheduler_name)
         plugins = framework.plugins(ExtensionPoint.PRE_ENQUEUE, PreEnqueuePlugin)
-        # The plugin that held the pod back is asked first.
+        # The plugin that gated the pod runs first.
         for plugin in sorted(plugins, key=lambda plugin: plugin.name != info.gating_plugin):
             if plugin.pre_enqueue(info.pod).code is not Code.SUCCESS:
                 info.unschedulable_plugins.add(plugin.name)
@@ -340,6 +340,6 @@ class SchedulingQueue:
 
 
 def _own_pods(scheduler: Scheduler) -> EventResource:
-    """What events of a pod in the queue itself are called."""
+    """Return the event resource under which changes of a queued pod are reported."""
     queue = scheduler.release.queue
     return EventResource.UNSCHEDULED_POD if queue.unscheduled_pods_wake else EventResource.TARGET_POD

@@ -1,7 +1,7 @@
-"""The cluster of a simulation: pods and nodes that come, change and go, and the queue that hears of it.
+"""The cluster of a simulation: pods and nodes that come, change and go, and the queue that is notified.
 
-What is done to it by others than the scheduler: arrivals, evictions, controllers that make pods again, the disruption
-controller, and the kubelet that lets pods end. ``simulation`` puts the scheduler's loop around it.
+This module holds the changes that are not the scheduler's: arrivals, evictions, controllers that recreate pods, the
+disruption controller, and the kubelet that terminates pods. ``simulation`` adds the scheduler's loop.
 """
 
 from __future__ import annotations
@@ -40,36 +40,36 @@ from kschedctl.simulate.world import World, replacement, terminating, waits_for_
 from kschedctl.whatif.pods import Moved, move_pods
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-#: How long a cycle takes, and the arrival of a pod, in seconds.
+#: The virtual time that a scheduling cycle or the arrival of a pod takes, in seconds.
 TICK: Final = 0.001
-#: What the timeline says, before the other, of a pod that is made instead of one that goes.
+#: The prefix of a timeline reason for a recreated pod; the name of the pod it replaces follows.
 IN_PLACE_OF: Final = "in place of "
 
 
 class SimulatedCluster:
-    """A cluster in virtual time, with a scheduler's queue that is told of what happens.
+    """A cluster in virtual time, with a scheduler's queue that is notified of changes.
 
     Parameters
     ----------
     scheduler : Scheduler
-        The scheduler over the cluster as it is at first.
+        The scheduler over the initial cluster.
     clock : VirtualClock, optional
-        The time; by default from the moment of the snapshot on.
+        The virtual clock; by default it starts at the time of the snapshot.
     world : World, optional
-        What acts besides the scheduler; by default everything that is modelled.
+        The parts of the cluster that act besides the scheduler; by default everything that is modelled.
 
     Attributes
     ----------
     scheduler : Scheduler
-        The scheduler over the cluster as it is now.
+        The scheduler over the current cluster.
     queue : SchedulingQueue
-        Its queue.
+        The scheduling queue.
     timeline : list of TimelineEntry
-        What has happened so far.
+        The entries recorded so far.
     began : datetime
-        The time at first.
+        The time at which the simulation started.
     met : dict of str to ObjectMeta
-        All pods that were in the queue, ``namespace/name``, those that are gone included.
+        All pods that have been in the queue, by ``namespace/name``, deleted pods included.
     """
 
     def __init__(self, scheduler: Scheduler, *, clock: VirtualClock | None = None, world: World | None = None) -> None:
@@ -81,29 +81,29 @@ class SimulatedCluster:
         self.began = self.now()
         self.met: dict[str, ObjectMeta] = {}
         self._world = world or World()
-        #: How often the cluster changed in a way that could let a pod in.
+        #: The number of changes that could let a pod in.
         self._changes = 0
 
     @property
     def cluster(self) -> Cluster:
-        """The cluster as it is now."""
+        """The current cluster."""
         return self.scheduler.cluster
 
     def now(self) -> datetime:
-        """The time, to the microsecond."""
+        """Return the virtual time, rounded to the microsecond."""
         return _EPOCH + timedelta(microseconds=round(self.clock.now() * 1_000_000))
 
     def create(self, pods: Iterable[Pod], why: str = "") -> None:
-        """Let pods arrive, one after another; those that the scheduler is not responsible for only exist.
+        """Add pods one after another; pods of another scheduler exist but are not queued.
 
         Parameters
         ----------
         why : str
-            What the timeline says of it.
+            The reason recorded in the timeline.
         """
         new = list(pods)
         if self._world.controllers:
-            # Claims that are made for pods are there at once.
+            # Claims that are created for pods exist at once.
             self._move(move_pods(self.cluster, added=new).cluster)
             index = self.cluster.pods.index
             new = [self.cluster.pods.pod(index[pod.namespace, pod.name]) for pod in new]
@@ -115,7 +115,7 @@ class SimulatedCluster:
             self._enqueue(pod)
 
     def enqueue_pending(self) -> None:
-        """Put the pods of the cluster that wait into the queue, the oldest first."""
+        """Put the pending pods of the cluster into the queue, the oldest first."""
         pods = self.cluster.pods
         waiting = [pods.pod(index) for index in np.flatnonzero(pods.node_row == PENDING).tolist()]
         for pod in sorted(waiting, key=age):
@@ -128,17 +128,17 @@ class SimulatedCluster:
             self._sign(self.queue.add(pod))
 
     def _sign(self, info: QueuedPodInfo) -> None:
-        # Extenders do not sign pods, so that with some configured no pods are placed together.
+        # Extenders do not sign pods, so pods are not batched if any extender is configured.
         if self.scheduler.release.enabled(GATE) and not self.scheduler.configuration.extenders:
             info.signature = sign_pod(self.scheduler.framework(info.pod.spec.scheduler_name), info.pod)
 
     def evict(self, pod: Pod) -> None:
-        """Evict a pod, whatever budgets say; ``simulate.eviction`` tells what they do."""
+        """Evict a pod regardless of disruption budgets; ``simulate.eviction`` checks them."""
         self._note(pod, Happening.EVICTED, pod.spec.node_name)
         self.delete(pod)
 
     def change_node(self, node: Node) -> None:
-        """Let a node change, or come, and tell the queue."""
+        """Change or add a node, and notify the queue."""
         nodes = {each.name: each for each in self.cluster.nodes.objects}
         old = nodes.get(node.name)
         self._move(self.cluster.with_nodes({**nodes, node.name: node}.values()))
@@ -147,12 +147,12 @@ class SimulatedCluster:
             self.queue.move_all(event, old, node)
 
     def delete(self, pod: Pod, *, preempted: bool = False) -> None:
-        """Ask a pod on a node to go: it is gone after its grace period, and made again by its controller.
+        """Delete a pod on a node: it is gone after its grace period, and recreated by its controller.
 
         Parameters
         ----------
         preempted : bool
-            Whether the scheduler asks.
+            True if the scheduler deletes the pod.
         """
         again = self._world.makes_again(pod)
         grace = grace_seconds(pod.spec) if self._world.grace else 0
@@ -177,7 +177,7 @@ class SimulatedCluster:
         self.create([new], f"{IN_PLACE_OF}{pod.key}")
 
     def remove(self, pod: Pod) -> None:
-        """Take a pod away, and tell the queue."""
+        """Remove a pod from the cluster at once, and notify the queue."""
         index = self.cluster.pods.index.get((pod.namespace, pod.name))
         if index is None:
             return

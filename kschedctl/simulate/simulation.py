@@ -1,7 +1,7 @@
 """The loop around scheduling cycles (upstream ``schedule_one.go``, ``eventhandlers.go``, ``preemption/executor.go``).
 
-A cycle is followed by what it leads to before the next one begins: the pod is bound, or goes back to the queue and its
-victims go. What happens is told to the queue as events, in the order in which the API server would tell it.
+The consequences of a cycle come before the next one begins: the pod is bound, or it returns to the queue and its
+victims are deleted. The queue receives all changes as events, in the order in which the API server would send them.
 """
 
 from __future__ import annotations
@@ -39,31 +39,31 @@ from kschedctl.simulate.world import World, running
 from kschedctl.workloads.template import uid_of
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-#: After so many seconds a pod is tried again that nothing has woken.
+#: The seconds after which a pod that no event has woken is retried: 5 minutes, and a flush period of 30 seconds.
 _LEFTOVERS_AFTER: Final = 330.0
-#: A pod that has evicted others so often does not come to an end by doing it once more.
+#: A pod that has evicted others this many times is given up: more evictions would not get it bound.
 _MOST_PREEMPTIONS: Final = 25
 
 
 class Simulation(SimulatedCluster):
-    """A scheduler at work on a cluster, in virtual time.
+    """A scheduler that runs on a cluster, in virtual time.
 
     Parameters
     ----------
     scheduler : Scheduler
-        The scheduler over the cluster as it is at first.
+        The scheduler over the initial cluster.
     clock : VirtualClock, optional
-        The time; by default from the moment of the snapshot on.
+        The virtual clock; by default it starts at the time of the snapshot.
     choose : callable, optional
-        Settles chance; by default the first node by name.
+        The tie-breaking rule; by default the first node by name.
     world : World, optional
-        What acts besides the scheduler; by default everything that is modelled.
+        The parts of the cluster that act besides the scheduler; by default everything that is modelled.
 
     Attributes
     ----------
     restless : set of str
-        The pods that were given up, ``namespace/name``: whom they evict comes back before they have their turn, again
-        and again. In a cluster that goes on for ever.
+        The pods that were given up, ``namespace/name``: after 25 preemptions their victims' replacements still come
+        before their turn. A real cluster repeats this without end.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class Simulation(SimulatedCluster):
         self.restless: set[str] = set()
         self._preemptions: Counter[str] = Counter()
         self._choose = choose
-        #: As of which change of the cluster each pod was tried.
+        #: The number of cluster changes (``changes``) when each pod was last tried.
         self._tried: dict[str, int] = {}
         self._batches: dict[str, OpportunisticBatch] = {}
         self._waiting: dict[str, tuple[QueuedPodInfo, Decision, str]] = {}
@@ -87,7 +87,7 @@ class Simulation(SimulatedCluster):
         return self.run()
 
     def run(self) -> Iterator[Attempt]:
-        """Try pods, and let time pass, until nothing more can come of it."""
+        """Try pods and let time pass until nothing more can happen."""
         while True:
             if self.queue.can_pop:
                 attempt = self.step()
@@ -97,7 +97,7 @@ class Simulation(SimulatedCluster):
                 return
 
     def run_for(self, seconds: float) -> Iterator[Attempt]:
-        """Try pods and let time pass for so long, whether something happens or not."""
+        """Try pods and let time pass for a number of seconds, whether or not something happens."""
         end = self.clock.now() + seconds
         while True:
             if self.queue.can_pop:
@@ -115,16 +115,16 @@ class Simulation(SimulatedCluster):
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing more comes by itself."""
+        """True if no pod can be tried and nothing is due."""
         return not self.queue.can_pop and self._next_moment() is None
 
     @property
     def changes(self) -> int:
-        """How often a pod was bound or went so far."""
+        """The number of changes so far that could let a pod in: pods bound or deleted, nodes added or changed."""
         return self._changes
 
     def pass_time(self) -> bool:
-        """Let time pass until something happens; false where nothing more can come of it."""
+        """Let time pass until something happens; return false if nothing more can happen."""
         due = self._next_moment()
         if due is None:
             return self._flush_leftovers()
@@ -132,9 +132,9 @@ class Simulation(SimulatedCluster):
         return True
 
     def _next_moment(self) -> float | None:
-        """When something happens next; ``None`` where nothing does."""
+        """Return the time of the next event, by the virtual clock; ``None`` if there is none."""
         moments = [self.clock.next_at()]
-        # A pod that fails with an error comes back by itself; there is no end to that unless something changes.
+        # A pod that fails with an error is retried without an event, without end; stop unless the cluster has changed.
         again = [key for key in self.queue.failed if self._tried.get(key) != self._changes]
         if again or self.queue.n_backoff > len(self.queue.failed):
             moments.append(_seconds(self.queue.next_due()))
@@ -148,7 +148,7 @@ class Simulation(SimulatedCluster):
         self._settle_waiting()
 
     def _flush_leftovers(self) -> bool:
-        """Try the pods once more that nothing has woken although the cluster changed."""
+        """Retry the pods that no event has woken although the cluster has changed; return whether there were any."""
         if not self._world.leftovers or not any(
             self._tried.get(info.key) != self._changes and not info.gating_plugin for info in self.queue.unschedulable
         ):
@@ -157,7 +157,7 @@ class Simulation(SimulatedCluster):
         return self.queue.flush_unschedulable()
 
     def step(self) -> Attempt | None:
-        """Try the next pod; ``None`` where none can be tried now."""
+        """Try the next pod; return ``None`` if no pod can be tried."""
         self.clock.advance(TICK)
         info = self.queue.pop()
         if info is None:
@@ -168,13 +168,14 @@ class Simulation(SimulatedCluster):
         self._settle_waiting()
         return attempt
 
-    # What follows a cycle that found a node.
+    # Consequences of a cycle that found a node.
 
     def _schedule(self, info: QueuedPodInfo, decision: Decision) -> Attempt:
         node = self._pick(info, decision)
         framework, state = decision.framework, decision.state
         bound = on_node(info.pod, node)
-        # Until it is bound nobody asks; a second change of the cluster for the kubelet's word would cost as much again.
+        # Nothing reads the phase before the pod is bound; setting it here saves a second, equally costly cluster
+        # change.
         self._move(self.cluster.with_pods(added=[running(bound) if self._world.kubelet else bound]))
         status = run_reserve(framework, state, info.pod, node)
         if status.code is Code.SUCCESS:
@@ -193,7 +194,7 @@ class Simulation(SimulatedCluster):
         return self._attempt(info, decision, message=self._forget(info, status))
 
     def _pick(self, info: QueuedPodInfo, decision: Decision) -> str:
-        """The node that a pod goes to: as a batch tells, or one of the best."""
+        """Return the node for a pod: the one that the batch hints at, or one of the best nodes."""
         if not self.scheduler.release.enabled(GATE):
             return self._choose(info.pod, decision.best)
         batch = self._batches.setdefault(info.pod.spec.scheduler_name, OpportunisticBatch())
@@ -208,7 +209,7 @@ class Simulation(SimulatedCluster):
         return taken
 
     def _bind(self, info: QueuedPodInfo, decision: Decision, node: str) -> Status:
-        """Run the binding cycle from PreBind on; the pod is on its node in the cluster already."""
+        """Run the binding cycle from PreBind on; the pod already has its node in the simulated cluster."""
         self.queue.done(info)
         status = Status()
         for step in (run_pre_bind, run_bind):
@@ -228,7 +229,7 @@ class Simulation(SimulatedCluster):
         return status
 
     def _take_in(self, effects: Iterable[ObjectChange]) -> None:
-        """Let the cluster take in what plugins changed, and tell the queue."""
+        """Apply the objects that plugins changed to the cluster, and send the events to the queue."""
         changes = list(effects)
         if not changes:
             return
@@ -238,9 +239,9 @@ class Simulation(SimulatedCluster):
                 self.queue.move_all(change.event, change.old, change.new)
 
     def _settle_waiting(self) -> None:
-        """Bind the pods that need not wait any longer, and take back those that were turned away."""
+        """Bind the pods that Permit plugins allowed, and put those that were rejected back into the queue."""
         while settled := self.scheduler.waiting_pods.settled():
-            # What plugins give back for one that was turned away may settle others.
+            # Unreserve plugins of a rejected pod may settle other pods.
             for pod, status in settled:
                 self._settle(pod, status)
 
@@ -255,7 +256,7 @@ class Simulation(SimulatedCluster):
             self.queue.move_all(ASSIGNED_POD_DELETE, pod, None, partial(_is_other, pod))
 
     def _forget(self, info: QueuedPodInfo, status: Status) -> str:
-        """Take a pod back that was to be bound; why, in the scheduler's words."""
+        """Put a pod that could not be bound back into the queue; return the reason in the scheduler's words."""
         pod = without_nomination(info.pod)
         self._move(self.cluster.with_pods(added=[pod]))
         info.pod = pod
@@ -266,7 +267,7 @@ class Simulation(SimulatedCluster):
             return status.message
         return f"0/1 nodes are available: 1 {status.message}."
 
-    # What follows a cycle that found none.
+    # Consequences of a cycle that found no node.
 
     def _fail(self, info: QueuedPodInfo, decision: Decision) -> Attempt:
         info.unschedulable_plugins, info.pending_plugins = rejector_plugins(decision)
@@ -300,7 +301,7 @@ class Simulation(SimulatedCluster):
         )
 
     def _give_up(self, info: QueuedPodInfo, decision: Decision) -> Attempt:
-        """Let a pod evict nobody any more, and try it no longer."""
+        """Remove a pod from the queue for good, without evicting its victims."""
         self.restless.add(info.key)
         self.queue.add_unschedulable(info)
         self.queue.delete(info.key)
@@ -310,7 +311,7 @@ class Simulation(SimulatedCluster):
         return self._attempt(info, decision, message=message)
 
     def _victims(self, decision: Decision, node: str) -> list[Pod]:
-        """The pods to evict on the node that is taken, the most important first."""
+        """Return the pods to evict on the chosen node, the most important first."""
         preemption = decision.preemption
         if preemption is None or not node:
             return []
@@ -320,7 +321,7 @@ class Simulation(SimulatedCluster):
         return pods
 
     def _lower_nominated(self, decision: Decision, node: str, victims: list[Pod]) -> list[Pod]:
-        """The pods that lose their nomination to the node that is taken."""
+        """Return the pods that lose their nomination to the chosen node."""
         if not node or (not victims and self.scheduler.release.queue.skips_terminating_victims):
             return []
         row = self.cluster.nodes.row[node]
@@ -328,7 +329,7 @@ class Simulation(SimulatedCluster):
         return [pod_at(self.cluster, index) for index in found.tolist()]
 
     def _nominate(self, pod: Pod, node: str) -> None:
-        """Write a pod's nomination, and tell the queue."""
+        """Set a pod's nominated node, or clear it with an empty name, and notify the queue."""
         before = pod.status.nominated_node_name
         if before == node:
             return
@@ -339,12 +340,12 @@ class Simulation(SimulatedCluster):
             self._left_nominated_node(pod)
 
     def _left_nominated_node(self, pod: Pod) -> None:
-        """Tell pods of lower or equal priority that a pod counts on the node no longer that it was nominated to."""
+        """Notify pods of lower or equal priority that a pod has left the node it was nominated to."""
         priority = pod.spec.priority or 0
         self.queue.move_all(ASSIGNED_POD_DELETE, pod, None, lambda other: (other.spec.priority or 0) <= priority)
 
     def _evict(self, preemptor: Pod, victims: list[Pod]) -> None:
-        """Let victims go: all are asked, and each goes after its grace period."""
+        """Delete the victims: deletion is requested for all at once, and each is gone after its grace period."""
         for victim in victims:
             self._note(victim, Happening.PREEMPTED, victim.spec.node_name, f"by {preemptor.key}")
         if self._world.grace:
@@ -353,7 +354,8 @@ class Simulation(SimulatedCluster):
                 self.delete(victim, preempted=True)
             return
         for i, victim in enumerate(victims):
-            # Without grace the first is gone before the last was asked; only with that one the preemptor is let in.
+            # Without grace periods the first victim is gone before the last is requested; only the last lets the
+            # preemptor in.
             if i == len(victims) - 1:
                 self.scheduler.preempting.discard(uid_of(preemptor))
             self.delete(victim, preempted=True)

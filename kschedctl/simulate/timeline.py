@@ -1,4 +1,4 @@
-"""What happens in a simulation, as entries in the order of time."""
+"""The timeline of a simulation: entries in chronological order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from msgspec import Meta
 
 
 class Happening(StrEnum):
-    """What happened to a pod; in the words of the events that a cluster would have, where there are any."""
+    """The kind of a timeline entry, named after the Kubernetes event of the same meaning where there is one."""
 
     CREATED = "Created"
     GATED = "SchedulingGated"
@@ -24,7 +24,7 @@ class Happening(StrEnum):
 
 
 class TimelineEntry(msgspec.Struct, frozen=True):
-    """Something that happened; part of answers as it is."""
+    """An entry of the timeline; answers contain it unchanged."""
 
     time: Annotated[datetime, Meta(description="By the virtual clock.")]
     pod: Annotated[str, Meta(description="As namespace/name.")]

@@ -1,4 +1,4 @@
-"""What surrounds the scheduler in a simulation: which parts of a cluster act besides it."""
+"""The parts of a cluster that act besides the scheduler in a simulation."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from kschedctl.api.pod import Pod
 from kschedctl.workloads.replacement import fresh_pod
 from kschedctl.workloads.template import generated_name
 
-#: Controllers that make the next pod only once the last is gone.
+#: Controllers that recreate a pod only once the previous one is gone.
 _WAIT_FOR_END: Final = frozenset({"StatefulSet", "DaemonSet"})
 
 
 def no_pod(pod: Pod) -> bool:
-    """None is meant."""
+    """Return false: no pod matches."""
     return False
 
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """Which parts of a cluster act.
+    """The parts of a cluster that act in a simulation.
 
     Attributes
     ----------
     grace : bool
-        Whether pods that are evicted or deleted take their grace period; else they are gone at once.
+        True if pods that are evicted or deleted take their grace period; otherwise they are gone at once.
     controllers : bool
-        Whether a pod that goes is made again by its controller.
+        True if a deleted pod is recreated by its controller.
     budgets : bool
-        Whether the status of disruption budgets follows.
+        True if the status of disruption budgets follows the pods.
     kubelet : bool
-        Whether pods that are bound run and are ready at once.
+        True if bound pods run and are ready at once.
     leftovers : bool
-        Whether pods that wait for an event longer than five minutes are tried again once more.
+        True if a pod that no event has woken for more than five minutes is retried, provided the cluster has changed.
     kept_elsewhere : callable
-        Whose controller is played by whoever runs the simulation: such a pod is not made again by itself.
+        Matches the pods whose controller is played by the caller of the simulation, which does not recreate them.
     """
 
     grace: bool = True
@@ -51,21 +51,23 @@ class World:
     kept_elsewhere: Callable[[Pod], bool] = no_pod
 
     def makes_again(self, pod: Pod) -> bool:
-        """Whether a pod in place of this one comes by itself once it goes."""
+        """Report whether the simulation recreates a pod that is deleted."""
         return self.controllers and is_made_again(pod) and not self.kept_elsewhere(pod)
 
 
-#: Nothing but the scheduler acts.
+#: A world in which only the scheduler acts.
 SCHEDULER_ALONE: Final = World(grace=False, controllers=False, budgets=False, kubelet=False, leftovers=False)
 
 
 def terminating(pod: Pod, now: datetime, *, preempted: bool) -> Pod:
-    """A pod that was asked to go.
+    """Return the pod as it is after its deletion was requested.
 
     Parameters
     ----------
+    now : datetime
+        The deletion timestamp.
     preempted : bool
-        Whether by the scheduler, which says so in a condition.
+        True if the scheduler requested it; the pod then has the condition ``DisruptionTarget``.
     """
     conditions = pod.status.conditions
     if preempted:
@@ -79,29 +81,29 @@ def terminating(pod: Pod, now: datetime, *, preempted: bool) -> Pod:
 
 
 def running(pod: Pod) -> Pod:
-    """A pod that its kubelet has started."""
+    """Return the pod in the phase ``Running``, as its kubelet reports it once it is started."""
     return replace(pod, status=replace(pod.status, phase="Running"))
 
 
 def is_made_again(pod: Pod) -> bool:
-    """Whether a controller makes a pod in place of this one."""
+    """Report whether a controller recreates the pod if it is deleted; a Node as owner (mirror pods) does not."""
     owner = pod.metadata.controller
     return owner is not None and owner.kind != "Node"
 
 
 def waits_for_end(pod: Pod) -> bool:
-    """Whether its controller does so only once the pod is gone."""
+    """Report whether the pod's controller recreates it only once the pod is gone."""
     owner = pod.metadata.controller
     return owner is not None and owner.kind in _WAIT_FOR_END
 
 
 def replacement(pod: Pod, is_taken: Callable[[str], bool]) -> Pod:
-    """The pod that its controller makes in place of one that goes.
+    """Return the pod that a controller creates in place of a deleted one.
 
     Parameters
     ----------
     is_taken : callable
-        Whether a name is another pod's.
+        Reports whether another pod has the name.
     """
     owner = pod.metadata.controller
     if owner is None or waits_for_end(pod):

@@ -1,1 +1,1 @@
-"""What the scheduler's volume plugins share: a pod's claims, the binder, zones, and what is attached to nodes."""
+"""Code shared by the volume plugins: a pod's claims, the binder, zones, and attached volumes."""

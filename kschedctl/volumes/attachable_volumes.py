@@ -1,4 +1,4 @@
-"""The CSI volumes that pods attach to their nodes, as NodeVolumeLimits counts them (``filterAttachableVolumes``)."""
+"""The CSI volumes of pods that NodeVolumeLimits counts as attached to a node (``filterAttachableVolumes``)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kschedctl.volumes.pod_claims import claim_use
 
 
 class Needs(IntEnum):
-    """What a node must have for a volume to count there; each includes those before it."""
+    """The properties a node must have for a volume to count there; each level includes those below it."""
 
     NOTHING = 0
     CSI_NODE = 1
@@ -31,16 +31,16 @@ class Needs(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Attachable:
-    """A CSI volume.
+    """A CSI volume that counts against a node's limit.
 
     Attributes
     ----------
     driver, handle : str
-        What it is attached by, and its name there; of a claim without a volume a name of its own.
+        The CSI driver, and the volume's handle; a claim without a volume has a unique handle.
     needs : Needs
-        On which nodes it counts.
+        The properties a node must have for the volume to count there.
     claim : str
-        ``namespace/name`` of the claim; empty for a disk that the pod names directly.
+        The key of the claim, ``namespace/name``; empty for a disk that the pod names directly.
     """
 
     driver: str
@@ -50,7 +50,7 @@ class Attachable:
 
     @property
     def identity(self) -> tuple[str, str]:
-        """Driver and handle: what tells volumes apart."""
+        """The driver and handle, by which volumes are distinguished."""
         return self.driver, self.handle
 
 
@@ -61,11 +61,11 @@ class Unattachable:
     Attributes
     ----------
     problem : str
-        Why.
+        The reason why it cannot be counted.
     needs : Needs
-        On which nodes that matters.
+        The properties a node must have for the problem to matter there.
     missing : bool
-        Whether the claim does not exist, which turns a pod away; everything else is an error.
+        True if the claim does not exist, which rejects the pod; every other problem is an error.
     """
 
     problem: str
@@ -74,7 +74,7 @@ class Unattachable:
 
 
 def counts_volumes(pod: Pod) -> bool:
-    """Whether a pod has any volume that could be attached by a CSI driver."""
+    """Report whether a pod has any volume that a CSI driver could attach."""
     return any(
         volume.persistent_volume_claim is not None or volume.ephemeral is not None or in_tree_plugin(volume) is not None
         for volume in pod.spec.volumes
@@ -82,14 +82,14 @@ def counts_volumes(pod: Pod) -> bool:
 
 
 def attachable_volumes(cluster: Cluster, pod: Pod, *, new: bool) -> list[Attachable | Unattachable]:
-    """The volumes of a pod that count, in the pod's order.
+    """Return the volumes of a pod that count against limits, in the pod's order.
 
     Parameters
     ----------
     pod : Pod
-        A pod with its name and uid, if it has ephemeral volumes.
+        The pod, with its name and uid if it has ephemeral volumes.
     new : bool
-        Whether the pod is the one to be placed; of others, claims that do not exist are not counted.
+        True for the pod to be scheduled; for other pods, claims that do not exist are not counted.
     """
     found = (_attachable(cluster, pod, volume, new=new) for volume in pod.spec.volumes)
     return [volume for volume in found if volume is not None]
@@ -124,7 +124,7 @@ def _inline(volume: Volume) -> Attachable | Unattachable | None:
 
 
 def _of_claim(cluster: Cluster, claim: PersistentVolumeClaim) -> Attachable | None:
-    """The volume of a claim; without one, whatever its class's provisioner will make."""
+    """Return the volume of a claim, or a placeholder for the volume that its class's provisioner will create."""
     volume = volume_of(cluster, claim)
     key = claim_key(claim)
     if volume is None:
@@ -132,7 +132,7 @@ def _of_claim(cluster: Cluster, claim: PersistentVolumeClaim) -> Attachable | No
         if storage_class is None or not storage_class.provisioner:
             return None
         plugin = PLUGINS_BY_NAME.get(storage_class.provisioner)
-        # No volume has this handle: neither a claim's name nor a driver's handle begins with a line break.
+        # The handle is unique: neither a claim's name nor a driver's handle starts with a line break.
         handle = f"\n{key}"
         if plugin is None:
             return Attachable(storage_class.provisioner, handle, Needs.NOTHING, key)

@@ -1,4 +1,4 @@
-"""Which volumes are attached to which nodes, as columns: by the pods there, and by VolumeAttachments."""
+"""The volumes attached to each node, as columns, from pods and from VolumeAttachments."""
 
 from __future__ import annotations
 
@@ -22,22 +22,24 @@ from kschedctl.volumes.csi_nodes import CSINodes
 from kschedctl.volumes.migration import PORTWORX
 from kschedctl.volumes.pod_claims import named_after
 
-#: In the column ``pod`` of an attachment that a VolumeAttachment tells of.
+#: The value in the column ``pod`` of an attachment that comes from a VolumeAttachment.
 NO_POD = -1
 
 
 @dataclass(frozen=True, slots=True)
 class AttachedVolumes:
-    """Which of some volumes are attached in which worlds: a sparse matrix, a row per world and a column per volume.
+    """The volumes that are attached in each world, as a sparse matrix of worlds and volumes.
+
+    A world is a hypothetical state: the cluster with pods added to or removed from one node.
 
     Attributes
     ----------
     n_worlds : int
-        How many worlds there are.
+        The number of worlds.
     numbers : ndarray of int64, shape (n_volumes,)
         The volumes by their numbers in ``Attachments``, ascending.
     cells : ndarray of int64
-        ``world * n_volumes + column`` where a volume is attached, ascending, each once.
+        The cells ``world * n_volumes + column`` of attached volumes, ascending and without duplicates.
     """
 
     n_worlds: int
@@ -45,23 +47,23 @@ class AttachedVolumes:
     cells: Int64Array
 
     def __or__(self, other: AttachedVolumes) -> AttachedVolumes:
-        """What is attached in one or the other; both are of the same worlds and volumes."""
+        """Return the volumes that are attached in either matrix; both have the same worlds and volumes."""
         return AttachedVolumes(self.n_worlds, self.numbers, np.union1d(self.cells, other.cells))
 
     def holds(self, number: int) -> Mask:
-        """In which worlds a volume is attached; it must be one of ``numbers``: bool, shape (n_worlds,)."""
+        """Return the worlds in which a volume, one of ``numbers``, is attached: bool, shape (n_worlds,)."""
         column = int(np.searchsorted(self.numbers, number))
         return np.isin(np.arange(self.n_worlds) * len(self.numbers) + column, self.cells)
 
     def count(self, group: Int64Array, n_groups: int) -> Int64Array:
-        """How many volumes of each group are attached.
+        """Count the attached volumes of each group.
 
         Parameters
         ----------
         group : ndarray of int64, shape (n_volumes,)
             The group of each column.
         n_groups : int
-            How many groups there are.
+            The number of groups.
 
         Returns
         -------
@@ -73,7 +75,7 @@ class AttachedVolumes:
         return counts
 
     def first(self) -> Int64Array:
-        """The volume with the lowest number in each world, -1 without any: int64, shape (n_worlds,)."""
+        """Return the lowest number of an attached volume in each world, -1 without any: int64, shape (n_worlds,)."""
         first = np.full(self.n_worlds, -1, dtype=np.int64)
         worlds, columns = self._places()
         first[worlds[::-1]] = self.numbers[columns[::-1]]
@@ -84,7 +86,7 @@ class AttachedVolumes:
 
 
 class _Volumes:
-    """The volumes that were ever met, by number; they are only added, so that tables of other pods can share them."""
+    """The numbering of all volumes seen so far; it only grows, so that tables of other cluster states can share it."""
 
     def __init__(self) -> None:
         self.number: dict[tuple[str, str], int] = {}
@@ -92,14 +94,14 @@ class _Volumes:
         self.drivers = LabelColumn.of(())
 
     def numbered(self, volume: Attachable | Unattachable) -> int:
-        """The number of a volume; one that cannot be counted gets one of its own each time."""
+        """Return the number of a volume; a volume that cannot be counted gets a new number each time."""
         if isinstance(volume, Attachable):
             return self.identified(volume.identity)
         self.problems.append(volume.problem)
         return len(self.problems) - 1
 
     def identified(self, identity: tuple[str, str]) -> int:
-        """The number of the volume of a driver and handle."""
+        """Return the number of the volume with a driver and handle."""
         number = self.number.get(identity)
         if number is None:
             number = self.number[identity] = len(self.problems)
@@ -107,10 +109,10 @@ class _Volumes:
         return number
 
     def settle(self) -> None:
-        """Take the new volumes into the column of drivers."""
+        """Append the volumes that are new to the column of drivers."""
         begin = len(self.drivers.codes)
         drivers: list[str | None] = [None] * (len(self.problems) - begin)
-        # Numbers are given in the order of the dictionary.
+        # The dictionary is in the order of the numbers.
         for (driver, _), number in reversed(self.number.items()):
             if number < begin:
                 break
@@ -119,34 +121,34 @@ class _Volumes:
 
 
 class Attachments:
-    """The incidence table of attachments: a row says that a volume is attached to a node, and by which pod.
+    """The table of attachments: a row states that a volume is attached to a node, and by which pod.
 
-    The rows are first those of VolumeAttachments, then a row per pod and volume it uses, in the order of the pods; pods
-    without a node have theirs as well, because a world may put them on one. The columns are ``pod``, ``node``,
-    ``volume`` and ``needs``. Volumes have a number each, the same wherever they are attached: that of their driver and
-    handle. One that cannot be counted has a number for that row alone, and a problem.
+    The first rows are those of VolumeAttachments. A row per pod and volume follows, in the order of the pods. Pods
+    without a node have rows as well, because a world may put them on a node. The columns are ``pod``, ``node``,
+    ``volume`` and ``needs``. A volume is numbered by driver and handle, and has the same number wherever it is
+    attached. A volume that cannot be counted has a number for its row alone, and a problem.
 
     Parameters
     ----------
     portworx_needs_annotation : bool
-        Whether Portworx volumes count only where the CSINode lists their plugin as migrated.
+        True if Portworx volumes count only on nodes whose CSINode lists their plugin as migrated.
 
     Attributes
     ----------
     kinds : frozenset of type
-        The kinds of objects that the table is made of, besides nodes and pods.
+        The kinds of objects that the table depends on, besides nodes and pods.
     pod : ndarray of int64, shape (n_attachments,)
-        The slot of the pod, ascending; ``NO_POD`` of a VolumeAttachment.
+        The slot of the pod, ascending; ``NO_POD`` for a VolumeAttachment.
     node : ndarray of int64, shape (n_attachments,)
-        The row of the node; negative for a pod that is on none.
+        The row of the node; negative for a pod without a node.
     volume : ndarray of int64, shape (n_attachments,)
         The number of the volume.
     needs : ndarray of int64, shape (n_attachments,)
-        On which nodes it counts, as in ``Needs``.
+        The properties a node must have for the volume to count there, as in ``Needs``.
     csi_nodes : CSINodes
-        How many volumes the nodes take.
+        The drivers and volume limits of the nodes.
     level : ndarray of int64, shape (n_nodes,)
-        What each node has, as in ``Needs``.
+        The properties of each node, as in ``Needs``.
     """
 
     kinds: ClassVar[frozenset[type[ApiObject]]] = frozenset(
@@ -175,7 +177,7 @@ class Attachments:
 
     @classmethod
     def of(cls, cluster: Cluster, *, portworx_needs_annotation: bool) -> Attachments:
-        """Those of a cluster; what is known of a cluster that it was derived from is moved."""
+        """Return the attachments of a cluster; the table of the cluster that it was derived from is updated."""
 
         def make() -> Attachments:
             return cls(cluster, portworx_needs_annotation=portworx_needs_annotation)
@@ -186,7 +188,7 @@ class Attachments:
         return moved
 
     def _moved(self, cluster: Cluster) -> Attachments | None:
-        """The table once some pods are gone and others there; ``None`` where these were not derived."""
+        """Return the table after pods have come and gone; ``None`` if the pods are not derived from the table's."""
         if self._cluster is cluster:
             return self
         moves = cluster.pods.mark.moves_since(self._cluster.pods.mark)
@@ -206,16 +208,19 @@ class Attachments:
 
     @property
     def number(self) -> Mapping[tuple[str, str], int]:
-        """The number of every volume that can be counted, by driver and handle."""
+        """The numbers of the volumes that can be counted, by driver and handle."""
         return self._volumes.number
 
     @property
     def problems(self) -> Sequence[str]:
-        """Per number why the volume cannot be counted; empty where it can."""
+        """The reason, for each number, why the volume cannot be counted; empty if it can be."""
         return self._volumes.problems
 
     def _rows_of(self, slots: Int64Array) -> list[tuple[int, int, int, int]]:
-        """The rows of the pods in some slots. Pods of a class have the same volumes, unless named after the pod."""
+        """Return the rows of the pods in some slots.
+
+        Pods of a class have the same volumes, except for volumes that are named after the pod.
+        """
         pods = self._cluster.pods
         counting = dict(pods.classes_having(_counted_volumes))
         if not counting:
@@ -239,7 +244,7 @@ class Attachments:
         return rows
 
     def _volume_attachments(self) -> Iterable[tuple[int, tuple[str, str]]]:
-        """Node row, and driver and handle, of every VolumeAttachment of a CSI volume."""
+        """Yield the node row, and the driver and handle, of every VolumeAttachment of a CSI volume."""
         for attachment in self._cluster.list(VolumeAttachment):
             spec = attachment.spec
             row = self._cluster.nodes.row.get(spec.node_name)
@@ -248,15 +253,15 @@ class Attachments:
                 yield row, (spec.attacher, volume.spec.csi.volume_handle)
 
     def of_drivers(self, drivers: tuple[str, ...]) -> tuple[Int64Array, Int64Array]:
-        """The volumes of some drivers.
+        """Return the volumes of some drivers.
 
         Returns
         -------
         numbers, drivers : ndarray of int64
-            Their numbers, ascending, and for each the index into ``drivers``.
+            The numbers of the volumes, ascending, and for each the index into the argument ``drivers``.
         """
         wanted = {driver: i for i, driver in enumerate(drivers)}
-        # The last entry is what code -1 picks, for volumes that cannot be counted.
+        # Code -1, of volumes that cannot be counted, selects the last entry.
         column = self._volumes.drivers
         index = np.array([*(wanted.get(driver, -1) for driver in column.values), -1], dtype=np.int64)
         of_volume = index[column.codes]
@@ -264,7 +269,7 @@ class Attachments:
         return numbers, of_volume[numbers]
 
     def by_pods(self, nodes: Overlay, numbers: Int64Array) -> AttachedVolumes:
-        """Which of some volumes, by ascending numbers, the pods of each world use."""
+        """Return the volumes, out of ascending ``numbers``, that the pods of each world use."""
         worlds, rows, signs = self._in_worlds(nodes)
         column = self._columns(numbers)[self.volume[rows]]
         counted = (column >= 0) & (self.needs[rows] <= self.level[nodes.rows[worlds]])
@@ -274,14 +279,14 @@ class Attachments:
         return AttachedVolumes(len(nodes), numbers, distinct[references > 0])
 
     def by_objects(self, nodes: Overlay, numbers: Int64Array) -> AttachedVolumes:
-        """Of which of some volumes, by ascending numbers, VolumeAttachments tell. They do not change with the pods."""
+        """Return the volumes, out of ascending ``numbers``, that VolumeAttachments attach; pods do not affect them."""
         end = self._n_objects
         worlds, column = self._world_of_row(nodes)[self.node[:end]], self._columns(numbers)[self.volume[:end]]
         counted = (worlds >= 0) & (column >= 0)
         return AttachedVolumes(len(nodes), numbers, np.unique(worlds[counted] * len(numbers) + column[counted]))
 
     def problem_in_worlds(self, nodes: Overlay) -> Int64Array:
-        """The first volume of each world's pods that has a problem, or -1: int64, shape (n_worlds,)."""
+        """Return the first volume with a problem among each world's pods, or -1: int64, shape (n_worlds,)."""
         broken = np.flatnonzero([bool(problem) for problem in self.problems])
         if not len(broken):
             return np.full(len(nodes), -1, dtype=np.int64)
@@ -292,24 +297,24 @@ class Attachments:
         return int(np.searchsorted(self.pod, NO_POD, "right"))
 
     def _columns(self, numbers: Int64Array) -> Int64Array:
-        """Per volume its place in ``numbers``; -1 where it has none."""
+        """Return the position of each volume in ``numbers``; -1 for other volumes."""
         columns = np.full(len(self.problems), -1, dtype=np.int64)
         columns[numbers] = np.arange(len(numbers))
         return columns
 
     def _world_of_row(self, nodes: Overlay) -> Int64Array:
-        """Per node its world; -1 where it has none, also in the last entry, which row -1 picks."""
+        """Return the world of each node; -1 for other nodes, and in a last entry that row -1 selects."""
         worlds = np.full(len(self._cluster.nodes) + 1, -1, dtype=np.int64)
         worlds[nodes.rows] = np.arange(len(nodes))
         return worlds
 
     def _in_worlds(self, nodes: Overlay) -> tuple[Int64Array, Int64Array, Int64Array]:
-        """The rows of pods in every world.
+        """Return the rows of pods in every world.
 
         Returns
         -------
         worlds, rows, signs : ndarray of int64
-            The world, the row of the table, and 1 or, for a pod that was removed, -1.
+            The world, the row of the table, and the sign: 1, or -1 for a pod that was removed.
         """
         worlds = self._world_of_row(nodes)[np.maximum(self.node, -1)]
         worlds[: self._n_objects] = -1

@@ -1,8 +1,9 @@
-"""The scheduler's binder: for every node at once, which volumes a pod's claims would get there.
+"""The scheduler's volume binder: the volumes that a pod's claims would get, for all nodes at once.
 
-Bound claims: their volume must be reachable. Unbound claims of classes that wait: smallest claim first, each takes the
-smallest volume that suits it and is reachable; what finds none is provisioned, where the class can do that. No volume
-is taken twice. Source: plugins/volumebinding ``FindPodVolumes``.
+The volume of a bound claim must be reachable from the node. Unbound claims with WaitForFirstConsumer are matched in
+order of size, the smallest first: each takes the smallest reachable volume that satisfies it. For a claim without a
+match, a volume is provisioned if the class allows it. A volume is taken at most once. Source: plugins/volumebinding
+``FindPodVolumes``.
 """
 
 from __future__ import annotations
@@ -42,10 +43,10 @@ class Binder:
     Attributes
     ----------
     cluster : Cluster
-        The cluster.
+        The cluster with its nodes, volumes and claims.
     knows_attributes_classes : bool
-        Whether claims may name a VolumeAttributesClass (the gate of that name); else looking for a volume for one that
-        does is an error.
+        True if claims may name a VolumeAttributesClass (the gate of that name); otherwise the search of a volume for
+        such a claim is an error.
     """
 
     cluster: Cluster
@@ -53,23 +54,23 @@ class Binder:
 
     @cached_property
     def topology(self) -> VolumeTopology:
-        """From where volumes can be reached."""
+        """The masks of nodes from which volumes can be reached."""
         return VolumeTopology.of(self.cluster)
 
     def find_pod_volumes(self, claims: PodClaims) -> FoundVolumes:
-        """Look for volumes on every node.
+        """Find volumes for a pod's claims on every node.
 
         Parameters
         ----------
         claims : PodClaims
-            A pod's claims; those that are bound immediately play no part.
+            The claims of a pod; the immediate ones are ignored.
 
         Raises
         ------
         SelectorError
-            Where a claim's selector is wrong.
+            If a claim's selector is invalid.
         SnapshotError
-            Where a size is not a quantity.
+            If a size is not a quantity.
         """
         errors: list[str] = []
         bound, node_conflict, missing, error = self._check_bound(claims.bound, errors)
@@ -100,7 +101,7 @@ class Binder:
     def _check_bound(
         self, claims: tuple[PersistentVolumeClaim, ...], errors: list[str]
     ) -> tuple[tuple[BoundCheck, ...], Mask, Mask, Int64Array]:
-        """Check bound claims in order; each node stops at the first that fails there."""
+        """Check bound claims in order; each node stops at the first claim that fails there."""
         n_nodes = len(self.cluster.nodes)
         alive = np.ones(n_nodes, dtype=np.bool_)
         conflict = np.zeros(n_nodes, dtype=np.bool_)
@@ -126,7 +127,7 @@ class Binder:
         return tuple(checks), conflict, missing, error
 
     def check_volume(self, claim: PersistentVolumeClaim, volume: PersistentVolume) -> BoundCheck:
-        """From where a claim's volume can be reached."""
+        """Return the check of a claim's volume against all nodes."""
         try:
             return BoundCheck(claim, volume, self.topology.reachable_as_bound(volume))
         except MigrationError as error:
@@ -152,7 +153,7 @@ class Binder:
                 free = open_ & ~taken[volume.name] if volume.name in taken else open_
                 chosen = free & reachable
                 choice[chosen] = i
-                # A volume that names the claim is the only one for it, also where it cannot be reached.
+                # A volume that names the claim is the only one for it, even on nodes from which it cannot be reached.
                 open_ = open_ & ~(free if i < reserved else chosen)
                 if not open_.any():
                     break
@@ -163,7 +164,7 @@ class Binder:
         return tuple(matches)
 
     def _candidates(self, claim: PersistentVolumeClaim) -> tuple[tuple[PersistentVolume, ...], int]:
-        """The volumes that suit a claim, those that name it first, then by size; and how many name it."""
+        """Return a claim's matching volumes, those that name it first, then by size; and the number that name it."""
         selector = claim_selector(claim)
         fitting = [
             v for v in self._by_class.get(claim_class(claim), ()) if next(mismatches(claim, v, selector), None) is None
@@ -174,7 +175,7 @@ class Binder:
 
     @cached_property
     def _by_class(self) -> dict[str, list[PersistentVolume]]:
-        """The cluster's volumes by the name of their class."""
+        """The volumes of the cluster by the name of their class."""
         volumes: dict[str, list[PersistentVolume]] = {}
         for volume in self.cluster.list(PersistentVolume):
             volumes.setdefault(volume_class(volume), []).append(volume)
@@ -193,7 +194,7 @@ class Binder:
 def _refuse_attributes_classes(
     claims: tuple[PersistentVolumeClaim, ...], error: Int64Array, asked: Mask, errors: list[str]
 ) -> Int64Array:
-    """Which error each node ends with, now also where volumes are looked for: int64, shape (n_nodes,)."""
+    """Return each node's error index, including the error for attributes classes: int64, shape (n_nodes,)."""
     named = [claim for claim in claims if claim.spec.volume_attributes_class_name]
     if not named:
         return error
@@ -206,7 +207,7 @@ def _refuse_attributes_classes(
 
 
 def _check_provisions(checks: tuple[ProvisionCheck, ...], elsewhere: Mask) -> tuple[Mask, Mask]:
-    """Where provisioning is not possible, and where there is too little space; a node stops at its first problem."""
+    """Return the nodes where provisioning is impossible, and those with too little space; the first problem counts."""
     conflict = elsewhere.copy()
     no_space = np.zeros(len(elsewhere), dtype=np.bool_)
     for check in checks:

@@ -1,6 +1,6 @@
-"""What becomes of a pod's claims when it is bound: they get the volumes that were found, or new ones are provisioned.
+"""The volumes and claims of a pod after it is bound: claims get the volumes found for them, or provisioned ones.
 
-Source: the binder's ``BindPodVolumes``, and what the PersistentVolume controller and a provisioner do thereupon.
+Source: the binder's ``BindPodVolumes``, and the subsequent actions of the PersistentVolume controller and provisioners.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _YES: Final = "yes"
 
 
 def bind_pod_volumes(cluster: Cluster, found: FoundVolumes, row: int) -> Iterator[ObjectChange]:
-    """The volumes and claims that change when a pod with claims is bound to a node.
+    """Yield the volumes and claims that change when a pod with claims is bound to a node.
 
     Parameters
     ----------
     found : FoundVolumes
-        What the binder found for the pod.
+        The binder's results for the pod.
     row : int
-        The row of its node.
+        The row of the node.
     """
     node = cluster.nodes.objects[row]
     for match in found.matches:
@@ -78,7 +78,7 @@ def _bound(claim: PersistentVolumeClaim, volume: str) -> PersistentVolumeClaim:
 def _provisioned(
     cluster: Cluster, claim: PersistentVolumeClaim, storage_class: StorageClass, node: Node
 ) -> PersistentVolume:
-    """The volume that a provisioner makes for a claim whose pod goes to a node."""
+    """Return the volume that a provisioner creates for a claim whose pod is scheduled to a node."""
     name = f"pvc-{claim.metadata.uid or f'{claim.namespace}-{claim.name}'}"
     volume = PersistentVolume(
         metadata=ObjectMeta(name=name),
@@ -95,7 +95,7 @@ def _provisioned(
 
 
 def _topology(cluster: Cluster, storage_class: StorageClass, node: Node) -> VolumeNodeAffinity | None:
-    """From where the volume can be reached: the node's domain, by the keys of its driver or of the class."""
+    """Return the topology of a volume: the node's domain, by the topology keys of its driver or of the class."""
     csi_node = cluster.get(CSINode, node.name)
     drivers = csi_node.spec.drivers if csi_node is not None else ()
     keys = [key for driver in drivers if driver.name == storage_class.provisioner for key in driver.topology_keys]

@@ -21,29 +21,29 @@ SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
 NO_PROVISIONER: Final = "kubernetes.io/no-provisioner"
 WAIT_FOR_FIRST_CONSUMER: Final = "WaitForFirstConsumer"
 READ_WRITE_ONCE_POD: Final = "ReadWriteOncePod"
-#: What the scheduler says of a pod's volume that is a claim and does not name it.
+#: The scheduler's message for a volume that refers to a claim without a name.
 NO_CLAIM_NAME: Final = "PersistentVolumeClaim had no name"
 _BETA_STORAGE_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
 _STORAGE: Final = "storage"
 
 
 def claim_key(claim: PersistentVolumeClaim) -> str:
-    """``namespace/name``."""
+    """Return the claim's ``namespace/name``."""
     return f"{claim.namespace}/{claim.name}"
 
 
 def claim_not_found(name: str) -> str:
-    """What an API server says of a claim that does not exist."""
+    """Return the API server's message for a claim that does not exist."""
     return f'persistentvolumeclaim "{name}" not found'
 
 
 def class_not_found(name: str) -> str:
-    """What an API server says of a StorageClass that does not exist."""
+    """Return the API server's message for a StorageClass that does not exist."""
     return f'storageclass.storage.k8s.io "{name}" not found'
 
 
 def not_owned(claim: PersistentVolumeClaim, pod: Pod) -> str:
-    """Why an ephemeral volume's claim is not the pod's; empty where it is."""
+    """Return the reason why an ephemeral volume's claim does not belong to the pod; empty if it does."""
     owner = claim.metadata.controller
     if owner is not None and owner.uid == pod.metadata.uid and claim.namespace == pod.namespace:
         return ""
@@ -51,45 +51,45 @@ def not_owned(claim: PersistentVolumeClaim, pod: Pod) -> str:
 
 
 def claim_class(claim: PersistentVolumeClaim) -> str:
-    """The name of the claim's StorageClass, empty where it asks for none; the old annotation goes first."""
+    """Return the name of the claim's StorageClass, empty for none; the beta annotation takes precedence."""
     annotated = claim.metadata.annotations.get(_BETA_STORAGE_CLASS)
     return annotated if annotated is not None else claim.spec.storage_class_name or ""
 
 
 def has_class(claim: PersistentVolumeClaim) -> bool:
-    """Whether the claim says which class it wants, be it none; the others are given the default class."""
+    """Report whether the claim names a class, even an empty one; other claims get the default class."""
     return _BETA_STORAGE_CLASS in claim.metadata.annotations or claim.spec.storage_class_name is not None
 
 
 def volume_class(volume: PersistentVolume) -> str:
-    """The name of the volume's StorageClass; the old annotation goes first."""
+    """Return the name of the volume's StorageClass; the beta annotation takes precedence."""
     return volume.metadata.annotations.get(_BETA_STORAGE_CLASS, volume.spec.storage_class_name)
 
 
 def storage_class_of(cluster: Cluster, claim: PersistentVolumeClaim) -> StorageClass | None:
-    """The claim's StorageClass; ``None`` where it asks for none, or for one that does not exist."""
+    """Return the claim's StorageClass; ``None`` if it names none, or one that does not exist."""
     name = claim_class(claim)
     return cluster.get(StorageClass, name) if name else None
 
 
 def volume_of(cluster: Cluster, claim: PersistentVolumeClaim) -> PersistentVolume | None:
-    """The volume that the claim names; ``None`` where it names none, or one that does not exist."""
+    """Return the volume that the claim names; ``None`` if it names none, or one that does not exist."""
     name = claim.spec.volume_name
     return cluster.get(PersistentVolume, name) if name else None
 
 
 def required_affinity(volume: PersistentVolume) -> NodeSelector | None:
-    """The volume's required node affinity, where it has one."""
+    """Return the volume's required node affinity, or ``None``."""
     return volume.spec.node_affinity.required if volume.spec.node_affinity is not None else None
 
 
 def requested_storage(claim: PersistentVolumeClaim) -> int | None:
-    """How much the claim asks for in nano-bytes; ``None`` where it does not say.
+    """Return the storage that the claim requests, in nano-bytes; ``None`` if it has no request.
 
     Raises
     ------
     SnapshotError
-        Where that is not a quantity.
+        If the request is not a quantity.
     """
     text = claim.spec.resources.requests.get(_STORAGE)
     if text is None:
@@ -101,12 +101,12 @@ def requested_storage(claim: PersistentVolumeClaim) -> int | None:
 
 
 def storage_capacity(volume: PersistentVolume) -> int:
-    """How much the volume holds in nano-bytes; 0 where it does not say.
+    """Return the volume's capacity in nano-bytes; 0 if it declares none.
 
     Raises
     ------
     SnapshotError
-        Where that is not a quantity.
+        If the capacity is not a quantity.
     """
     text = volume.spec.capacity.get(_STORAGE)
     if text is None:
@@ -118,18 +118,18 @@ def storage_capacity(volume: PersistentVolume) -> int:
 
 
 def is_fully_bound(claim: PersistentVolumeClaim) -> bool:
-    """Whether the claim has a volume and the controller has finished binding it."""
+    """Report whether the claim has a volume and the controller has finished binding it."""
     return bool(claim.spec.volume_name) and BIND_COMPLETED in claim.metadata.annotations
 
 
 def is_delayed(cluster: Cluster, claim: PersistentVolumeClaim) -> bool:
-    """Whether the claim's class waits for the first pod; not where the class does not exist."""
+    """Report whether the claim's class waits for the first consumer; false if the class does not exist."""
     storage_class = storage_class_of(cluster, claim)
     return storage_class is not None and storage_class.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER
 
 
 def is_bound_to(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
-    """Whether the volume names the claim, by name and, where it gives one, by uid."""
+    """Report whether the volume names the claim, by name and, if it has one, by uid."""
     reference = volume.spec.claim_ref
     return (
         reference is not None

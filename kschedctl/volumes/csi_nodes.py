@@ -1,4 +1,4 @@
-"""What CSINodes say of their nodes: the drivers there, how many volumes fit, and which in-tree plugins are migrated."""
+"""CSINodes as columns over nodes: installed drivers, volume limits, and in-tree plugins migrated to CSI."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class CSINodes:
     Attributes
     ----------
     present : ndarray of bool, shape (n_nodes,)
-        Which nodes have a CSINode.
+        True for nodes with a CSINode.
     any_limit : ndarray of bool, shape (n_nodes,)
-        Which nodes have a limit for some driver.
+        True for nodes with a volume limit for any driver.
     """
 
     def __init__(self, cluster: Cluster) -> None:
@@ -47,17 +47,17 @@ class CSINodes:
 
     @classmethod
     def of(cls, cluster: Cluster) -> CSINodes:
-        """Those of a cluster, made once."""
+        """Return the CSINodes of a cluster; the object is cached."""
         return cluster.derived(cls, None, lambda: cls(cluster), of=(CSINode,))
 
     def installed(self, driver: str) -> Mask:
-        """The nodes whose CSINode lists a driver: bool, shape (n_nodes,). Not to be written to."""
+        """Return the nodes whose CSINode lists a driver: bool, shape (n_nodes,), read-only."""
         return self._installed.get(driver, self._none)
 
     def limit(self, driver: str) -> Int64Array:
-        """How many volumes of a driver each node takes; -1 without a limit: int64, shape (n_nodes,). Read only."""
+        """Return each node's volume limit for a driver, -1 without a limit: int64, shape (n_nodes,), read-only."""
         return self._limits.get(driver, self._no_limit)
 
     def migrated(self, plugin: InTreePlugin) -> Mask:
-        """The nodes whose CSINode lists a plugin as migrated: bool, shape (n_nodes,). Not to be written to."""
+        """Return the nodes whose CSINode lists a plugin as migrated: bool, shape (n_nodes,), read-only."""
         return self._migrated.get(plugin.name, self._none)

@@ -1,4 +1,4 @@
-"""Why a node is not for a volume: which claim, which volume, which label, the node's value against the volume's."""
+"""Explanation of why a node is not for a volume: the claim, the volume, and the labels of the node and the volume."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from kschedctl.volumes.topology import label_terms
 
 
 def explain_bound(binder: Binder, check: BoundCheck, node: Node, row: int) -> Operands:
-    """Why a bound claim's volume cannot be reached from a node.
+    """Explain why a bound claim's volume cannot be reached from a node.
 
     Parameters
     ----------
     binder : Binder
         The binder that made the check.
     row : int
-        Its row.
+        The row of the node.
     """
     claim = check.claim.name
     if check.volume is None:
@@ -52,7 +52,7 @@ def explain_bound(binder: Binder, check: BoundCheck, node: Node, row: int) -> Op
 def failing_requirements(
     binder: Binder, volume: PersistentVolume, labels: Labels, row: int
 ) -> tuple[tuple[Requirement, ...], ...]:
-    """Per term of a volume's node affinity the requirements that a node's labels do not meet."""
+    """Return the requirements that a node's labels do not meet, for each term of a volume's node affinity."""
     affinity = required_affinity(volume)
     plugin = in_tree_plugin(volume.spec)
     if plugin is not None and binder.topology.needs_translation(volume)[row]:
@@ -66,12 +66,12 @@ def failing_requirements(
 
 
 def _labels_in(terms: tuple[Selector, ...], labels: Labels) -> dict[str, str | None]:
-    """A node's values of the labels that some terms ask for."""
+    """Return a node's values of the labels that the terms mention."""
     return {requirement.key: labels.get(requirement.key) for term in terms for requirement in term}
 
 
 def explain_unbound(found: FoundVolumes, node: Node, row: int) -> Operands:
-    """Why a claim finds no volume on a node and none can be provisioned there."""
+    """Explain why a claim finds no volume on a node and none can be provisioned there."""
     if found.selected_elsewhere[row]:
         for claim in found.selected:
             selected = claim.metadata.annotations[SELECTED_NODE]
@@ -89,7 +89,7 @@ def explain_unbound(found: FoundVolumes, node: Node, row: int) -> Operands:
 
 
 def explain_space(cluster: Cluster, binder: Binder, check: ProvisionCheck, row: int) -> Operands:
-    """Why there is not enough capacity for a claim on a node."""
+    """Explain why there is not enough capacity for a claim on a node."""
     limits = [
         limit
         for capacity in capacities(cluster, check.provisioning.storage_class.name)
@@ -101,7 +101,7 @@ def explain_space(cluster: Cluster, binder: Binder, check: ProvisionCheck, row: 
 
 
 def failing_provision(found: FoundVolumes, row: int) -> ProvisionCheck:
-    """The first claim that no volume can be made for on a node; there must be one."""
+    """Return the first claim for which no volume can be provisioned on a node; there must be one."""
     for check in found.provisions:
         wanted = check.provisioning
         if check.needed[row] and (wanted.unsupported or not wanted.allowed[row] or not wanted.enough[row]):
@@ -110,5 +110,5 @@ def failing_provision(found: FoundVolumes, row: int) -> ProvisionCheck:
 
 
 def allowed_terms(topologies: tuple[TopologySelectorTerm, ...]) -> tuple[Selector, ...]:
-    """A class's ``allowedTopologies`` as terms over labels."""
+    """Return a class's ``allowedTopologies`` as terms over labels."""
     return tuple(tuple(Requirement(e.key, IN, e.values) for e in term.match_label_expressions) for term in topologies)

@@ -1,4 +1,4 @@
-"""What the binder finds for a pod's claims, on every node."""
+"""The binder's results for a pod's claims on every node."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from kschedctl.volumes.provisioning import Provisioning
 
 @dataclass(frozen=True, slots=True)
 class BoundCheck:
-    """A bound claim against the nodes.
+    """The check of a bound claim against the nodes.
 
     Attributes
     ----------
     volume : PersistentVolume or None
-        Its volume; ``None`` where that does not exist.
+        The volume of the claim; ``None`` if it does not exist.
     reachable : ndarray of bool, shape (n_nodes,)
-        From where the volume can be reached; nowhere where it does not exist.
+        The nodes from which the volume can be reached; none if it does not exist.
     problem : str
-        Why the volume cannot be taken for a CSI volume on nodes where its plugin is migrated; empty where it can.
+        The error of the translation to a CSI volume on nodes where the plugin is migrated; empty if there is none.
     """
 
     claim: PersistentVolumeClaim
@@ -31,14 +31,14 @@ class BoundCheck:
 
 @dataclass(frozen=True, slots=True)
 class StaticMatch:
-    """Which volume an unbound claim would get on each node.
+    """The volume that an unbound claim would get on each node.
 
     Attributes
     ----------
     candidates : tuple of PersistentVolume
-        The volumes that suit the claim, in the order in which they are taken.
+        The volumes that match the claim, in order of preference.
     choice : ndarray of int64, shape (n_nodes,)
-        Index into ``candidates``; -1 where none can be had.
+        The index into ``candidates`` for each node; -1 if no candidate is available.
     """
 
     claim: PersistentVolumeClaim
@@ -48,14 +48,14 @@ class StaticMatch:
 
 @dataclass(frozen=True, slots=True)
 class ProvisionCheck:
-    """A claim that a volume has to be provisioned for, on some nodes.
+    """The check of a claim for which a volume must be provisioned on some nodes.
 
     Attributes
     ----------
     needed : ndarray of bool, shape (n_nodes,)
-        Where it got no volume.
+        The nodes on which the claim got no existing volume.
     provisioning : Provisioning
-        Where one can be provisioned.
+        The checks of dynamic provisioning.
     """
 
     claim: PersistentVolumeClaim
@@ -65,26 +65,26 @@ class ProvisionCheck:
 
 @dataclass(frozen=True, slots=True)
 class FoundVolumes:
-    """What the binder finds for a pod, per node.
+    """The binder's results for a pod, per node.
 
     Attributes
     ----------
     bound : tuple of BoundCheck
-        The bound claims, in the order in which they are looked at.
+        The checks of bound claims, in evaluation order.
     selected : tuple of PersistentVolumeClaim
-        The unbound claims that are being provisioned for a node already.
+        The unbound claims that are being provisioned for a selected node.
     selected_elsewhere : ndarray of bool, shape (n_nodes,)
-        Where that node is another one.
+        True for nodes that are not the selected node of one of these claims.
     matches : tuple of StaticMatch
-        The unbound claims that may take an existing volume, smallest first.
+        The results for unbound claims that may get an existing volume, the smallest claim first.
     provisions : tuple of ProvisionCheck
-        The claims to provision for, in the order in which they are looked at.
+        The checks of claims for which volumes must be provisioned, in evaluation order.
     node_conflict, bind_conflict, not_enough_space, missing_volume : ndarray of bool, shape (n_nodes,)
-        The scheduler's four reasons; several can hold at once.
+        The nodes that the scheduler rejects for each of its four reasons; several can hold for a node.
     errors : tuple of str
-        What the scheduler gives up over.
+        The errors with which the scheduler ends its cycle.
     error : ndarray of int64, shape (n_nodes,)
-        Index into ``errors``; -1 where there is none.
+        The index into ``errors`` for each node; -1 if there is no error.
     """
 
     bound: tuple[BoundCheck, ...]

@@ -1,4 +1,4 @@
-"""Which events may help a pod that a volume plugin turned away (the ``isSchedulableAfter...`` of those plugins)."""
+"""Queueing hints: events that may help a pod rejected by a volume plugin (``isSchedulableAfter...`` of the plugins)."""
 
 from __future__ import annotations
 
@@ -24,32 +24,32 @@ _DELAYED: Final = "WaitForFirstConsumer"
 
 
 def after_claim_change(pod: Pod, old: PersistentVolumeClaim | None, new: PersistentVolumeClaim) -> bool:
-    """Whether it is a claim of the pod."""
+    """Report whether the claim is one of the pod's."""
     return new.namespace == pod.namespace and any(use.claim == new.name for use in claim_uses(pod))
 
 
 def after_class_change(pod: Pod, old: StorageClass | None, new: StorageClass) -> bool:
-    """Whether the class came, or makes volumes elsewhere."""
+    """Report whether the class is new, or its allowed topologies have changed."""
     return old is None or old.allowed_topologies != new.allowed_topologies
 
 
 def after_delayed_class_added(pod: Pod, old: None, new: StorageClass) -> bool:
-    """Whether the class binds claims once a pod uses them."""
+    """Report whether the class binds claims only once a pod uses them."""
     return new.volume_binding_mode == _DELAYED
 
 
 def after_volume_change(pod: Pod, old: PersistentVolume | None, new: PersistentVolume) -> bool:
-    """Whether the volume came, or is in other zones."""
+    """Report whether the volume is new, or its zones have changed."""
     return old is None or volume_labels(old) != volume_labels(new)
 
 
 def after_csi_node_change(pod: Pod, old: CSINode | None, new: CSINode) -> bool:
-    """Whether the node's drivers came, or in-tree plugins were migrated there."""
+    """Report whether the CSINode is new, or its migrated in-tree plugins have changed."""
     return old is None or old.metadata.annotations.get(_MIGRATED) != new.metadata.annotations.get(_MIGRATED)
 
 
 def after_limit_change(pod: Pod, old: CSINode, new: CSINode) -> bool:
-    """Whether a driver takes more volumes on the node."""
+    """Report whether the volume limit of a driver on the node has risen."""
     limits = {driver.name: _limit(driver) for driver in old.spec.drivers}
     return any(_limit(driver) > limits.get(driver.name, 0) for driver in new.spec.drivers)
 
@@ -60,13 +60,13 @@ def _limit(driver: CSINodeDriver) -> int:
 
 
 def after_driver_change(pod: Pod, old: CSIDriver, new: CSIDriver) -> bool:
-    """Whether a driver of the pod's own volumes looks at capacity no longer."""
+    """Report whether a driver of the pod's inline CSI volumes has stopped checking storage capacity."""
     names = (volume.csi.driver for volume in pod.spec.volumes if volume.csi is not None)
     return new.name in names and bool(old.spec.storage_capacity) and not new.spec.storage_capacity
 
 
 def after_capacity_change(pod: Pod, old: CSIStorageCapacity | None, new: CSIStorageCapacity) -> bool:
-    """Whether there is more room on the storage."""
+    """Report whether the storage is new or allows larger volumes."""
     if old is None:
         return True
     before, after = _volume_limit(old), _volume_limit(new)
@@ -79,7 +79,7 @@ def _volume_limit(capacity: CSIStorageCapacity) -> int | None:
 
 
 def after_volume_detached(pod: Pod, old: VolumeAttachment, new: None) -> bool:
-    """Whether the pod may attach a volume in its place."""
+    """Report whether the pod may be able to attach a volume after one was detached."""
     if any(not use.ephemeral for use in claim_uses(pod)):
         return True
     plugins = (in_tree_plugin(volume) for volume in pod.spec.volumes)

@@ -1,7 +1,7 @@
-"""Which PersistentVolumes a claim can be bound to, node affinity apart.
+"""The PersistentVolumes that a claim can be bound to, regardless of node affinity.
 
-The scheduler and the PersistentVolume controller ask the same (component-helpers ``FindMatchingVolume``): a volume
-that names the claim is taken at once, of the others the smallest that satisfies it.
+The scheduler and the PersistentVolume controller share these rules (component-helpers ``FindMatchingVolume``). A volume
+that names the claim comes first; otherwise the smallest volume that satisfies the claim is chosen.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ AVAILABLE = "Available"
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """One reason why a volume is not for a claim.
+    """A reason why a volume cannot be bound to a claim.
 
     Attributes
     ----------
     field : str
-        What differs: ``claimRef``, ``capacity``, ``volumeMode``, ``volumeAttributesClassName``,
+        The differing field: ``claimRef``, ``capacity``, ``volumeMode``, ``volumeAttributesClassName``,
         ``deletionTimestamp``, ``phase``, ``selector``, ``storageClassName`` or ``accessModes``.
     wanted : str
-        What the claim wants.
+        The value that the claim wants.
     found : str
-        What the volume has.
+        The value that the volume has.
     """
 
     field: str
@@ -50,12 +50,12 @@ class Mismatch:
 
 
 def claim_selector(claim: PersistentVolumeClaim) -> Selector | None:
-    """The claim's selector, parsed; ``None`` where it has none.
+    """Return the claim's parsed selector; ``None`` if it has none.
 
     Raises
     ------
     SelectorError
-        Where the selector is wrong.
+        If the selector is invalid.
     """
     if claim.spec.selector is None:
         return None
@@ -66,9 +66,9 @@ def claim_selector(claim: PersistentVolumeClaim) -> Selector | None:
 
 
 def mismatches(claim: PersistentVolumeClaim, volume: PersistentVolume, selector: Selector | None) -> Iterator[Mismatch]:
-    """Why a volume cannot be bound to a claim, in upstream's order; nothing where it can.
+    """Yield the reasons why a volume cannot be bound to a claim, in upstream's order; nothing if it can be.
 
-    Of a volume that names the claim, phase, labels, class and access modes are not asked.
+    Phase, labels, class and access modes of a volume that names the claim are not compared.
 
     Parameters
     ----------
@@ -77,12 +77,12 @@ def mismatches(claim: PersistentVolumeClaim, volume: PersistentVolume, selector:
     volume : PersistentVolume
         Any volume.
     selector : Selector or None
-        The claim's selector, as ``claim_selector`` gives it.
+        The claim's selector, from ``claim_selector``.
 
     Raises
     ------
     SnapshotError
-        Where a size is not a quantity.
+        If a size is not a quantity.
     """
     wanted, has = claim.spec, volume.spec
     reserved = is_bound_to(volume, claim)
@@ -108,7 +108,7 @@ def mismatches(claim: PersistentVolumeClaim, volume: PersistentVolume, selector:
 def _mismatches_of_unreserved(
     claim: PersistentVolumeClaim, volume: PersistentVolume, selector: Selector | None
 ) -> Iterator[Mismatch]:
-    """Yield what is compared only where the volume does not name the claim."""
+    """Yield the differences that only matter if the volume does not name the claim."""
     if volume.status.phase != AVAILABLE:
         yield Mismatch("phase", AVAILABLE, volume.status.phase)
     if selector is not None and not matches(selector, volume.metadata.labels):
@@ -121,17 +121,17 @@ def _mismatches_of_unreserved(
 
 
 def serves_access_modes(claim: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
-    """Whether the volume can be mounted in every way that the claim asks for."""
+    """Report whether the volume supports all access modes that the claim requests."""
     return set(claim.spec.access_modes) <= set(volume.spec.access_modes)
 
 
 def access_modes_mismatch(claim: PersistentVolumeClaim, volume: PersistentVolume) -> Mismatch:
-    """The access modes of both side by side."""
+    """Return the mismatch between the access modes of claim and volume."""
     return Mismatch("accessModes", ", ".join(claim.spec.access_modes), ", ".join(volume.spec.access_modes) or "none")
 
 
 def show_storage(nanos: int) -> str:
-    """A size in nano-bytes as people read it.
+    """Return a size in nano-bytes as human-readable text.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""In-tree volume sources and the CSI drivers that took their place (csi-translation-lib).
+"""In-tree volume sources and the CSI drivers that replaced them (csi-translation-lib).
 
-The scheduler translates a source where it counts attachments, and where a node says that it has been migrated.
+The scheduler translates sources when it counts attachments, and for nodes on which a plugin is migrated.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kschedctl.api.volume import AzureDisk, GCEPersistentDisk, InTreeVolumes, Pe
 from kschedctl.api.well_known import BETA_REGION, BETA_ZONE, REGION, ZONE
 from kschedctl.volumes.claims import required_affinity
 
-#: Between the zones in a label of a volume that is in several.
+#: The separator of zones in the label of a volume that is in several zones.
 ZONE_DELIMITER: Final = "__"
 MIGRATED_PLUGINS: Final = "storage.alpha.kubernetes.io/migrated-plugins"
 _MANAGED: Final = "managed"
@@ -27,7 +27,7 @@ _UNSPECIFIED: Final = "UNSPECIFIED"
 
 
 class MigrationError(ValueError):
-    """An in-tree source that has no equivalent in the CSI driver; the text is the scheduler's."""
+    """An error for an in-tree source without an equivalent in the CSI driver, in the scheduler's words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +37,15 @@ class InTreePlugin:
     Attributes
     ----------
     name : str
-        Its name, which StorageClasses have as provisioner and nodes list as migrated.
+        The name of the plugin: the provisioner of StorageClasses, and the name that nodes list as migrated.
     source : str
-        The field of a volume that holds its source.
+        The field of a volume that holds the plugin's source.
     driver : str
-        The CSI driver in its place.
+        The CSI driver that replaces the plugin.
     topology_key : str
-        The node label by which the driver says where a volume is; empty where topology is not translated.
+        The node label for the driver's topology; empty if topology is not translated.
     translated : bool
-        Whether the scheduler takes its volumes for CSI volumes.
+        True if the scheduler translates the plugin's volumes to CSI volumes.
     """
 
     name: str
@@ -69,27 +69,27 @@ _PLUGINS: Final = (
     InTreePlugin("kubernetes.io/vsphere-volume", "vsphere_volume", "csi.vsphere.vmware.com", translated=False),
     PORTWORX,
 )
-#: By the name that StorageClasses use.
+#: The plugins by the provisioner name that StorageClasses use.
 PLUGINS_BY_NAME: Final = {plugin.name: plugin for plugin in _PLUGINS}
 
 
 def in_tree_plugin(source: InTreeVolumes) -> InTreePlugin | None:
-    """The plugin of a volume's source; ``None`` where it is none that can be migrated."""
+    """Return the plugin of a volume's source; ``None`` if no plugin that can be migrated has it."""
     return next((plugin for plugin in _PLUGINS if getattr(source, plugin.source) is not None), None)
 
 
 def migrated_plugins(csi_node: CSINode) -> list[str]:
-    """The names of the in-tree plugins in whose place CSI drivers stand on a node."""
+    """Return the names of the in-tree plugins that are migrated to CSI on a node."""
     return csi_node.metadata.annotations.get(MIGRATED_PLUGINS, "").split(",")
 
 
 def inline_handle(source: InTreeVolumes) -> str:
-    """The CSI volume handle of a disk that a pod names directly.
+    """Return the CSI volume handle of a disk that a pod names directly.
 
     Raises
     ------
     MigrationError
-        Where the source has no equivalent.
+        If the source has no equivalent in the CSI driver.
     """
     if source.gce_persistent_disk is not None:
         return _gce_zonal_handle(_UNSPECIFIED, source.gce_persistent_disk)
@@ -97,12 +97,12 @@ def inline_handle(source: InTreeVolumes) -> str:
 
 
 def volume_handle(volume: PersistentVolume) -> str:
-    """The CSI volume handle of an in-tree PersistentVolume.
+    """Return the CSI volume handle of an in-tree PersistentVolume.
 
     Raises
     ------
     MigrationError
-        Where the source has no equivalent.
+        If the source has no equivalent in the CSI driver.
     """
     disk = volume.spec.gce_persistent_disk
     if disk is None:
@@ -147,7 +147,7 @@ def _gce_region(zones: list[str]) -> str:
 
 
 def _ebs_handle(volume_id: str) -> str:
-    """``vol-1`` from ``aws://zone/vol-1``; an identifier that is no URL is taken as it is."""
+    """Return ``vol-1`` for ``aws://zone/vol-1``; an identifier that is not a URL is unchanged."""
     if not volume_id.startswith("aws://"):
         return volume_id
     handle = unquote(urlsplit(volume_id).path).strip("/")
@@ -164,14 +164,14 @@ def _azure_handle(disk: AzureDisk) -> str:
 
 
 def migrated_affinity(volume: PersistentVolume, plugin: InTreePlugin) -> NodeSelector | None:
-    """The node affinity of an in-tree volume on a node where its plugin is migrated.
+    """Return the node affinity of an in-tree volume on a node where its plugin is migrated.
 
-    Zones become the driver's topology; they are taken from the affinity, or else from the volume's label.
+    Zones are translated to the driver's topology key. They come from the affinity, or else from the volume's label.
 
     Raises
     ------
     MigrationError
-        Where the source has no equivalent.
+        If the source has no equivalent in the CSI driver.
     """
     volume_handle(volume)
     affinity = required_affinity(volume)
@@ -191,7 +191,7 @@ def migrated_affinity(volume: PersistentVolume, plugin: InTreePlugin) -> NodeSel
 
 
 def _topology_keys(terms: tuple[NodeSelectorTerm, ...], labels: Labels) -> tuple[str, str]:
-    """The keys for zone and region that a volume uses, in its affinity or else in its labels."""
+    """Return the label keys for zone and region that a volume uses, in its affinity or else in its labels."""
     used = {expression.key for term in terms for expression in term.match_expressions}
     for keys in (used, labels.keys()):
         if ZONE in keys:

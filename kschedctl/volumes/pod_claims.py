@@ -1,4 +1,4 @@
-"""A pod's claims as the scheduler's volume plugins take them: which it names, their states, and what rules them out.
+"""A pod's claims as the volume plugins use them: names, binding states, and problems that rule them out.
 
 Rules: component-helpers ``storage/ephemeral``, and the scheduler's ``GetPodVolumeClaims``.
 """
@@ -16,7 +16,7 @@ from kschedctl.volumes.claims import claim_not_found, is_delayed, is_fully_bound
 
 @dataclass(frozen=True, slots=True)
 class ClaimUse:
-    """A volume of a pod that is a claim.
+    """A volume of a pod that refers to a claim.
 
     Attributes
     ----------
@@ -25,7 +25,7 @@ class ClaimUse:
     claim : str
         The name of the claim, in the pod's namespace.
     ephemeral : bool
-        Whether the claim is made for the pod, and named after it.
+        True if the claim is generated for the pod, with a name derived from the pod's.
     """
 
     volume: str
@@ -34,7 +34,7 @@ class ClaimUse:
 
 
 def claim_use(pod: Pod, volume: Volume) -> ClaimUse | None:
-    """The claim that a volume of a pod is; ``None`` where it is none."""
+    """Return the claim that a volume of a pod refers to; ``None`` if it refers to none."""
     if volume.persistent_volume_claim is not None:
         return ClaimUse(volume.name, volume.persistent_volume_claim.claim_name, ephemeral=False)
     if volume.ephemeral is not None:
@@ -43,23 +43,23 @@ def claim_use(pod: Pod, volume: Volume) -> ClaimUse | None:
 
 
 def claim_uses(pod: Pod) -> Iterator[ClaimUse]:
-    """The claims of a pod in the order of its volumes; a claim that is mounted twice comes twice."""
+    """Return the claims of a pod in the order of its volumes; a claim that is mounted twice appears twice."""
     uses = (claim_use(pod, volume) for volume in pod.spec.volumes)
     return (use for use in uses if use is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class PodClaims:
-    """A pod's claims as the binder takes them, each group in the order of the pod's volumes.
+    """The claims of a pod, grouped for the binder, each group in the order of the pod's volumes.
 
     Attributes
     ----------
     bound : tuple of PersistentVolumeClaim
-        Bound for good.
+        The claims that are fully bound.
     delayed : tuple of PersistentVolumeClaim
-        Not bound; the scheduler chooses a volume or a node for them.
+        The unbound claims for which the scheduler chooses a volume or a node.
     immediate : tuple of PersistentVolumeClaim
-        Not bound, and not the scheduler's to bind.
+        The unbound claims that the scheduler does not bind.
     """
 
     bound: tuple[PersistentVolumeClaim, ...]
@@ -68,13 +68,13 @@ class PodClaims:
 
 
 def pod_claims(cluster: Cluster, pod: Pod) -> list[PersistentVolumeClaim]:
-    """The claims of a pod in the order of its volumes. Those that do not exist are left out."""
+    """Return the existing claims of a pod in the order of its volumes."""
     found = (cluster.get(PersistentVolumeClaim, use.claim, pod.namespace) for use in claim_uses(pod))
     return [claim for claim in found if claim is not None]
 
 
 def group_claims(cluster: Cluster, claims: Iterable[PersistentVolumeClaim]) -> PodClaims:
-    """Group the claims of a pod."""
+    """Group the claims of a pod by binding state."""
     bound = []
     delayed = []
     immediate = []
@@ -89,7 +89,7 @@ def group_claims(cluster: Cluster, claims: Iterable[PersistentVolumeClaim]) -> P
 
 
 def claims_problem(cluster: Cluster, pod: Pod) -> str:
-    """Why a pod's claims cannot be used at all, in the scheduler's words; empty where they can.
+    """Return the reason why a pod's claims cannot be used, in the scheduler's words; empty if there is none.
 
     Source: VolumeBinding ``podHasPVCs``.
     """
@@ -112,7 +112,7 @@ def claims_problem(cluster: Cluster, pod: Pod) -> str:
 
 
 def named_after(pod: Pod) -> tuple[str, str] | None:
-    """Name and uid of a pod that has claims named after it; ``None`` of any other."""
+    """Return the name and uid of a pod whose ephemeral volumes have claims named after it; otherwise ``None``."""
     if any(volume.ephemeral is not None for volume in pod.spec.volumes):
         return pod.metadata.name, pod.metadata.uid
     return None

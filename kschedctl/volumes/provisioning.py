@@ -1,4 +1,4 @@
-"""On which nodes a volume can be provisioned for a claim: the class's provisioner, topology and free capacity."""
+"""The nodes on which a volume can be provisioned for a claim, by provisioner, topology and free capacity."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from kschedctl.volumes.topology import VolumeTopology
 
 @dataclass(frozen=True, slots=True)
 class Provisioning:
-    """What stands in the way of provisioning for one claim.
+    """The checks of dynamic provisioning for one claim on all nodes.
 
     Attributes
     ----------
     storage_class : StorageClass
-        The claim's class.
+        The StorageClass of the claim.
     unsupported : bool
-        Whether the class does not provision at all.
+        True if the class has no provisioner.
     allowed : ndarray of bool, shape (n_nodes,)
         The nodes that the class's ``allowedTopologies`` match.
     enough : ndarray of bool, shape (n_nodes,)
-        The nodes with enough capacity, or where nobody keeps count of it.
+        The nodes with enough capacity; all nodes if the driver does not track capacity.
     measured : ndarray of bool, shape (n_nodes,)
-        The nodes with enough capacity where the driver keeps count of it.
+        The nodes on which the driver tracks capacity and has enough of it.
     available : ndarray of int64, shape (n_nodes,)
-        What is free there of the storage that lets the claim pass, in bytes; 0 where that is not told.
+        The free capacity of the storage that lets the claim pass, in bytes; 0 if it is not reported.
     capacity_unsaid : ndarray of bool, shape (n_nodes,)
-        Where only the largest volume is told of that storage.
+        True for nodes where only the maximum volume size of that storage is reported.
     several : ndarray of bool, shape (n_nodes,)
-        Where there is other storage that would let the claim pass, with another capacity. The first of the snapshot
-        counts; which one kube-scheduler comes upon is chance.
+        True for nodes where further storage with another free capacity would let the claim pass. The first one in the
+        snapshot counts; kube-scheduler uses an arbitrary one.
     """
 
     storage_class: StorageClass
@@ -55,12 +55,12 @@ class Provisioning:
 def provisioning(
     cluster: Cluster, topology: VolumeTopology, claim: PersistentVolumeClaim, storage_class: StorageClass
 ) -> Provisioning:
-    """Look at what the scheduler's ``checkVolumeProvisions`` looks at, for all nodes.
+    """Evaluate the scheduler's ``checkVolumeProvisions`` for all nodes.
 
     Raises
     ------
     SnapshotError
-        Where a size or a capacity is not a quantity.
+        If a size or a capacity is not a quantity.
     """
     n_nodes = len(cluster.nodes)
     measured, several, unsaid = (np.zeros(n_nodes, dtype=np.bool_) for _ in range(3))
@@ -91,31 +91,31 @@ def provisioning(
 
 
 def capacities(cluster: Cluster, class_name: str) -> list[CSIStorageCapacity]:
-    """What drivers report of the capacity left for a class."""
+    """Return the free capacity that drivers report for a class."""
     return [capacity for capacity in cluster.list(CSIStorageCapacity) if capacity.storage_class_name == class_name]
 
 
 def volume_limit(capacity: CSIStorageCapacity) -> int | None:
-    """The largest volume that can be made, in bytes; ``None`` where the driver does not say.
+    """Return the size of the largest volume that can be provisioned, in bytes; ``None`` if it is not reported.
 
     Raises
     ------
     SnapshotError
-        Where that is not a quantity.
+        If the reported value is not a quantity.
     """
-    # The largest volume is more precise than the sum of what is free.
+    # The maximum volume size is more precise than the total free capacity.
     if capacity.maximum_volume_size is None:
         return free_storage(capacity)
     return _bytes_in(capacity, "maximumVolumeSize", capacity.maximum_volume_size)
 
 
 def free_storage(capacity: CSIStorageCapacity) -> int | None:
-    """The sum of what is free, in bytes; ``None`` where the driver does not say.
+    """Return the total free capacity, in bytes; ``None`` if it is not reported.
 
     Raises
     ------
     SnapshotError
-        Where that is not a quantity.
+        If the reported value is not a quantity.
     """
     return _bytes_in(capacity, "capacity", capacity.capacity) if capacity.capacity is not None else None
 

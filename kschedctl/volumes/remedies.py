@@ -1,4 +1,4 @@
-"""Remedies of the volume plugins: another claim, the volume in another zone, a class that waits for its first pod."""
+"""Remedies of the volume plugins: another claim, the volume in another zone, or a class that waits for a consumer."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from kschedctl.volumes.claims import WAIT_FOR_FIRST_CONSUMER, claim_class
 from kschedctl.volumes.pod_claims import claim_use, group_claims, pod_claims
 from kschedctl.volumes.zones import LABEL_KEYS
 
-#: So many other claims of the namespace are tried.
+#: The number of other claims of the namespace that are tried.
 _MOST_CLAIMS: Final = 10
 
 
 def claim_remedies(context: RemedyContext, claim: str = "") -> Iterator[Remedy]:
-    """Use another claim of the namespace in the place of one.
+    """Yield remedies that replace a claim with another one of the namespace.
 
     Parameters
     ----------
     claim : str
-        The claim that is in the way; empty for any.
+        The claim to replace; empty for any.
     """
     pod, cluster = context.pod, context.cluster
     mounted = {use.claim for volume in pod.spec.volumes if (use := claim_use(pod, volume)) is not None}
@@ -52,7 +52,7 @@ def claim_remedies(context: RemedyContext, claim: str = "") -> Iterator[Remedy]:
 
 
 def elsewhere_remedies(context: RemedyContext, claim: str, volume: str) -> Iterator[Remedy]:
-    """Have the volume of a claim where the node is, or use another claim."""
+    """Yield remedies that move the volume of a claim to the node's topology, or use another claim."""
     found = context.cluster.get(PersistentVolume, volume)
     labels = context.node.metadata.labels
     if found is not None:
@@ -71,7 +71,7 @@ def elsewhere_remedies(context: RemedyContext, claim: str, volume: str) -> Itera
 
 
 def immediate_remedies(context: RemedyContext) -> Iterator[Remedy]:
-    """Have the class of a claim that is not bound wait for the claim's first pod; or use another claim."""
+    """Yield remedies for unbound claims: a class that waits for the first consumer, or another claim."""
     claims = group_claims(context.cluster, pod_claims(context.cluster, context.pod))
     for name in dict.fromkeys(claim_class(claim) for claim in claims.immediate):
         storage_class = context.cluster.get(StorageClass, name) if name else None
@@ -105,7 +105,7 @@ def _node_affinity(volume: PersistentVolume, labels: dict[str, str]) -> Iterator
 
     def here(requirement: NodeSelectorRequirement) -> NodeSelectorRequirement:
         value = labels.get(requirement.key)
-        # A disk of one machine is nowhere else.
+        # A disk of one machine cannot be elsewhere.
         if requirement.operator != IN or value is None or requirement.key == HOSTNAME:
             return requirement
         return replace(requirement, values=(value,))

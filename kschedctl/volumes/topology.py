@@ -1,4 +1,4 @@
-"""From where volumes can be reached, as masks over nodes."""
+"""The nodes from which volumes can be reached, as masks."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from kschedctl.volumes.migration import in_tree_plugin, migrated_affinity
 
 
 def label_terms(affinity: NodeSelector) -> Iterable[Selector]:
-    """What each term of a volume's node affinity asks of a node's labels.
+    """Yield the requirements on a node's labels for each term of a volume's node affinity.
 
-    Terms that are empty or wrong match no node and are left out. Fields are not looked at: upstream compares a volume
-    with a node's labels alone, so that ``metadata.name`` has nothing to be compared with.
+    Empty and invalid terms match no node and are skipped. Fields such as ``metadata.name`` are ignored: upstream
+    compares a volume with a node's labels alone.
     """
     for term in affinity.node_selector_terms:
         try:
@@ -34,7 +34,7 @@ def label_terms(affinity: NodeSelector) -> Iterable[Selector]:
 
 
 class VolumeTopology:
-    """Masks over the nodes of a cluster, each made once."""
+    """Masks over the nodes of a cluster, each computed once."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -43,23 +43,23 @@ class VolumeTopology:
 
     @classmethod
     def of(cls, cluster: Cluster) -> VolumeTopology:
-        """That of a cluster, made once."""
+        """Return the volume topology of a cluster; the object is cached."""
         return cluster.derived(cls, None, lambda: cls(cluster), of=(CSINode,))
 
     def reachable(self, volume: PersistentVolume) -> Mask:
-        """The nodes that a volume's node affinity matches: bool, shape (n_nodes,). Not to be written to.
+        """Return the nodes that a volume's node affinity matches: bool, shape (n_nodes,), read-only.
 
         Source: component-helpers ``CheckNodeAffinity``.
         """
         return self._matching(required_affinity(volume))
 
     def reachable_as_bound(self, volume: PersistentVolume) -> Mask:
-        """As ``reachable``, but with the affinity translated on nodes where the volume's plugin is migrated to CSI.
+        """Return ``reachable``, with the affinity translated on nodes where the volume's plugin is migrated to CSI.
 
         Raises
         ------
         MigrationError
-            Where some node needs a translation that there is none of.
+            If a node needs a translation that does not exist.
         """
         plugin = in_tree_plugin(volume.spec)
         if plugin is None or not plugin.translated or not self._csi_nodes.migrated(plugin).any():
@@ -68,14 +68,17 @@ class VolumeTopology:
         return np.where(self._csi_nodes.migrated(plugin), translated, self.reachable(volume))
 
     def needs_translation(self, volume: PersistentVolume) -> Mask:
-        """The nodes on which a volume is taken for a CSI volume: bool, shape (n_nodes,). Not to be written to."""
+        """Return the nodes that treat a volume as a CSI volume: bool, shape (n_nodes,), read-only."""
         plugin = in_tree_plugin(volume.spec)
         if plugin is None or not plugin.translated:
             return np.zeros(len(self._cluster.nodes), dtype=np.bool_)
         return self._csi_nodes.migrated(plugin)
 
     def allowed(self, terms: tuple[TopologySelectorTerm, ...]) -> Mask:
-        """The nodes that a StorageClass's ``allowedTopologies`` match, all without any: bool, shape (n_nodes,)."""
+        """Return the nodes that a StorageClass's ``allowedTopologies`` match: bool, shape (n_nodes,).
+
+        Without topologies, all nodes match.
+        """
         nodes = self._cluster.nodes
         if not terms:
             return np.ones(len(nodes), dtype=np.bool_)
@@ -87,7 +90,10 @@ class VolumeTopology:
         return mask
 
     def selected(self, selector: LabelSelector | None) -> Mask:
-        """The nodes that a label selector matches, none where there is none or it is wrong: bool, shape (n_nodes,)."""
+        """Return the nodes that a label selector matches: bool, shape (n_nodes,).
+
+        A missing or invalid selector matches no node.
+        """
         nodes = self._cluster.nodes
         if selector is not None:
             try:

@@ -1,4 +1,4 @@
-"""Zones and regions of volumes, by the labels that VolumeZone compares with a node's."""
+"""The zones and regions of volumes, from the labels that VolumeZone compares with a node's."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class VolumeLabel:
     Attributes
     ----------
     volume : str
-        The volume's name.
+        The name of the volume.
     key : str
-        The label.
+        The key of the label.
     values : tuple of str
         The zones or regions that the volume is in.
     """
@@ -38,11 +38,14 @@ class VolumeLabel:
 
     @property
     def kind(self) -> str:
-        """``zone`` or ``region``."""
+        """The text ``zone`` or ``region``."""
         return "region" if self.key in (REGION, BETA_REGION) else "zone"
 
     def matches(self, nodes: Nodes) -> Mask:
-        """Which nodes have one of the values, those without a beta label in its successor: bool, shape (n_nodes,)."""
+        """Return the nodes that have one of the values: bool, shape (n_nodes,).
+
+        A node without a beta label is matched by the label's successor.
+        """
         column = nodes.labels[self.key]
         mask = column.holds(Requirement(self.key, IN, self.values))
         successor = _SUCCESSOR.get(self.key)
@@ -52,13 +55,13 @@ class VolumeLabel:
         return np.where(column.present, mask, newer)
 
     def value_on(self, nodes: Nodes, row: int) -> str | None:
-        """What a node has instead; ``None`` where it has neither the label nor its successor."""
+        """Return the node's value of the label or of its successor; ``None`` if it has neither."""
         labels = nodes.objects[row].metadata.labels
         return labels.get(self.key, labels.get(_SUCCESSOR.get(self.key, self.key)))
 
 
 def zones_in_label(value: str) -> tuple[str, ...]:
-    """The zones in a volume's label, which ``__`` separates; none where one of them is empty.
+    """Return the zones in a volume's label, separated by ``__``; none if one of them is empty.
 
     Examples
     --------
@@ -70,14 +73,17 @@ def zones_in_label(value: str) -> tuple[str, ...]:
 
 
 def volume_labels(volume: PersistentVolume) -> tuple[VolumeLabel, ...]:
-    """The zone and region labels of a volume; those that cannot be read are ignored."""
+    """Return the zone and region labels of a volume; invalid labels are ignored."""
     labels = volume.metadata.labels
     found = ((key, zones_in_label(labels[key])) for key in LABEL_KEYS if key in labels)
     return tuple(VolumeLabel(volume.name, key, values) for key, values in found if values)
 
 
 def zoned_nodes(nodes: Nodes) -> Mask:
-    """Which nodes have any zone or region label; the others are in no zone and take any volume: shape (n_nodes,)."""
+    """Return the nodes with any zone or region label: bool, shape (n_nodes,).
+
+    The other nodes are in no zone and accept any volume.
+    """
     mask = np.zeros(len(nodes), dtype=np.bool_)
     for key in LABEL_KEYS:
         mask |= nodes.labels[key].present

@@ -1,1 +1,1 @@
-"""CEL selectors of devices: the library parses and checks types, the evaluation is the scheduler's."""
+"""CEL selectors of devices: a library parses and type-checks them; evaluation follows the scheduler's."""

@@ -20,19 +20,19 @@ _MAX_INT: Final = 2**63 - 1
 
 
 class _AddressError(Exception):
-    """A text that is no address, and where it is none."""
+    """An error for a text that is not an address, with the position of the problem."""
 
     def __init__(self, problem: str, at: str = "") -> None:
         super().__init__(f"{problem} (at {quoted(at)})" if at else problem)
 
 
 def parse_ip(text: str) -> IPv4Address | IPv6Address:
-    """Read an address as ``netip.ParseAddr`` does; a zone is part of it.
+    """Parse an address as ``netip.ParseAddr`` does; an IPv6 address may have a zone.
 
     Raises
     ------
     CelError
-        For anything else.
+        If the text is not an address.
     """
     try:
         _check(text)
@@ -52,7 +52,7 @@ def _check(text: str) -> None:
 
 
 def _check_fields(text: str) -> None:
-    """The fields of an IPv4 address."""
+    """Check the fields of an IPv4 address."""
     n_dots, field = 0, ""
     for i, character in enumerate(text):
         if character in "0123456789":
@@ -75,7 +75,7 @@ def _check_fields(text: str) -> None:
 
 
 def _check_groups(text: str) -> None:
-    """The groups of an IPv6 address."""
+    """Check the groups of an IPv6 address."""
     rest, percent, zone = text.partition("%")
     if percent and not zone:
         raise _AddressError("zone must be a non-empty string")
@@ -115,7 +115,7 @@ def _group_digits(rest: str) -> int:
 
 
 def _after_group(rest: str) -> str:
-    """What follows the colon behind a group; empty at the end."""
+    """Return the text after the colon that follows a group; empty at the end."""
     if not rest:
         return ""
     if not rest.startswith(":"):
@@ -126,7 +126,7 @@ def _after_group(rest: str) -> str:
 
 
 def _check_embedded(rest: str, n_groups: int, *, shortened: bool) -> None:
-    """An IPv4 address in the place of the last two groups."""
+    """Check an IPv4 address in the place of the last two groups."""
     if not shortened and n_groups != _GROUPS - 2:
         raise _AddressError("embedded IPv4 address must replace the final 2 fields of the address", rest)
     if n_groups > _GROUPS - 2:
@@ -149,7 +149,7 @@ def _ip(text: str) -> IP:
 
 
 def _cidr_of(text: str) -> CIDR:
-    """Read a CIDR as ``netip.ParsePrefix`` does, without mapped addresses."""
+    """Parse a CIDR as ``netip.ParsePrefix`` does, without mapped addresses."""
     start, slash, bits = text.rpartition("/")
     problem = ""
     if not slash:
@@ -204,7 +204,7 @@ def _contains_ip(cidr: Any, other: Any) -> bool:
     if not isinstance(cidr, CIDR):
         raise NoSuchOverloadError
     if isinstance(other, str) and not _is_ip(other):
-        # The error of the text is lost upstream.
+        # Upstream drops the error of the text.
         raise CelError("no such overload")
     found = other if isinstance(other, IP) else _ip(other)
     return cidr.has(found.address)
@@ -231,7 +231,7 @@ _BROADCAST: Final = IPv4Address("255.255.255.255")
 
 
 def _is_link_local_multicast(ip: IP) -> bool:
-    """``224.0.0.0/24``, and of IPv6 the scope 2 of multicast addresses."""
+    """Report whether an address is in ``224.0.0.0/24``, or for IPv6 a multicast address of scope 2."""
     packed = ip.address.packed
     if ip.address.version == 4:
         return packed[:3] == b"\xe0\x00\x00"
@@ -240,7 +240,7 @@ def _is_link_local_multicast(ip: IP) -> bool:
 
 ADDRESSES: Final[dict[str, Function]] = {
     "ip": _ip,
-    # The method of CIDRs.
+    # The method ``ip()`` of CIDRs.
     ".ip": matching(CIDR)(lambda cidr: IP(cidr.address)),
     "isIP": _is_ip,
     "ip.isCanonical": matching(str)(lambda text: str(_ip(text)) == text),

@@ -1,4 +1,4 @@
-"""What an evaluation costs, in cel-go's units (``interpreter/runtimecost.go``, apiserver ``cel/library/cost.go``)."""
+"""The cost of an evaluation in cel-go's units (``interpreter/runtimecost.go``, apiserver ``cel/library/cost.go``)."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from typing import Any, Final
 from kschedctl.devices.cel.syntax import Call, Constant, ListLiteral, Name, Node, Select
 from kschedctl.devices.cel.values import CIDR, IP, URL, CelError, Quantity, Semver
 
-#: A selector may cost so much.
+#: The largest cost that an evaluation of a selector may have.
 LIMIT: Final = 1_000_000
 EXCEEDED: Final = "operation cancelled: actual cost limit exceeded"
 LIST: Final = 10
 MAP: Final = 30
 _TEXT: Final = 0.1
 _REGEX: Final = 0.25
-#: Equality of these costs 1.
+#: Values whose comparison for equality costs 1.
 _OF_ONE_UNIT: Final = (Quantity, Semver, IP, CIDR, URL)
-#: Conversions of constants are worked out when an expression is compiled.
+#: Conversions of constants are evaluated at compile time, without cost.
 _CONVERSIONS: Final = frozenset(
     {*("bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint")}
 )
 
 
 class Meter:
-    """The cost so far."""
+    """A counter of the cost of one evaluation."""
 
     __slots__ = ("cost",)
 
@@ -33,12 +33,12 @@ class Meter:
         self.cost = 0
 
     def add(self, cost: int) -> None:
-        """Count what a step costs.
+        """Add the cost of a step.
 
         Raises
         ------
         CelError
-            Beyond the limit.
+            If the cost exceeds the limit.
         """
         self.cost += cost
         if self.cost > LIMIT:
@@ -46,7 +46,7 @@ class Meter:
 
 
 def step_cost(operand: Node) -> int:
-    """What a step into a value costs: one more where the value does not come from a variable."""
+    """Return the cost of a step into a value: 1 if the value comes from a variable, otherwise 2."""
     while True:
         match operand:
             case Name():
@@ -58,7 +58,7 @@ def step_cost(operand: Node) -> int:
 
 
 def is_path(node: Node) -> bool:
-    """Whether a value is found by steps from a variable."""
+    """Report whether a value is reached by steps from a variable."""
     match node:
         case Name():
             return True
@@ -68,7 +68,7 @@ def is_path(node: Node) -> bool:
 
 
 def is_free(function: str, arguments: Sequence[Node]) -> bool:
-    """Whether a call costs nothing: cel-go has worked it out before, or it is no call to it."""
+    """Report whether a call is free: cel-go evaluates it at compile time, or does not treat it as a call."""
     if function in ("or", "orValue"):
         return True
     match arguments:
@@ -90,7 +90,7 @@ def _text(size: int) -> int:
 
 
 def _size(value: Any) -> int:
-    """The size that costs are reckoned with; 1 for what has none."""
+    """Return the size of a value from which costs are computed; 1 for values without a size."""
     if isinstance(value, str | bytes | list | dict):
         return len(value)
     if isinstance(value, IP):
@@ -117,7 +117,7 @@ def _contained(values: Sequence[Any], sizes: Sequence[int], result: Any) -> int:
     return math.ceil(2 * sizes[0] * _TEXT) + (_text(sizes[1]) if isinstance(values[1], str) else 0)
 
 
-#: The cost of a call by its arguments, the sizes of the first two, and its result. Any other function costs 1.
+#: The cost of a call by its arguments, the sizes of the first two, and its result; any other function costs 1.
 _COSTS: Final[dict[str, _Cost]] = {
     **dict.fromkeys(
         (

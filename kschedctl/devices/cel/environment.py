@@ -1,7 +1,7 @@
-"""What selectors of devices can use: ``device``, Kubernetes' functions, and compile errors in cel-go's words.
+"""The CEL environment of device selectors: ``device``, Kubernetes' functions, and compile errors in cel-go's words.
 
-The library (cel-expr-python, the C++ implementation) parses and checks types. ``device`` is declared field by field,
-so that no protobuf message is needed; attributes are of an unknown type, as upstream.
+The library (cel-expr-python, the C++ implementation) parses and type-checks. ``device`` is declared field by field, so
+that no protobuf message is needed. Attributes have an unknown type, as upstream.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ATTRIBUTES: Final = "device.attributes"
 CAPACITY: Final = "device.capacity"
 MULTIPLE_ALLOCATIONS: Final = "device.allowMultipleAllocations"
 _DEVICE_TYPE: Final = "kubernetes.DRADevice"
-#: The type of an expression whose type is unknown, in the library's words.
+#: The library's name for an unknown type.
 _UNKNOWN: Final = "ERROR"
 _ERROR: Final = re.compile(r"ERROR: <input>:(\d+):(\d+): (.*)")
 _PRESENCE: Final = re.compile(r"\bhas\(\s*device\.(?:driver|attributes|capacity|allowMultipleAllocations)\s*\)")
@@ -27,11 +27,11 @@ _OPERAND: Final = re.compile(r"expression of type '(.*)' cannot be the operand o
 _DOTTED: Final = re.compile(r"undeclared reference to '(\w+)\.[\w.]+' \(in container ''\)")
 _OVERLOAD: Final = re.compile(r"found no matching overload for '(.*)' applied to '(.*)'")
 _UNDECLARED: Final = re.compile(r"undeclared reference to '([\w.]+)'")
-#: What the types of addresses as values begin with.
+#: The common prefix of the names of address types.
 _ADDRESS_TYPES: Final = "net"
-#: The library cannot be told of overloads of its own functions.
+#: The library accepts no further overloads of its own functions.
 _ADDRESS_TEXT: Final = "found no matching overload for 'string' applied to '(net."
-#: Types whose names differ in cel-go, where they stand alone and in signatures.
+#: Types whose names differ in cel-go, by their name alone and by their name in signatures.
 _LONG: Final = {"DURATION": "google.protobuf.Duration", "TIMESTAMP": "google.protobuf.Timestamp"}
 _SHORT: Final = re.compile(r"google\.protobuf\.(Duration|Timestamp)")
 _INSTALL: Final = """\
@@ -40,11 +40,11 @@ on Alpine, where pip finds no cel-expr-python for musl: use an image with glibc,
 
 
 class CompileError(Exception):
-    """An expression that the scheduler cannot compile, in its words."""
+    """An error for an expression that the scheduler cannot compile, in the scheduler's words."""
 
 
 class NotModelledError(Exception):
-    """An expression that the scheduler can compile and kschedctl cannot."""
+    """An error for an expression that the scheduler can compile and kschedctl cannot."""
 
 
 def check(expression: str) -> Node:
@@ -53,7 +53,7 @@ def check(expression: str) -> Node:
     Parameters
     ----------
     expression : str
-        A selector's.
+        The expression of a selector.
 
     Returns
     -------
@@ -63,11 +63,11 @@ def check(expression: str) -> Node:
     Raises
     ------
     CompileError
-        Where it is no selector.
+        If the scheduler cannot compile the expression as a selector.
     NotModelledError
-        Where it uses a part of Kubernetes' CEL that is not modelled.
+        If the expression uses a part of Kubernetes' CEL that is not modelled.
     UnsupportedError
-        Where the library is not installed.
+        If the library is not installed.
     """
     environment = _environment()
     try:
@@ -90,7 +90,7 @@ def check(expression: str) -> Node:
 
 
 def _type_text(name: str) -> str:
-    """A type's name in cel-go's words."""
+    """Return the name of a type in cel-go's words."""
     text = re.sub(
         r"(?<![.\w])[A-Z_]+\b", lambda found: _LONG.get(found[0], found[0].lower()), name.replace(_UNKNOWN, "any")
     )
@@ -98,15 +98,15 @@ def _type_text(name: str) -> str:
 
 
 def _without_presence_tests(expression: str) -> str:
-    """The expression with what is always there taken as such; every character keeps its place.
+    """Replace presence tests of fields that always exist with ``true``; every other character keeps its position.
 
-    To the library a field of ``device`` is a variable, whose presence is not tested.
+    For the library, a field of ``device`` is a variable, whose presence cannot be tested.
     """
     return _PRESENCE.sub(lambda found: "true".ljust(len(found[0])), expression)
 
 
 def _as_cel_go(text: str, expression: str) -> str:
-    """The library's errors in cel-go's words, each with the line that it is in."""
+    """Return the library's errors in cel-go's words, each with its source line."""
     lines = expression.split("\n")
     blocks = []
     for found in _ERROR.finditer(text):
@@ -125,7 +125,7 @@ def _reworded(source: str, column: int, problem: str) -> tuple[int, str]:
     if (operand := _OPERAND.fullmatch(problem)) is not None:
         return column, f"type '{operand[1]}' does not support field selection"
     if (dotted := _DOTTED.fullmatch(problem)) is not None:
-        # cel-go names what the chain of fields begins with.
+        # cel-go names the first part of the chain of fields.
         return before.rfind(dotted[1]) + 1, f"undeclared reference to '{dotted[1]}' (in container '')"
     if (overload := _OVERLOAD.fullmatch(problem)) is not None:
         function, signature = overload[1], _SHORT.sub(lambda found: found[1].lower(), overload[2])
@@ -137,7 +137,7 @@ def _reworded(source: str, column: int, problem: str) -> tuple[int, str]:
 
 
 def _as_method(signature: str) -> str:
-    """``(string, int)`` as ``string.(int)``."""
+    """Rewrite a signature like ``(string, int)`` as ``string.(int)``."""
     depth = 0
     for i, character in enumerate(signature):
         depth += (character in "(<") - (character in ")>")
@@ -148,7 +148,7 @@ def _as_method(signature: str) -> str:
 
 @cache
 def _environment() -> Any:
-    """The library's environment."""
+    """Return the library's environment."""
     try:
         from cel_expr_python import cel
         from cel_expr_python.ext import ext_bindings, ext_optional
@@ -199,7 +199,7 @@ def _environment() -> Any:
     return cel.NewEnv(variables=variables, extensions=extensions, functions=functions)
 
 
-#: What Kubernetes adds: arguments and result by one letter each, a dot in front of methods.
+#: Kubernetes' functions: arguments and result are one letter each; a leading dot marks a method.
 _DECLARATIONS: Final[dict[str, tuple[str, ...]]] = {
     "quantity": ("s:q",),
     "isQuantity": ("s:b",),

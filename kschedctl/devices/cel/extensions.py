@@ -1,7 +1,7 @@
-"""Kubernetes' extensions of CEL: quantities, semantic versions, strings, lists, sets and regular expressions.
+"""The Kubernetes extensions of CEL: quantities, semantic versions, strings, lists, sets and regular expressions.
 
-Upstream: apiserver ``cel/library`` and cel-go ``ext``. IP addresses, CIDRs, URLs and times have
-modules of their own; named formats are not modelled.
+Upstream: apiserver ``cel/library`` and cel-go ``ext``. IP addresses, CIDRs, URLs and times have separate modules;
+named formats are not modelled.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from kschedctl.devices.cel.values import CelError, NoSuchOverloadError, Quantity
 
 _MAX_INT: Final = 2**63 - 1
 _QUANTITY_PROBLEM: Final = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-#: What the libraries that are not modelled declare.
+#: The functions and macros of the libraries that are not modelled.
 NOT_MODELLED_FUNCTIONS: Final = frozenset(
     {
         *("format", "validate", "transformList", "transformMap", "transformMapEntry", "quote"),
-        # Of lists, and with two variables.
+        # Functions on lists, and macros with two variables.
         *("distinct", "flatten", "slice", "sort", "sortBy", "range", "reverse", "first", "last"),
         *("all", "exists", "existsOne", "exists_one", "map", "filter"),
     }
@@ -63,7 +63,7 @@ def _plus(quantity: Quantity, other: Any, sign: int) -> Quantity:
 
 
 def _both(left: Any, right: Any) -> int:
-    """How two quantities or two versions compare."""
+    """Compare two quantities or two versions: -1, 0 or 1."""
     if type(left) is type(right) and type(left) in (Quantity, Semver):
         return int(left > right) - int(left < right)
     raise NoSuchOverloadError
@@ -86,7 +86,7 @@ def _is_semver(text: Any, normalize: Any = False) -> bool:
 
 
 def _normalized(text: str) -> str:
-    """A version without ``v``, with all three numbers, and these without leading zeros."""
+    """Return a version without ``v``, with all three numbers, and without leading zeros in these."""
     core, separator, rest = _split_version(text.removeprefix("v"))
     parts = [part.lstrip("0") or "0" if part.isdecimal() else part for part in core.split(".", 2)]
     while len(parts) < 3 and not separator:

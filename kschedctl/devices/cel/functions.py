@@ -1,4 +1,4 @@
-"""The functions and operators of CEL itself, on values that are evaluated already."""
+"""The standard functions and operators of CEL, on evaluated values."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ Function = Callable[..., Any]
 
 
 def checked(value: int) -> int:
-    """An int64, or the error of a number that is none."""
+    """Return an int64 unchanged; raise ``CelError`` for a number outside its range."""
     if not _MIN_INT <= value <= _MAX_INT:
         raise CelError("integer overflow")
     return value
 
 
 def _number(left: Any, right: Any, of: Callable[[Any, Any], Any]) -> Any:
-    """Arithmetic on two numbers of one type."""
+    """Apply an arithmetic operation to two numbers of the same type."""
     if type(left) is float and type(right) is float:
         return of(left, right)
     if type(left) is Uint and type(right) is Uint:
@@ -86,7 +86,7 @@ def _negate(value: Any) -> Any:
 
 
 def index(container: Any, key: Any) -> Any:
-    """``container[key]``."""
+    """Return ``container[key]``."""
     if isinstance(container, Opt):
         return optional_index(container, key)
     if isinstance(container, dict):
@@ -103,7 +103,7 @@ def index(container: Any, key: Any) -> Any:
 
 
 def optional_index(container: Any, key: Any) -> Opt:
-    """``container[?key]``."""
+    """Return ``container[?key]``."""
     if isinstance(container, Opt):
         if not container.present:
             return container
@@ -116,7 +116,7 @@ def optional_index(container: Any, key: Any) -> Opt:
 
 
 def shown(value: Any) -> str:
-    """A value in an error."""
+    """Return the text of a value for error messages."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -197,12 +197,12 @@ def _to_bool(value: Any) -> bool:
 
 @lru_cache(maxsize=256)
 def pattern(text: str) -> re.Pattern[str]:
-    """A compiled regular expression.
+    """Return a compiled regular expression.
 
     Raises
     ------
     CelError
-        Where it is none.
+        If the text is not a regular expression.
     """
     try:
         return re.compile(text)
@@ -211,7 +211,7 @@ def pattern(text: str) -> re.Pattern[str]:
 
 
 def matching(*kinds: type) -> Callable[[Function], Function]:
-    """Refuse arguments of other types, as a function without an overload for them does."""
+    """Return a decorator that rejects other argument types, like a function without an overload for them."""
 
     def wrap(function: Function) -> Function:
         def call(*arguments: Any) -> Any:

@@ -1,6 +1,6 @@
-"""A checked expression as nested Python functions: compiled once, asked per device.
+"""A checked expression as nested Python functions: compiled once, evaluated per device.
 
-Evaluation is cel-go's: ``&&`` and ``||`` pass over an error where the other side decides, absent keys are errors.
+Evaluation follows cel-go: ``&&`` and ``||`` ignore an error if the other operand decides; absent keys are errors.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from kschedctl.devices.cel.times import TIMES, WITH_TIMES
 from kschedctl.devices.cel.urls import URLS
 from kschedctl.devices.cel.values import CelError, NoSuchOverloadError, Opt, TypeValue, type_name
 
-#: Under this name, which no variable has, the meter stands among the variables.
+#: The key of the meter among the variables; no variable has this name.
 _METER: Final = "\0meter"
 _TYPES: Final = frozenset(
     {
@@ -35,13 +35,13 @@ _TYPES: Final = frozenset(
     }
 )
 _FUNCTIONS: Final = {**STANDARD, **EXTENSIONS, **ADDRESSES, **URLS, **TIMES, **WITH_TIMES}
-#: Functions whose errors do not name them.
+#: Functions whose overload errors do not name them.
 _UNNAMED: Final = frozenset({"size", "contains", "startsWith", "endsWith", "matches", "find", "findAll"})
 _NAMESPACES: Final = frozenset({"optional", "sets", "ip"})
 
 
 class UnknownFunctionError(Exception):
-    """A function of CEL that selectors of devices hardly need, and that is not modelled."""
+    """An error for a CEL function that is not modelled because device selectors hardly need it."""
 
 
 Scope = dict[str, Any]
@@ -49,18 +49,18 @@ Evaluation = Callable[[Scope], Any]
 
 
 def compile_program(node: Node) -> Callable[..., Any]:
-    """Turn a checked expression into a function of its variables.
+    """Compile a checked expression into a function of its variables.
 
     Parameters
     ----------
     node : Node
-        The expression.
+        The checked expression.
 
     Returns
     -------
     callable
-        Takes the variables by name and, on request, a meter for what it costs; raises ``CelError`` where the
-        evaluation ends in an error.
+        A function of the variables by name and, optionally, a meter for the cost. It raises ``CelError`` if the
+        evaluation fails.
 
     Raises
     ------
@@ -151,13 +151,13 @@ def _call(node: Call) -> Evaluation:
 
 
 def _step(node: Call) -> Evaluation:
-    """``container[key]`` and its optional forms."""
+    """Compile ``container[key]`` or one of its optional forms."""
     container, key = _compiled(node.arguments[0]), _compiled_free(node.arguments[1])
     found, cost = STANDARD[node.function], step_cost(node.arguments[0])
 
     def step(scope: Scope) -> Any:
         whole, one = container(scope), key(scope)
-        # Nothing is looked for in a value that is not there.
+        # A step into an absent optional value is free.
         if not isinstance(whole, Opt) or whole.present:
             scope[_METER].add(cost)
         return found(whole, one)
@@ -171,7 +171,7 @@ def _negated(value: Any, scope: Scope) -> bool:
 
 
 def _compiled_free(node: Node) -> Evaluation:
-    """A branch or a key; where it is found by steps from a variable, these cost nothing there."""
+    """Compile a branch or a key; if it is reached by steps from a variable, these steps are free."""
     evaluate = _compiled(node)
     if not is_path(node):
         return evaluate
@@ -207,7 +207,7 @@ def _function(name: str, arguments: tuple[Evaluation, ...], *, free: bool) -> Ev
 
 
 def _no_such_overload(name: str, values: Sequence[Any]) -> NoSuchOverloadError:
-    """The error of arguments that no overload takes; it names them but for operators and the oldest functions."""
+    """Return the error for arguments that no overload takes; operators and the oldest functions are not named in it."""
     if name.startswith(("_", "@", "-")) or name in _UNNAMED:
         return NoSuchOverloadError()
     return NoSuchOverloadError(f"{name.lstrip('.')}({', '.join(map(type_name, values))})")

@@ -1,4 +1,4 @@
-"""Texts between quotation marks, as Go's errors have them."""
+"""Quoted strings as in Go's error messages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _ESCAPES_TOO: Final = {"\f": "\\f", "\v": "\\v"}
 
 
 def quoted(text: str) -> str:
-    r"""A text as ``strconv.Quote`` writes it.
+    r"""Quote a text as ``strconv.Quote`` does.
 
     Examples
     --------

@@ -11,21 +11,21 @@ from kschedctl.devices.cel.wire import Message
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A literal."""
+    """A literal value."""
 
     value: object
 
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A variable, a comprehension's variable or a type; dots are part of the name."""
+    """A variable, a comprehension variable or a type; the name may contain dots."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """``operand.field``; of ``has(operand.field)`` the test."""
+    """The selection ``operand.field``, or with ``test_only`` the test ``has(operand.field)``."""
 
     operand: Node
     field: str
@@ -34,7 +34,7 @@ class Select:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function, operator or method; a method's target comes first among its arguments."""
+    """A call of a function, operator or method; the target of a method is the first argument."""
 
     function: str
     arguments: tuple[Node, ...]
@@ -43,7 +43,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class ListLiteral:
-    """``[a, ?b]``."""
+    """A list literal such as ``[a, ?b]``; ``optional`` holds the indices of optional elements."""
 
     elements: tuple[Node, ...]
     optional: frozenset[int]
@@ -51,14 +51,14 @@ class ListLiteral:
 
 @dataclass(frozen=True, slots=True)
 class MapLiteral:
-    """``{a: b, ?c: d}``: key, value, and whether the value is optional."""
+    """A map literal such as ``{a: b, ?c: d}``: entries of key, value, and whether the value is optional."""
 
     entries: tuple[tuple[Node, Node, bool], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Comprehension:
-    """What ``all``, ``exists``, ``map``, ``filter`` and ``cel.bind`` are expanded to."""
+    """A comprehension: the expansion of ``all``, ``exists``, ``map``, ``filter`` and ``cel.bind``."""
 
     variable: str
     iterated: Node
@@ -73,7 +73,7 @@ Node = Constant | Name | Select | Call | ListLiteral | MapLiteral | Comprehensio
 
 
 class UnknownSyntaxError(Exception):
-    """An expression of a kind that selectors of devices do not need: a protobuf message."""
+    """An error for an expression that creates a protobuf message, which device selectors do not need."""
 
 
 def read_checked(serialized: bytes) -> Node:
@@ -82,7 +82,7 @@ def read_checked(serialized: bytes) -> Node:
     Raises
     ------
     UnknownSyntaxError
-        Where the expression makes a protobuf message.
+        If the expression creates a protobuf message.
     """
     checked = Message(Message(serialized).data(2))
     names: dict[int, str] = {}

@@ -1,4 +1,4 @@
-"""Durations and timestamps in CEL: read, written, added and taken apart as cel-go does."""
+"""Durations and timestamps in CEL: parsing, formatting, arithmetic and access to parts, as in cel-go."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _in_int64(nanos: int) -> Duration:
 
 
 def plus(left: Any, right: Any) -> Any:
-    """The sum of two durations, or of a timestamp and a duration; ``None`` for other values."""
+    """Return the sum of two durations, or of a timestamp and a duration; ``None`` for other values."""
     match left, right:
         case Duration(a), Duration(b):
             return _in_int64(a + b)
@@ -82,7 +82,7 @@ def plus(left: Any, right: Any) -> Any:
 
 
 def minus(left: Any, right: Any) -> Any:
-    """The difference of durations and timestamps; ``None`` for other values."""
+    """Return the difference of durations and timestamps; ``None`` for other values."""
     match left, right:
         case Duration(a), Duration(b):
             return _in_int64(a - b)
@@ -94,7 +94,7 @@ def minus(left: Any, right: Any) -> Any:
 
 
 def time_text(value: Duration | Timestamp) -> str:
-    """What ``string()`` makes of it.
+    """Return the result of CEL's ``string()``.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def _zone(name: Any) -> tzinfo:
 
 
 def _part(of_timestamp: Callable[[datetime], int], of_duration: int = 0) -> Function:
-    """A part of a timestamp, in a time zone where one is given; or how many units a duration has."""
+    """Return a function for a part of a timestamp, in an optional time zone, or for the whole units of a duration."""
 
     def part(value: Any, zone: Any = "UTC") -> int:
         if isinstance(value, Duration) and of_duration and zone == "UTC":
@@ -158,7 +158,7 @@ TIMES: Final[dict[str, Function]] = {
 
 
 def _or_standard(special: Callable[[Any, Any], Any], operator: str) -> Function:
-    """An operator that times have as well as numbers."""
+    """Return an operator that takes durations and timestamps as well as the operands of the standard operator."""
     standard = STANDARD[operator]
 
     def operate(left: Any, right: Any) -> Any:
@@ -180,7 +180,7 @@ def _int(value: Any) -> Any:
     return value.nanos if isinstance(value, Duration) else STANDARD["int"](value)
 
 
-#: Operators and conversions of CEL itself, with what times and addresses add to them.
+#: Standard operators and conversions, extended to durations, timestamps and addresses.
 WITH_TIMES: Final[dict[str, Function]] = {
     "_+_": _or_standard(plus, "_+_"),
     "_-_": _or_standard(minus, "_-_"),

@@ -1,4 +1,4 @@
-"""URLs in CEL (apiserver ``cel/library``), read as Go's ``net/url`` reads them."""
+"""URLs in CEL (apiserver ``cel/library``), parsed as by Go's ``net/url``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kschedctl.devices.cel.quoting import quoted
 from kschedctl.devices.cel.values import URL, CelError
 
 _UNRESERVED: Final = r"A-Za-z0-9_.~\-"
-#: What stands for itself in a path, and what may besides where the path says so.
+#: Characters that a path never escapes; then characters that may also be unescaped in a path as written.
 _PATH: Final = re.compile(rf"[{_UNRESERVED}$&+,/:;=@]", re.ASCII)
 _PATH_AS_WRITTEN: Final = re.compile(rf"[{_UNRESERVED}$&+,/:;=@!'()*%\[\]]*", re.ASCII)
 _HOST: Final = re.compile(rf"[{_UNRESERVED}!$&'()*+,;=:\[\]<>\"]", re.ASCII)
@@ -24,10 +24,10 @@ _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def _unescaped(text: str, *, in_host: bool = False) -> str:
-    """The text with escapes resolved; bytes that are no UTF-8 are kept as surrogates."""
+    """Return the text with percent escapes resolved; bytes that are not UTF-8 become surrogates."""
     for found in re.finditer("%", text):
         escape = text[found.start() : found.start() + 3]
-        # Of a host only what is not ASCII is escaped, and the percent sign of a zone.
+        # In a host, only non-ASCII characters and the percent sign of a zone may be escaped.
         if not _ESCAPE.fullmatch(escape.encode()) or (in_host and escape != "%25" and int(escape[1], 16) < 8):
             raise CelError(f"invalid URL escape {quoted(escape)}")
     if in_host:
@@ -56,7 +56,7 @@ def _host(scheme: str, text: str) -> str:
             raise CelError("invalid IP-literal")
         return f"[{name}]{port}"
     if ":" in text:
-        # Only schemes that have hosts insist on one colon.
+        # Only http and https require that the first colon starts the port.
         first = text.index(":") if scheme in ("http", "https") else text.rindex(":")
         if not _PORT.fullmatch(text[first:]):
             raise CelError(f"invalid port {quoted(text[first:])} after host")
@@ -64,7 +64,7 @@ def _host(scheme: str, text: str) -> str:
 
 
 def _authority(scheme: str, text: str) -> str:
-    """The host of an authority; who is named in front of it must be well-formed."""
+    """Return the host of an authority; check the user information in front of it."""
     user, at, host = text.rpartition("@")
     out = _host(scheme, host)
     if at:
@@ -76,7 +76,7 @@ def _authority(scheme: str, text: str) -> str:
 
 
 def _parsed(text: str, *, via_request: bool) -> URL:
-    """Read a URL; one of a request is absolute or begins with a slash."""
+    """Parse a URL; with ``via_request`` it must be absolute or start with a slash."""
     whole = text
     if _CONTROL.search(text):
         raise CelError("net/url: invalid control character in URL")
@@ -105,7 +105,7 @@ def _parsed(text: str, *, via_request: bool) -> URL:
 
 
 def _escaped_path(text: str) -> str:
-    """A path as it was written, where that is a way to write it, else escaped anew."""
+    """Return a path as written if it is a valid encoding, and otherwise an escaped form of it."""
     path = _unescaped(text)
     if _PATH_AS_WRITTEN.fullmatch(text):
         return text
@@ -146,14 +146,14 @@ def _is_url(text: str) -> bool:
 
 
 def _split_host(url: URL) -> tuple[str, str]:
-    """Name and port."""
+    """Return the host name and the port."""
     found = _PORT_AT_END.search(url.host)
     name, port = (url.host, "") if found is None else (url.host[: found.start()], found[1])
     return (name[1:-1] if name.startswith("[") and name.endswith("]") else name), port
 
 
 def _query(url: URL) -> dict[Any, Any]:
-    """The parameters, each with its values; what is malformed is left out."""
+    """Return the query parameters with their values; malformed parameters are skipped."""
     out: dict[Any, Any] = {}
     for pair in url.query.split("&"):
         if not pair or ";" in pair:

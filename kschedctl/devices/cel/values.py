@@ -1,6 +1,6 @@
-"""The values of CEL, and Kubernetes' own among them: quantities and semantic versions.
+"""The values of CEL, including those of Kubernetes such as quantities and semantic versions.
 
-``bool``, ``int``, ``float``, ``str``, ``bytes``, ``list``, ``dict`` and ``None`` stand for themselves.
+``bool``, ``int``, ``float``, ``str``, ``bytes``, ``list``, ``dict`` and ``None`` are represented by Python's values.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _SEMVER: Final = re.compile(
 
 
 class CelError(Exception):
-    """The evaluation ends in an error, in cel-go's words."""
+    """An error that ends the evaluation, in cel-go's words."""
 
 
 class NoSuchOverloadError(CelError):
-    """No function takes values of these types."""
+    """An error for argument types that no overload of a function takes."""
 
     def __init__(self, function: str = "") -> None:
         super().__init__(f"no such overload: {function}" if function else "no such overload")
@@ -31,19 +31,19 @@ class NoSuchOverloadError(CelError):
 
 
 class Uint(int):
-    """An unsigned number."""
+    """An unsigned integer."""
 
 
 @dataclass(frozen=True, slots=True)
 class TypeValue:
-    """A type as a value."""
+    """A type used as a value."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Opt:
-    """An optional value: none, or one."""
+    """An optional value, present or absent."""
 
     value: object = None
     present: bool = False
@@ -59,7 +59,7 @@ class Quantity:
 @total_ordering
 @dataclass(frozen=True, slots=True)
 class Semver:
-    """A semantic version (semver 2.0.0); builds play no part in comparisons."""
+    """A semantic version (semver 2.0.0); comparisons ignore build metadata."""
 
     core: tuple[int, int, int]
     pre: tuple[str, ...] = ()
@@ -68,7 +68,7 @@ class Semver:
         return self._key() < other._key()
 
     def _key(self) -> tuple[object, ...]:
-        # A release comes after all its prereleases; numbers come before words.
+        # A release comes after all its prereleases; numeric identifiers come before textual ones.
         parts = tuple((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in self.pre)
         return self.core, not self.pre, parts
 
@@ -85,18 +85,18 @@ class IP:
 
 @dataclass(frozen=True, slots=True)
 class CIDR:
-    """An IP address and how many bits of it are those of its network."""
+    """An IP address and the number of bits in its network prefix."""
 
     address: IPv4Address | IPv6Address
     bits: int
 
     @property
     def masked(self) -> CIDR:
-        """The network's own address."""
+        """The CIDR with the network's own address."""
         return CIDR(ip_network((self.address, self.bits), strict=False).network_address, self.bits)
 
     def has(self, address: IPv4Address | IPv6Address) -> bool:
-        """Whether an address is in the network."""
+        """Report whether an address is in the network."""
         return address in ip_network((self.address, self.bits), strict=False)
 
     def __str__(self) -> str:
@@ -105,7 +105,7 @@ class CIDR:
 
 @dataclass(frozen=True, slots=True)
 class URL:
-    """A URL in its parts, none of which is escaped but those that say so."""
+    """The parts of a URL, unescaped except for ``escaped_path``."""
 
     text: str
     scheme: str
@@ -116,26 +116,26 @@ class URL:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Duration:
-    """A span of time, in nanoseconds."""
+    """A duration, in nanoseconds."""
 
     nanos: int
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Timestamp:
-    """A moment, in nanoseconds since 1970, and the offset in minutes that it is written with."""
+    """A point in time, in nanoseconds since 1970, and the UTC offset in minutes with which it is written."""
 
     nanos: int
     offset: int = field(default=0, compare=False)
 
 
 def parse_semver(text: str) -> Semver:
-    """Read a semantic version.
+    """Parse a semantic version.
 
     Raises
     ------
     CelError
-        Where the text is none.
+        If the text is not a semantic version.
     """
     match = _SEMVER.fullmatch(text)
     if match is None or any(_leading_zero(part) for part in (match[4] or "").split(".")):
@@ -148,7 +148,7 @@ def _leading_zero(part: str) -> bool:
 
 
 def _semver_problem(text: str) -> str:
-    """The words of github.com/blang/semver."""
+    """Return the problem with a version in the words of github.com/blang/semver."""
     if not text:
         return "Version string empty"
     parts = text.split(".", 2)
@@ -169,7 +169,7 @@ def _semver_problem(text: str) -> str:
 
 
 def type_name(value: object) -> str:
-    """The name of a value's type."""
+    """Return the CEL name of a value's type."""
     if value is None:
         return "null_type"
     for kind, name in _TYPE_NAMES:
@@ -200,12 +200,12 @@ _TYPE_NAMES: Final[tuple[tuple[type, str], ...]] = (
 
 
 def is_number(value: object) -> bool:
-    """Whether a value is an int, uint or double."""
+    """Report whether a value is an int, uint or double."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def equal(left: object, right: object) -> bool:
-    """CEL's equality: numbers across their types, all else of one type only."""
+    """Report whether two values are equal in CEL: numbers across types, other values of the same type only."""
     if is_number(left) and is_number(right):
         return left == right
     if isinstance(left, list) and isinstance(right, list):
@@ -218,7 +218,7 @@ def equal(left: object, right: object) -> bool:
 
 
 def compare(left: object, right: object) -> int:
-    """-1, 0 or 1.
+    """Compare two values: -1, 0 or 1.
 
     Raises
     ------
@@ -240,12 +240,12 @@ def _sign(left: Any, right: Any) -> int:
 
 
 def native_bool(value: object) -> bool:
-    """The result of a selector.
+    """Return the boolean result of a selector.
 
     Raises
     ------
     CelError
-        Where it is none.
+        If the result is not a boolean.
     """
     if isinstance(value, bool):
         return value

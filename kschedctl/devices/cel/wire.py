@@ -1,4 +1,4 @@
-"""The protobuf wire format, as far as a checked CEL expression needs it."""
+"""The parts of the protobuf wire format that a checked CEL expression needs."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _BYTES: Final = 2
 
 
 class Message:
-    """A message, read field by field.
+    """A protobuf message with access by field number.
 
     Parameters
     ----------
     data : bytes
-        Its encoding.
+        The encoded message.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -25,38 +25,38 @@ class Message:
             self._fields.setdefault(number, []).append(value)
 
     def has(self, number: int) -> bool:
-        """Whether the field is there."""
+        """Report whether a field is present."""
         return number in self._fields
 
     def integer(self, number: int) -> int:
-        """An unsigned number or enum; 0 where it is absent. The last one counts."""
+        """Return an unsigned integer or enum, the last value of the field; 0 if it is absent."""
         value = self._fields.get(number, [0])[-1]
         return value if isinstance(value, int) else 0
 
     def signed(self, number: int) -> int:
-        """An int64."""
+        """Return an int64; 0 if the field is absent."""
         value = self.integer(number)
         return value - (1 << 64) if value >> 63 else value
 
     def data(self, number: int) -> bytes:
-        """The bytes of a field; empty where it is absent."""
+        """Return the bytes of a field; empty if it is absent."""
         value = self._fields.get(number, [b""])[-1]
         return value if isinstance(value, bytes) else b""
 
     def text(self, number: int) -> str:
-        """A string."""
+        """Return a string; empty if the field is absent."""
         return self.data(number).decode()
 
     def message(self, number: int) -> Message:
-        """A message inside; empty where it is absent."""
+        """Return a nested message; empty if the field is absent."""
         return Message(self.data(number))
 
     def messages(self, number: int) -> list[Message]:
-        """All messages of a repeated field."""
+        """Return all messages of a repeated field."""
         return [Message(value) for value in self._fields.get(number, ()) if isinstance(value, bytes)]
 
     def integers(self, number: int) -> list[int]:
-        """All numbers of a repeated field, packed or not."""
+        """Return all integers of a repeated field, packed or not."""
         out: list[int] = []
         for value in self._fields.get(number, ()):
             if isinstance(value, int):
