@@ -100,7 +100,7 @@ class Context:
         self.undecided.append(Undecided(rule, obj.shown, why))
 
     def may_be_elsewhere(self, rule: str, obj: ManifestObject) -> bool:
-        """Report whether a missing object may be in an unreadable document of the folder; if so, note it as undecided."""
+        """Report whether a missing object may be in an unreadable document of the folder; if so, note that."""
         broken = self.manifests.unreadable_near(obj)
         if broken is None:
             return False

@@ -129,7 +129,7 @@ class ManifestObject:
 
     @cached_property
     def typed(self) -> ApiObject | None:
-        """The object as an API type; ``None`` if the kind is unknown, or the object is malformed or has placeholders."""
+        """The object as an API type; ``None`` if its kind is unknown, or it is malformed or has placeholders."""
         kind = KINDS.get((self.group, self.kind))
         return None if kind is None else converted(self.raw, kind)
 

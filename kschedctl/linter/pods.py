@@ -128,7 +128,7 @@ class Pods:
         return [Part(steps, raw, converted(raw, Toleration)) for steps, raw in found]
 
     def tolerates(self, key: str, effect: str) -> bool:
-        """Report whether a taint of a key and effect is tolerated, for any value; a placeholder tolerates all taints."""
+        """Report whether a taint of a key and effect is tolerated, for any value; a placeholder tolerates all."""
         if self.spec.get("tolerations") and not items(self.spec.get("tolerations")):
             return True
         for part in self.tolerations:

@@ -158,7 +158,8 @@ def _given(numbers: Any, field: str) -> Any:
 def new_pods_first(pods: Pods, given: ManifestSet) -> Replicas | None:
     """Return the replicas of a workload whose rollouts start a new pod before an old one ends, else ``None``.
 
-    That is so if maxUnavailable, computed for the lowest number of replicas, is 0."""
+    That is so if maxUnavailable, computed for the lowest number of replicas, is 0.
+    """
     count = replicas(pods, given)
     if count is None or count.low == 0:
         return None
