@@ -1,9 +1,9 @@
 """The pods name an object that neither the snapshot nor the manifest set has.
 
-If a priority class or runtime class does not exist, the API server refuses the pods (B). If a claim, a StatefulSet's
-storage class, a device class, a resource claim or its template does not exist, or if no profile has the scheduler name,
-the pods stay pending (C). The rule reports nothing for a kind of which the snapshot has no objects, unless the snapshot
-states that the kind was listed.
+If a priority class or runtime class does not exist, the API server refuses the pods (B). If a claim, the storage class
+of a volume claim template, a resource claim or its template does not exist, or if no profile has the scheduler name,
+the pods stay pending (C). The rule reports nothing for priority, runtime and storage classes if the snapshot has none
+of that kind, unless the snapshot states that the kind was listed.
 
 Repair: give the object, or name one that there is.
 """

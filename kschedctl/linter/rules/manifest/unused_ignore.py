@@ -1,7 +1,7 @@
 """An ignore suppresses no finding: the finding is gone, the ignore is at the wrong place, or its last day is past.
 
-Annotations apply to the object itself and to its template, comments to their own line or, on a line of their own, to
-the next line with content. The rule reports nothing for ignores of rules that do not run.
+Annotations belong in the metadata of the object or of its pod template. A comment applies to its own line or, on a line
+of its own, to the next line with content. The rule reports nothing for ignores of rules that do not run.
 
 Nothing is blocked; but a finding that should be ignored may be reported, or a new one may be suppressed.
 

@@ -72,5 +72,5 @@ def check(obj: ManifestObject, context: Context) -> Iterator[Problem]:
 
 
 def _enabled_by_default_elsewhere(name: str, known: frozenset[str]) -> bool:
-    """Report whether an unknown name cannot be that of a plugin, as it begins in lower case; KS602 reports such names."""
+    """Report whether a name is unknown and begins in lower case, so that it is no plugin's; KS602 reports it."""
     return name not in known and not name[:1].isupper()

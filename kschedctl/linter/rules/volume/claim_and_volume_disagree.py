@@ -1,4 +1,4 @@
-"""A claim names its volume, and the two do not match: class, access modes, size, mode, or the claim reserved for.
+"""A claim names a volume that does not match it in class, access modes, size, volume mode or claim reference.
 
 The PersistentVolume controller binds a claim to the volume that the claim names only if the volume has the same class,
 all access modes of the claim, the same volume mode and at least the requested size, and is not reserved for another
