@@ -127,7 +127,7 @@ def require_listed(cluster: Cluster, kind: str) -> None:
 
 
 def _listed(cluster: Cluster, found: Iterable[Missing]) -> Iterator[Missing]:
-    """Return the missing kinds that were allowed to be listed; for the others `not_listed` reports the reason."""
+    """Return the entries of `found` whose kind could be listed; for the others `not_listed` reports the reason."""
     return (each for each in found if each.kind not in cluster.not_listed)
 
 

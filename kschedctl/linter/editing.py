@@ -128,7 +128,7 @@ class _Text:
         return self._characters.rfind("\n", 0, offset) + 1
 
     def _next_line(self, offset: int) -> int:
-        """Return the offset of the first line that begins at `offset` or after it."""
+        """Return the offset of the line after the text that ends at `offset`."""
         if offset and self._characters[offset - 1] == "\n":
             return offset
         found = self._characters.find("\n", offset)

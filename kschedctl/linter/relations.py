@@ -45,7 +45,7 @@ def is_kept_apart(pods: Pods) -> bool:
 
 
 def own_selector(pods: Pods) -> dict[str, Any] | None:
-    """Return a selector for the pods: the workload's own, else all their labels; ``None`` if neither matches."""
+    """Return the workload's own selector, else one of all the pods' labels; ``None`` if empty or not matching."""
     own = at(pods.obj.raw, "spec", "selector", "matchLabels")
     chosen = mapping(own) or mapping(pods.metadata.get("labels"))
     if not chosen or not holds({"matchLabels": dict(chosen)}, PodLabels.of(mapping(pods.metadata.get("labels")))):

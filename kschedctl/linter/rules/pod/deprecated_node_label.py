@@ -1,8 +1,8 @@
 """The pods refer to a deprecated node label, such as beta.kubernetes.io/os.
 
 The API server's list of deprecated labels has ``beta.kubernetes.io/arch``, ``/os``, ``/instance-type`` and
-``failure-domain.beta.kubernetes.io/zone``, ``/region``. Kubelets and cloud providers still set them, so the pods can be
-scheduled; nodes of providers that do not, such as k3s, lack some of them.
+``failure-domain.beta.kubernetes.io/zone``, ``/region``. Kubelets and cloud providers still set them, so nothing breaks
+yet; nodes of providers that do not, such as k3s, lack some of them.
 
 The API server accepts the object, with a warning that is easily missed.
 

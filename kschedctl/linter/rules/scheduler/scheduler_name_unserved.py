@@ -1,4 +1,4 @@
-"""The pods name a scheduler that no profile of the configuration in the manifest set has.
+"""The pods name a scheduler that no profile of the manifest set's scheduler configuration serves.
 
 The rule runs only if the manifest set has a scheduler configuration: other schedulers, such as yunikorn or volcano,
 have none.
