@@ -44,7 +44,7 @@ def autoscaler(pods: Pods, given: ManifestSet) -> ManifestObject | None:
             group = text(target.get("apiVersion")).rpartition("/")[0]
             if (kind, target.get("name")) != (pods.obj.kind, pods.obj.name):
                 continue
-            # A former API group, or none, refers to the same workload. A lookup from the autoscaler decides about variants.
+            # A former API group, or none, means the same workload. A lookup from the autoscaler decides about variants.
             seen = given.named(scaler, pods.type, pods.obj.name)
             if (not group or group in (pods.obj.group, "extensions")) and seen is pods.obj:
                 return scaler
