@@ -1,1 +1,1 @@
-"""The kinds of objects that an answer depends on, and those that a snapshot does not have."""
+"""The kinds of objects that an answer depends on, and the kinds that a snapshot lacks."""

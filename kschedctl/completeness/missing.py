@@ -1,4 +1,4 @@
-"""What a snapshot does not have although the answer for a pod would depend on it."""
+"""Kinds and objects that a snapshot lacks although the answer for a pod depends on them."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from kschedctl.completeness.required_kinds import bears_on, names_namespaces, ot
 from kschedctl.errors import ClusterError
 from kschedctl.findings.finding import Finding, ObjectRef, Severity
 
-#: What the answer for a claim depends on.
+#: The kinds that the answer for a PersistentVolumeClaim depends on.
 CLAIM_KINDS: Final = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSIDriver", "CSIStorageCapacity")
-#: What the answer for a claim for devices depends on.
+#: The kinds that the answer for a ResourceClaim depends on.
 DEVICE_KINDS: Final = ("ResourceSlice", "ResourceClaim", "DeviceClass", "DeviceTaintRule")
 _CONTROLLERS: dict[str, type[ApiObject]] = {
     "ReplicaSet": ReplicaSet,
@@ -33,24 +33,24 @@ _CONTROLLERS: dict[str, type[ApiObject]] = {
 
 @dataclass(frozen=True, slots=True)
 class Missing(Finding):
-    """A kind or object that is missing: ``object`` is what is missing, ``problem`` why the pod needs it.
+    """A missing kind or object: ``object`` names it, ``problem`` is the reason why the pod needs it.
 
     Attributes
     ----------
     effect : str
-        What that means for the answer.
+        The consequence for the answer.
     """
 
     effect: str = ""
 
     @property
     def kind(self) -> str:
-        """The kind of what is missing."""
+        """The missing kind, or the kind of the missing object."""
         return self.object.kind if self.object is not None else ""
 
     @property
     def needed_for(self) -> str:
-        """Why the pod needs it."""
+        """The reason why the pod needs the missing kind or object."""
         return self.problem
 
     def __str__(self) -> str:
@@ -62,14 +62,14 @@ def _missing(kind: str, needed_for: str, effect: str) -> Missing:
 
 
 def find_missing(cluster: Cluster, pod: Pod, *, preempts: bool = True) -> tuple[Missing, ...]:
-    """Everything that is missing for the answer for a pod.
+    """Return all kinds and objects that are missing for the answer for a pod.
 
     Parameters
     ----------
     pod : Pod
-        The pod to place, defaulted but not admitted.
+        The pod to schedule, with defaults applied but not admitted.
     preempts : bool
-        Whether it is looked for pods that could give way to it.
+        True if preemption victims are searched for, so that PodDisruptionBudgets matter.
     """
     is_new = (pod.metadata.namespace, pod.metadata.name) not in cluster.pods.index
     kinds = [kind for kind in cluster.not_listed if bears_on(kind, cluster, pod, is_new=is_new, preempts=preempts)]
@@ -83,17 +83,17 @@ def find_missing(cluster: Cluster, pod: Pod, *, preempts: bool = True) -> tuple[
     return (*not_read(cluster), *not_listed(cluster, kinds), *_listed(cluster, found))
 
 
-#: What becomes of an answer without something that was not read.
+#: The consequence for an answer of something that was not read.
 NOT_COUNTED: Final = "what it holds does not count"
 
 
 def not_read(cluster: Cluster) -> tuple[Missing, ...]:
-    """What looks like part of the cluster and was not read: any answer may depend on it."""
+    """Return the input that looks like part of the cluster and was not read; any answer may depend on it."""
     return tuple(_missing(lack.kind, lack.what, NOT_COUNTED) for lack in cluster.unread)
 
 
 def missing_for_any(cluster: Cluster) -> tuple[Missing, ...]:
-    """What may not be listed and bears on the answer for one of the cluster's own pods."""
+    """Return the kinds that could not be listed, for lack of permission, and that any pod's answer depends on."""
     pods = [each.pod for each in cluster.pods.classes]
     kinds = [
         kind
@@ -104,7 +104,7 @@ def missing_for_any(cluster: Cluster) -> tuple[Missing, ...]:
 
 
 def not_listed(cluster: Cluster, kinds: Container[str]) -> Iterator[Missing]:
-    """The kinds that may not be listed, of those that matter."""
+    """Yield those of `kinds` that kschedctl was not allowed to list, with the consequence."""
     for kind, sentence in cluster.not_listed.items():
         if kind in kinds:
             what, _, effect = sentence.partition(": ")
@@ -112,12 +112,12 @@ def not_listed(cluster: Cluster, kinds: Container[str]) -> Iterator[Missing]:
 
 
 def require_listed(cluster: Cluster, kind: str) -> None:
-    """Insist on a kind that the question itself is about.
+    """Require that a kind that the request is about could be listed.
 
     Raises
     ------
     ClusterError
-        Where it may not be listed: nothing that is said of its objects would be true.
+        If listing the kind was not allowed: no statement about its objects would be reliable.
     """
     if kind in cluster.not_listed:
         what = cluster.not_listed[kind].partition(": ")[0]
@@ -127,7 +127,7 @@ def require_listed(cluster: Cluster, kind: str) -> None:
 
 
 def _listed(cluster: Cluster, found: Iterable[Missing]) -> Iterator[Missing]:
-    """What is missing although it could have been listed: of the rest the reason is told."""
+    """Return the entries of `found` whose kind could be listed; for the others `not_listed` reports the reason."""
     return (each for each in found if each.kind not in cluster.not_listed)
 
 
@@ -190,7 +190,7 @@ def _device_claims(cluster: Cluster, pod: Pod) -> Iterator[Missing]:
 
 
 def missing_for_devices(cluster: Cluster, claims: Sequence[ResourceClaim]) -> tuple[Missing, ...]:
-    """Everything that is missing for the answer for some claims for devices.
+    """Return all kinds that are missing for the answer for the given ResourceClaims.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def _devices(cluster: Cluster, claims: Sequence[ResourceClaim]) -> Iterator[Miss
 
 
 def missing_for_claims(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]) -> tuple[Missing, ...]:
-    """Everything that is missing for the answer for some claims.
+    """Return all kinds that are missing for the answer for the given PersistentVolumeClaims.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ def _volumes(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]) -> Itera
 
 
 def _groups(cluster: Cluster, pod: Pod) -> Iterator[Missing]:
-    """What groups pods: namespaces by their labels, and the controllers that default spreading goes by."""
+    """Yield the missing kinds that group pods: namespaces, by label, and controllers, for default spreading."""
     if not _has(cluster, Namespace):
         if names_namespaces(pod.spec):
             yield _missing(

@@ -1,4 +1,4 @@
-"""Which kinds of objects the answer for a pod depends on: what may not be listed matters only there."""
+"""The kinds of objects that the answer for a pod depends on: only for them a missing permission to list matters."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from kschedctl.devices.extended_resources import backing_classes, can_be_backed
 
 
 def bears_on(kind: str, cluster: Cluster, pod: Pod, *, is_new: bool, preempts: bool) -> bool:
-    """Whether objects of a kind could change the answer for a pod.
+    """Report whether objects of a kind could change the answer for a pod.
 
     Parameters
     ----------
     cluster : Cluster
-        The cluster, which may not have them.
+        The cluster, which possibly lacks the kind.
     is_new : bool
-        Whether it goes through admission.
+        True if the pod goes through admission.
     preempts : bool
-        Whether others may have to give way to it.
+        True if preemption is attempted for the pod.
     """
     spec = pod.spec
     match kind:
@@ -34,7 +34,7 @@ def bears_on(kind: str, cluster: Cluster, pod: Pod, *, is_new: bool, preempts: b
         case "PersistentVolumeClaim" | "PersistentVolume" | "StorageClass" | "CSIDriver" | "CSIStorageCapacity":
             return any(v.persistent_volume_claim is not None or v.ephemeral is not None for v in spec.volumes)
         case "CSINode" | "VolumeAttachment":
-            # A volume of which nothing but the name is read is not attached.
+            # A volume without any field but its name is of a type that is not attached.
             return any(volume != Volume(name=volume.name) for volume in spec.volumes)
         case "ResourceClaim" | "ResourceSlice" | "DeviceClass" | "DeviceTaintRule":
             return bool(spec.resource_claims) or _backed(cluster, pod)
@@ -44,7 +44,7 @@ def bears_on(kind: str, cluster: Cluster, pod: Pod, *, is_new: bool, preempts: b
 
 
 def _bears_on_admission(kind: str, spec: PodSpec) -> bool:
-    """Return whether objects of a kind could change what is admitted of a new pod."""
+    """Report whether objects of a kind could change the admission of a new pod."""
     match kind:
         case "ResourceClaimTemplate":
             return any(claim.resource_claim_template_name for claim in spec.resource_claims)
@@ -52,28 +52,28 @@ def _bears_on_admission(kind: str, spec: PodSpec) -> bool:
             return spec.priority is None
         case "RuntimeClass":
             return bool(spec.runtime_class_name)
-    # All other kinds are read only if a command names one of their objects.
+    # Objects of all other kinds are used only if a command names one.
     return kind in ("LimitRange", "ResourceQuota")
 
 
 def _backed(cluster: Cluster, pod: Pod) -> bool:
-    """Whether a DeviceClass stands for an extended resource of a pod; where these are not known, whether one may."""
+    """Report whether a DeviceClass backs an extended resource of the pod, or may do so if DeviceClasses are unknown."""
     containers = (*pod.spec.init_containers, *pod.spec.containers)
     names = {name for container in containers for name in container.resources.requests if can_be_backed(name)}
     return bool(names) and ("DeviceClass" in cluster.not_listed or not names.isdisjoint(backing_classes(cluster)))
 
 
 def names_namespaces(spec: PodSpec) -> bool:
-    """Whether a pod's affinity selects namespaces by their labels."""
+    """Report whether a pod's affinity selects namespaces by their labels."""
     return any(_by_namespace_labels(term) for term in pod_affinity_terms(spec))
 
 
 def others_name_namespaces(cluster: Cluster, pod: Pod) -> bool:
-    """Whether the affinity of another pod, by their labels, may mean the namespace of this one."""
+    """Report whether the affinity of any pod of the cluster may select the pod's namespace by label."""
     return bool(pod.metadata.namespace) and any(names_namespaces(each.pod.spec) for each in cluster.pods.classes)
 
 
 def _by_namespace_labels(term: PodAffinityTerm) -> bool:
-    # An empty selector means all namespaces, whatever their labels.
+    # An empty selector selects all namespaces, whatever their labels.
     selector = term.namespace_selector
     return selector is not None and bool(selector.match_labels or selector.match_expressions)

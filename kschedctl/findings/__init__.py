@@ -1,1 +1,1 @@
-"""What is wrong with which field of which object, and what to do: as data, which errors carry."""
+"""Findings: problems of fields of objects, with a hint for each, as data that errors carry."""

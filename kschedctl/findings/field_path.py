@@ -1,4 +1,4 @@
-"""How the path of a field is written: ``spec.containers[0].resources.requests[nvidia.com/gpu]``."""
+"""The notation for the path of a field: ``spec.containers[0].resources.requests[nvidia.com/gpu]``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _PLAIN_KEY_CHARS: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQ
 
 
 def joined(path: str, step: str | int) -> str:
-    """The path of a key or an item of what is at a path.
+    """Return `path` extended by the key or list index `step`.
 
     Examples
     --------
@@ -22,7 +22,7 @@ def joined(path: str, step: str | int) -> str:
 
 
 def field_path(steps: Sequence[str | int]) -> str:
-    """The path of what some keys and indices lead to."""
+    """Return the path that consists of the keys and list indices in `steps`."""
     path = ""
     for step in steps:
         path = joined(path, step)

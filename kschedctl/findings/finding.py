@@ -1,7 +1,7 @@
-"""One finding: this field of this object is wrong, because; do that.
+"""Findings: the object and field that a problem is about, the problem itself, and a hint.
 
-Reading, validation and configuration all say it this way, and so does whoever only warns. What is raised carries
-findings (``kschedctl.errors``); where in the text a field stands is looked up when somebody asks
+Readers, validation and configuration report both errors and warnings as findings. Exceptions carry findings
+(``kschedctl.errors``). The position of a field in the text is looked up only on request
 (``kschedctl.snapshot.positions``).
 """
 
@@ -14,14 +14,14 @@ from typing import Final, NamedTuple, Self, TypeAlias
 from kschedctl.findings.location import Location, Position
 from kschedctl.findings.shortened import shortened
 
-#: How many characters of each part of a finding are shown.
+#: The maximum number of characters shown of each part of a finding.
 _LONGEST: Final = 1000
-#: Where an object was read; in words where there is no document to name: a file that cannot be read, an edit.
+#: The source of an object: a location, or a text if there is no document, as for an unreadable file or an edit.
 Place: TypeAlias = Location | str
 
 
 class Severity(StrEnum):
-    """How bad it is."""
+    """The severity of a finding."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -29,12 +29,12 @@ class Severity(StrEnum):
 
 
 class ObjectRef(NamedTuple):
-    """Which object is meant.
+    """A reference to a Kubernetes object.
 
     Parameters
     ----------
     kind, name, namespace, api_version : str
-        Empty where they are not known, and ``namespace`` for kinds that are in none.
+        Empty if not known; ``namespace`` is also empty for cluster-scoped kinds.
     """
 
     kind: str
@@ -48,12 +48,12 @@ class ObjectRef(NamedTuple):
 
 
 class Subject(NamedTuple):
-    """An object and where it was read.
+    """An object and its source.
 
     Parameters
     ----------
     place : Location or str
-        Where it was read.
+        The source of the object.
     """
 
     place: Place = ""
@@ -65,43 +65,43 @@ class Subject(NamedTuple):
         return f"{self.place} ({self.object})"
 
 
-#: What tells where something is wrong: words, a place, an object, or both.
+#: The subject of a problem: a text, a location, an object, or an object with its source.
 Where: TypeAlias = Subject | ObjectRef | Place
 
 
 def subject_of(where: Where) -> Subject:
-    """The place and the object that are meant."""
+    """Return the source and the object that `where` contains."""
     if isinstance(where, Subject):
         return where
     return Subject(object=where) if isinstance(where, ObjectRef) else Subject(where)
 
 
 def found_at(about: ObjectRef, where: Where) -> Subject:
-    """An object where it was read; what another object brings about is found in words."""
+    """Return the object `about` with its source; if `where` names another object, the source is that object as text."""
     place, other = subject_of(where)
     return Subject(place if other is None else str(where), about)
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that is wrong, or worth knowing.
+    """A problem, or information worth reporting.
 
     Attributes
     ----------
     problem : str
-        What is wrong, with the value.
+        The problem, including the offending value.
     field : str
-        The field, such as ``spec.containers[0].resources.requests[cpu]``; empty where it is the object as a whole.
+        The path of the field, such as ``spec.containers[0].resources.requests[cpu]``; empty for the object as a whole.
     hint : str
-        What is expected instead, or what to do.
+        The expected value, or the action to take; may be empty.
     place : Location or str
-        Where it was read.
+        The source of the object.
     rule : str
-        A name for what was checked, the same for all findings of a kind; may be empty.
+        The name of the check, the same for all findings of a kind; may be empty.
     severity : Severity
-        How bad it is.
+        The severity.
     position : Position or None
-        Where in the file, where that was looked up, and of broken text, which has no fields.
+        The position in the file, if it was looked up, or if the text is malformed and so has no fields.
     """
 
     problem: str
@@ -115,19 +115,19 @@ class Finding:
 
     @property
     def where(self) -> Subject:
-        """The object and its place."""
+        """The object and its source."""
         return Subject(self.place, self.object)
 
     def at(self, where: Where) -> Self:
-        """The finding with its place and object filled in, if it tells neither itself."""
+        """Return the finding with source and object taken from `where`, unless it has either of them already."""
         if self.place or self.object is not None:
             return self
         place, about = subject_of(where)
         return replace(self, place=place, object=about)
 
     def lines(self) -> tuple[str, ...]:
-        """The finding in words, line by line: what is wrong, and the hint where there is one."""
-        # A problem that names the field leaves room for its position.
+        """Return the finding as text, one or two lines: the problem, and the hint if there is one."""
+        # If the problem names the field already, show the position in its place.
         named = f'"{self.field}"' in self.problem
         spot = self.field if self.field and not named else str(self.position or "")
         parts = (str(self.where), spot, self.problem)

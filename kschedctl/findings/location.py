@@ -1,4 +1,4 @@
-"""Where in the input an object stands, and where in its text a field does."""
+"""Locations of objects in the input, and positions of fields in a text."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from typing import NamedTuple
 
 
 class Location(NamedTuple):
-    """The place of one object: there are as many of these as objects, so they are plain tuples.
+    """The location of one object in the input: a plain tuple, because there is one per object.
 
     Parameters
     ----------
     file : str
-        As the user named it; a member of an archive as ``dump.tar.gz:nodes.json``.
+        The name as given by the user; a member of an archive is ``dump.tar.gz:nodes.json``.
     document : int
-        The document in the file, from 1.
+        The number of the document in the file, counted from 1.
     item : int or None
-        The item in a list of objects, from 1; ``None`` where the document is the object.
+        The number of the item in a list of objects, counted from 1; ``None`` if the document is the object.
     """
 
     file: str
@@ -28,14 +28,14 @@ class Location(NamedTuple):
 
 
 class Position(NamedTuple):
-    """A character of a text.
+    """The position of a character in a text.
 
     Parameters
     ----------
     line : int
-        From 1; lines end with line feeds.
+        The line, counted from 1; lines end with line feeds.
     column : int
-        From 1, in characters.
+        The column in characters, counted from 1.
     """
 
     line: int

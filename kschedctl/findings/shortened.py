@@ -1,10 +1,10 @@
-"""Names and values that somebody else chose, cut to what a message can hold."""
+"""Truncation of names and values from the input, so that a message stays readable."""
 
 from __future__ import annotations
 
 
 def shortened(text: str, most: int = 200) -> str:
-    """A text that is no longer than a message can hold.
+    """Return `text`, or if it is longer than `most` characters its beginning, followed by its length.
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""Lint: rules over manifests, and over what stands between them; what each says, and where it would stop."""
+"""Lint: rules that check manifests and their relations, with the problem and the place where it takes effect."""

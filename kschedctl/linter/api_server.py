@@ -1,4 +1,4 @@
-"""What an API server says of the objects that are given, as problems of rules."""
+"""Findings of the API server's validation of manifests, as problems of rules."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kschedctl.validation.validate import validate
 
 
 def said_of(obj: ManifestObject, context: Context) -> list[Finding]:
-    """What an API server says when the object is created; nothing of partial ones."""
+    """Return the findings of an API server that creates the object; none for partial objects. Results are cached."""
     if obj.partial:
         return []
     if obj not in context.refusals:
@@ -23,10 +23,10 @@ def said_of(obj: ManifestObject, context: Context) -> list[Finding]:
 
 
 def problem(finding: Finding, obj: ManifestObject) -> Iterator[Problem]:
-    """A finding as a problem, unless it is about what is not filled in yet."""
+    """Yield a finding as a problem, unless the finding is about an unfilled placeholder."""
     steps = steps_of(obj.raw, finding.field)
     if is_rendered(finding.problem) and is_rendered(at(obj.raw, *steps)):
-        # As an API server writes it; what it cannot read names the field itself.
+        # The API server writes the field before the problem; an error of decoding names the field itself.
         named = bool(finding.field) and not finding.problem.startswith("json: ")
         message = f"{finding.field}: {finding.problem}" if named else finding.problem
         yield Problem(message=message, steps=steps, help=finding.hint)

@@ -1,7 +1,7 @@
-"""A baseline: findings that were there when lint was taken up, which count no more; new ones do.
+"""A baseline: a file of known findings, which lint suppresses so that only new findings are reported.
 
-A line of JSON for each: rule, object, field by the names of its items, and message, with how often it was found; never
-a line number, so that what moves stays known.
+The file has one line of JSON per finding: rule, object, field by the names of list items, message, and the number of
+occurrences. It has no line numbers, so that a finding stays known if it moves in its file.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FIELDS: Final = ("rule", "kind", "namespace", "name", "field", "message")
 
 
 class Known(NamedTuple):
-    """What a finding is known by."""
+    """The key of a finding in a baseline."""
 
     rule: str
     kind: str
@@ -32,7 +32,7 @@ class Known(NamedTuple):
 
 
 def known_by(diagnosis: Diagnosis) -> Known:
-    """What a finding is known by."""
+    """Return the key of a finding."""
     obj = diagnosis.object
     if obj is None:
         return Known(diagnosis.rule.code, "", "", diagnosis.file.name, "", diagnosis.message)
@@ -42,18 +42,21 @@ def known_by(diagnosis: Diagnosis) -> Known:
 
 @dataclass
 class Baseline:
-    """Findings that count no more."""
+    """A baseline: known findings, which are suppressed."""
 
-    #: Where they stand.
+    #: The file of the baseline.
     file: str
-    #: How often each was found.
+    #: The number of occurrences of each finding.
     counts: Counter[Known]
 
     @classmethod
     def read(cls, file: str) -> Baseline:
         """Read a baseline.
 
-        Raise ``ConfigError`` where it cannot be read, or a line is none.
+        Raises
+        ------
+        ConfigError
+            If the file cannot be read, or a line is malformed.
         """
         try:
             text = Path(file).read_text()
@@ -69,7 +72,7 @@ class Baseline:
         return cls(file, counts)
 
     def split(self, found: Iterable[Diagnosis]) -> tuple[list[Diagnosis], list[Ignored], int]:
-        """The findings that are new, those that were known, and how many known ones are there no more."""
+        """Return the new findings, the known findings, and the number of known findings that no longer occur."""
         left = self.counts.copy()
         new, old = [], []
         by = Ignore(None, "in the baseline", "baseline", self.file, 1, used=True)
@@ -94,7 +97,7 @@ def _parsed(line: str, file: str, number: int) -> tuple[Known, int]:
 
 
 def baseline_text(found: Iterable[Diagnosis]) -> str:
-    """Findings as the text of a baseline, in a fixed order."""
+    """Return findings as the text of a baseline, sorted."""
     counts = Counter(map(known_by, found))
     lines = (
         json.dumps({**known._asdict(), "count": count}, ensure_ascii=False) for known, count in sorted(counts.items())

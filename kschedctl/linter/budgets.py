@@ -1,4 +1,4 @@
-"""Disruption budgets of the manifest set: whose pods they are about, and how many evictions they allow."""
+"""PodDisruptionBudgets of the manifest set: the pods that they select, and the evictions that they allow."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ SELECTOR: Final[Steps] = ("spec", "selector")
 
 
 def threshold(budget: ManifestObject) -> tuple[str, Any] | None:
-    """The field that limits evictions and its value; ``None`` where there is none, or both are."""
+    """Return the field that limits evictions, with its value; ``None`` if neither field or both are set."""
     spec = mapping(budget.raw.get("spec"))
     given = [(name, spec[name]) for name in ("minAvailable", "maxUnavailable") if spec.get(name) is not None]
     return given[0] if len(given) == 1 else None
 
 
 def selected(budget: ManifestObject, context: Context) -> Iterator[Pods]:
-    """What makes the pods that a budget is about, so far as it is given."""
+    """Yield the workloads and pods of the manifest set whose pods a budget selects."""
     selector = at(budget.raw, *SELECTOR)
     for pods in context.pods_seen_from(budget):
         if holds(selector, pods.labels):
@@ -34,7 +34,7 @@ def selected(budget: ManifestObject, context: Context) -> Iterator[Pods]:
 
 
 def counts(budget: ManifestObject, context: Context) -> tuple[list[tuple[Pods, Replicas]], bool]:
-    """What makes the pods that a budget is about, with how many there are, and whether all could be counted."""
+    """Return the workloads whose pods a budget selects, with their replicas, and True if all could be counted."""
     found: list[tuple[Pods, Replicas]] = []
     for pods in selected(budget, context):
         count = context.replicas(pods) if pods.type in SCALED or pods.type == "Pod" or pods.custom else None
@@ -45,7 +45,9 @@ def counts(budget: ManifestObject, context: Context) -> tuple[list[tuple[Pods, R
 
 
 def forbids(field: str, value: Any, n: int) -> bool:
-    """Whether a budget allows no eviction while all of so many pods are healthy. Percentages round up, both of them.
+    """Report whether a budget allows no eviction while all of its `n` pods are healthy.
+
+    Percentages are rounded up for both minAvailable and maxUnavailable.
 
     Examples
     --------
@@ -59,12 +61,12 @@ def forbids(field: str, value: Any, n: int) -> bool:
 
 
 def always_forbids(field: str, value: Any) -> bool:
-    """Whether a budget allows no eviction, however many pods there are."""
+    """Report whether a budget allows no eviction, whatever the number of pods."""
     return value in ((0, "0%") if field == "maxUnavailable" else ("100%",)) and value is not False
 
 
 def one_may_go(budget: ManifestObject, field: str) -> Fix:
-    """Let one pod be evicted at a time."""
+    """Return a fix that allows the eviction of one pod at a time."""
     spec: Steps = ("spec",)
     changes = [] if field == "maxUnavailable" else [Change(Action.RENAME, (*spec, field), "maxUnavailable")]
     changes.append(Change(Action.SET, (*spec, "maxUnavailable"), 1))
@@ -72,7 +74,7 @@ def one_may_go(budget: ManifestObject, field: str) -> Fix:
 
 
 def related_pods(found: list[tuple[Pods, Replicas]]) -> tuple[Related, ...]:
-    """What a budget is about, and who scales it."""
+    """Return the workloads that a budget selects and their autoscalers, as related objects."""
     related = []
     for pods, count in found:
         number = f"{count.shown} {'replica' if count.low == count.high == 1 else 'replicas'}"

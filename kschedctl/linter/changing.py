@@ -1,4 +1,4 @@
-"""A change of a field made in the data: what the text must say once it is edited."""
+"""Changes of fields applied to data: the expected value of a document after its text is edited."""
 
 from __future__ import annotations
 
@@ -9,13 +9,19 @@ from kschedctl.linter.values import Steps, at
 
 
 class CannotChangeError(Exception):
-    """The change cannot be made here."""
+    """A change that cannot be made in the document."""
 
 
 def settled(change: Change, value: Any) -> Change:
-    """A change as it is made: what would leave a mapping or list empty takes that away instead.
+    """Return the change to make in place of `change`, so that no mapping or list becomes empty.
 
-    ``value``: the document, as it is.
+    A removal that would leave its mapping or list empty removes that mapping or list instead. An item appended where
+    no list exists sets a list of one item.
+
+    Parameters
+    ----------
+    value : Any
+        The document before the change.
     """
     if change.action is Action.APPEND and not isinstance(at(value, *change.steps), list):
         return Change(Action.SET, change.steps, [change.value])
@@ -28,9 +34,12 @@ def settled(change: Change, value: Any) -> Change:
 
 
 def changed(value: Any, change: Change) -> Any:
-    """Return the document with a change.
+    """Return the document with a change applied.
 
-    Raise ``CannotChangeError`` where what the change is about is not there.
+    Raises
+    ------
+    CannotChangeError
+        If the field or list item to change does not exist, or a rename meets an existing field.
     """
     return _changed(value, change.steps, change)
 

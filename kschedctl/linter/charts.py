@@ -1,4 +1,4 @@
-"""Files that are templates of manifests: of Helm charts, and others that are filled in before they are YAML."""
+"""Detection of files that are templates of manifests: of Helm charts, or with other placeholders."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BRACES: Final = (b"{{", b"{%")
 
 
 def chart_of(file: LintFile) -> str:
-    """The chart whose template a file is, as a path; empty where it is in none.
+    """Return the path of the chart that a file is a template of; empty if it is in no chart.
 
     Examples
     --------
@@ -35,5 +35,5 @@ def _chart_around(folder: str) -> str:
 
 
 def is_template(file: LintFile) -> bool:
-    """Whether what cannot be read in a file is meant to be filled in first."""
+    """Report whether a file is a template, so that unreadable parts are to be rendered first."""
     return any(braces in file.text for braces in _BRACES) or bool(chart_of(file))

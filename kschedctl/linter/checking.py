@@ -1,4 +1,4 @@
-"""Asking rules: each about what it looks at, with what it finds put in its place."""
+"""Running of rules on their subjects, with the problems that they find as diagnoses."""
 
 from __future__ import annotations
 
@@ -13,10 +13,14 @@ from kschedctl.linter.rule import About, Problem, Rule
 
 
 def check(rules: Iterable[Rule], context: Context) -> list[Diagnosis]:
-    """What rules find.
+    """Return the findings of rules.
 
-    ``rules``: those that are asked. One that needs a snapshot is passed over where there is none.
-    ``context``: what they are asked about.
+    Parameters
+    ----------
+    rules : iterable of Rule
+        The rules to run. Rules that need a snapshot are skipped if there is none.
+    context : Context
+        The manifests to check.
     """
     found: list[Diagnosis] = []
     for rule in rules:
@@ -45,9 +49,12 @@ def _found(rule: Rule, context: Context) -> Iterator[Diagnosis]:
 
 
 def unused_ignores(rule: Rule, ignores: Ignores, asked: Sequence[Rule], context: Context) -> Iterator[Diagnosis]:
-    """What a rule about ignores finds.
+    """Yield the findings of a rule about ignores.
 
-    ``asked``: the rules that were asked: what is about others may leave something out another time.
+    Parameters
+    ----------
+    asked : sequence of Rule
+        The rules that ran. An ignore for other rules is not checked, as it may suppress findings in another run.
     """
     codes = {each.code for each in asked if not each.snapshot or context.overlay is not None}
     for ignore in ignores.every():

@@ -1,4 +1,4 @@
-"""What rules are asked about: the manifest set, whose rules apply, what is known of the platform and of a snapshot."""
+"""The context of rules: the manifest set, the release, the platform and the snapshot."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Undecided(NamedTuple):
-    """A rule that could not be decided for an object, and why."""
+    """A rule that could not be decided for an object, with the reason."""
 
     rule: str
     object: str
@@ -31,33 +31,33 @@ class Undecided(NamedTuple):
 
 @dataclass(eq=False)
 class Context:
-    """What rules are asked about."""
+    """The context in which rules run."""
 
-    #: The objects.
+    #: The manifest set.
     manifests: ManifestSet
-    #: Whose rules apply.
+    #: The Kubernetes release whose rules apply.
     release: Release = LATEST
-    #: The snapshot.
+    #: The snapshot with the manifests applied; ``None`` if there is no snapshot.
     overlay: Overlay | None = None
-    #: The platform that the settings name; empty for none.
+    #: The platform that the settings name; empty if they name none.
     platform: str = ""
-    #: Scheduler plugins that are not Kubernetes' own.
+    #: The names of the user's own scheduler plugins.
     plugins: Sequence[str] = ()
-    #: The way to the pod template in kinds that are not Kubernetes' own.
+    #: The path of the pod template of custom kinds, by group and kind.
     pod_templates: Mapping[str, Steps] = field(default_factory=dict)
-    #: What an API server says of objects, as two rules ask.
+    #: The cached findings of the API server's validation, which two rules use.
     refusals: dict[ManifestObject, list[Finding]] = field(default_factory=dict)
     undecided: list[Undecided] = field(default_factory=list)
 
     @cached_property
     def templates(self) -> Mapping[str, tuple[Steps, bool]]:
-        """Where kinds have their pod template, and whether the settings name them."""
+        """The path of the pod template, and true for a custom kind of the settings, by group and kind."""
         every = {**self.pod_templates, **TEMPLATES}
         return {type_: (steps, type_ not in TEMPLATES) for type_, steps in every.items()}
 
     @cached_property
     def pods(self) -> list[Pods]:
-        """Whatever makes pods, but for partial objects."""
+        """The pods and the objects with a pod template, without partial objects."""
         return [pods for obj in self.manifests.whole if (pods := self._pods_of(obj)) is not None]
 
     @cached_property
@@ -72,7 +72,7 @@ class Context:
         return pods if pods.spec else None
 
     def pods_seen_from(self, obj: ManifestObject) -> Iterator[Pods]:
-        """The pods that a relation of an object looks at, in its namespace; a variant of the object is not one."""
+        """Yield the pods in the namespace of `obj` that a rule relates to it; other variants of `obj` are left out."""
         for type_ in self.templates:
             for other in self.manifests.beside(obj, type_):
                 if other in self._by_object and not (other.key == obj.key and other is not obj):
@@ -84,23 +84,23 @@ class Context:
         return Platform(self.manifests, self.platform, cluster=cluster)
 
     def is_openshift(self, obj: ManifestObject) -> bool:
-        """Whether an object is meant for OpenShift."""
+        """Report whether an object is for OpenShift."""
         return self._platform.is_openshift(obj)
 
     def replicas(self, pods: Pods) -> Replicas | None:
-        """How many pods a workload has, where that can be told."""
+        """Return the number of replicas of a workload; ``None`` if it is not known."""
         return replicas(pods, self.manifests)
 
     def new_pods_first(self, pods: Pods) -> Replicas | None:
-        """How many pods a workload has whose rollouts start new ones first; ``None`` for all others."""
+        """Return the replicas of a workload whose rollouts start a new pod before an old one ends, else ``None``."""
         return new_pods_first(pods, self.manifests)
 
     def cannot_decide(self, rule: str, obj: ManifestObject, why: str) -> None:
-        """Note that a rule is silent because something cannot be known."""
+        """Note that a rule reports nothing for an object because something is not known."""
         self.undecided.append(Undecided(rule, obj.shown, why))
 
     def may_be_elsewhere(self, rule: str, obj: ManifestObject) -> bool:
-        """Whether what is not found may stand in a document that could not be read; that is noted."""
+        """Report whether a missing object may be in an unreadable document of the folder; if so, note that."""
         broken = self.manifests.unreadable_near(obj)
         if broken is None:
             return False

@@ -1,4 +1,4 @@
-"""Labels and taints of control-plane nodes, today's and those before."""
+"""Labels and taints of control-plane nodes, present and former ones."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from kschedctl.linter.pods import Pods
 
 MASTER: Final = "node-role.kubernetes.io/master"
 CONTROL_PLANE: Final = "node-role.kubernetes.io/control-plane"
-#: What RKE calls it, and people write.
+#: Similar keys that are not the control-plane key: the one of RKE, and a common mistake.
 NEAR_MISSES: Final = ("node-role.kubernetes.io/controlplane", "node-role.kubernetes.io/control_plane")
 
 
 def tolerates_master_only(pods: Pods) -> int | None:
-    """Which toleration is of the old taint while nothing tolerates today's with the same effect; else ``None``."""
+    """Return the index of a toleration of the former taint if none tolerates the present one, else ``None``."""
     for index, part in enumerate(pods.tolerations):
         one = part.value
         if one is None or one.key != MASTER:

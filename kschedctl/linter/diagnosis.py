@@ -1,4 +1,4 @@
-"""What a rule found, with its rule, object and place: what every form of output shows."""
+"""Diagnoses: the findings of rules with rule, object and place, as all output formats show them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ORDER: Final = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
 
 @dataclass(frozen=True, slots=True)
 class RelatedPlace:
-    """Another object that a problem comes of."""
+    """The place of another object that contributes to a problem, with an explanation."""
 
     object: str
     file: str
@@ -32,59 +32,59 @@ class RelatedPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """A finding of a rule."""
+    """A finding of a lint rule, with its rule and its place in a file."""
 
     #: The rule.
     rule: Rule
-    #: What is wrong with which field of which object.
+    #: The finding: object, field, problem and hint.
     finding: Finding
-    #: The place where it stops.
+    #: The place where the problem takes effect.
     stop: Stop | None
-    #: Where it was read.
+    #: The file that contains the problem.
     file: LintFile
-    #: Where in the file.
+    #: The region of the file.
     region: Region
-    #: The object; ``None`` where the document is none.
+    #: The object; ``None`` if the problem is of a file or of a document without an object.
     object: ManifestObject | None = None
-    #: The field.
+    #: The field, as keys and indices from the root of the object.
     steps: Steps = ()
     related: tuple[RelatedPlace, ...] = ()
     fix: Fix | None = None
 
     @property
     def severity(self) -> Severity:
-        """How bad it is."""
+        """The severity."""
         return self.finding.severity
 
     @property
     def message(self) -> str:
-        """What is wrong."""
+        """The problem."""
         return self.finding.problem
 
     @property
     def help(self) -> str:
-        """What to do."""
+        """The action to take; may be empty."""
         return self.finding.hint
 
     @property
     def shown_object(self) -> str:
-        """The object as ``Kind/[NAMESPACE/]NAME``; empty where there is none."""
+        """The object as ``Kind/[NAMESPACE/]NAME``; empty if there is none."""
         return self.object.shown if self.object is not None else ""
 
     def with_severity(self, severity: Severity) -> Diagnosis:
-        """The same, worse or better."""
+        """Return the diagnosis with another severity."""
         return replace(self, finding=replace(self.finding, severity=severity))
 
     @property
     def fingerprint(self) -> str:
-        """What stays the same while lines move: rule, object, field by the names of its items, and message."""
+        """A hash of rule, object, field by the names of list items, and message: it stays the same while lines move."""
         named = self.object.raw if self.object is not None else None
         parts = (self.rule.code, self.shown_object or self.file.name, named_path(named, self.steps), self.message)
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
 
 def named_path(raw: object, steps: Steps) -> str:
-    """The path of a field with names of items where they have any, so that an item before it changes nothing.
+    """Return the path of a field with names of list items, if any, for indices: items inserted before do not change it.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def named_path(raw: object, steps: Steps) -> str:
 
 
 def of_object(rule: Rule, problem: Problem, obj: ManifestObject) -> Diagnosis:
-    """A problem of an object."""
+    """Return the diagnosis of a problem of an object."""
     region = obj.region(problem.steps, key=problem.key)
     if problem.line is not None:
         column = problem.column or 1
@@ -138,7 +138,7 @@ def of_object(rule: Rule, problem: Problem, obj: ManifestObject) -> Diagnosis:
 
 
 def of_file(rule: Rule, problem: Problem, file: LintFile) -> Diagnosis:
-    """A problem of a file, or of a document that is no object."""
+    """Return the diagnosis of a problem of a file, or of a document without an object."""
     line, column = problem.line or 1, problem.column or 1
     finding = Finding(
         problem.message,
@@ -155,5 +155,5 @@ def of_file(rule: Rule, problem: Problem, file: LintFile) -> Diagnosis:
 
 
 def in_order(found: Iterable[Diagnosis]) -> list[Diagnosis]:
-    """Findings by file and place."""
+    """Return diagnoses sorted by file, region, rule and message."""
     return sorted(found, key=lambda each: (each.file.name, each.region, each.rule.code, each.message))

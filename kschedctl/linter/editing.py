@@ -1,4 +1,4 @@
-"""A change of a field made in the text of a YAML document: comments, order and layout of all else stay."""
+"""Changes of fields in the text of a YAML document: comments, order and layout of everything else stay the same."""
 
 from __future__ import annotations
 
@@ -25,18 +25,28 @@ class _Edit(NamedTuple):
 
 
 def edited(characters: str, root: YamlNode, change: Change) -> str:
-    """The text of a document with a change.
+    """Return the text of a document with a change applied.
 
-    ``root`` has the document's values with their places; the steps of ``change`` begin at the document.
-    Raise ``CannotChangeError`` where the text is written so that the change cannot be made in it alone: what an alias
-    repeats, for one.
+    Parameters
+    ----------
+    characters : str
+        The text of the document.
+    root : YamlNode
+        The document's values with their positions.
+    change : Change
+        The change; its steps begin at the root of the document.
+
+    Raises
+    ------
+    CannotChangeError
+        If the text does not allow to change the field alone, for example because an alias repeats it.
     """
     edit = _Text(characters).edit(root, change)
     return characters[: edit.start] + edit.text + characters[edit.end :]
 
 
 def scalar(value: Any) -> str:
-    """A scalar as YAML, without quotes where it needs none.
+    """Return a scalar as YAML, without quotes if it needs none.
 
     Examples
     --------
@@ -51,7 +61,7 @@ def scalar(value: Any) -> str:
 
 
 def flow(value: Any) -> str:
-    """A value on one line."""
+    """Return a value as YAML on one line, in flow style."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{scalar(key)}: {flow(each)}" for key, each in value.items()) + "}"
     if isinstance(value, list):
@@ -60,7 +70,7 @@ def flow(value: Any) -> str:
 
 
 def _block(value: Any, indent: int) -> list[str]:
-    """A value as lines, the first without its indent."""
+    """Return a value as lines of YAML in block style, the first line without indent."""
     pad = " " * indent
     if isinstance(value, dict) and value:
         lines = []
@@ -83,7 +93,7 @@ def _joined(lines: list[str]) -> str:
 
 
 class _Text:
-    """The text that is edited."""
+    """The text of a document, with methods that compute edits."""
 
     def __init__(self, characters: str) -> None:
         self._characters = characters
@@ -93,7 +103,7 @@ class _Text:
         node, parent, reached = _reach(root, change.steps)
         left = change.steps[reached:]
         if left:
-            # Of what is not there only keys can be added.
+            # Below the existing part of the path only mapping keys can be added.
             if change.action is not Action.SET or not all(isinstance(step, str) for step in left):
                 raise CannotChangeError
             value = reduce(lambda inner, step: {step: inner}, reversed(left[1:]), change.value)
@@ -118,7 +128,7 @@ class _Text:
         return self._characters.rfind("\n", 0, offset) + 1
 
     def _next_line(self, offset: int) -> int:
-        """Where the line after what ends there begins."""
+        """Return the offset of the line after the text that ends at `offset`."""
         if offset and self._characters[offset - 1] == "\n":
             return offset
         found = self._characters.find("\n", offset)
@@ -128,7 +138,7 @@ class _Text:
         return text.replace("\n", self._newline)
 
     def _insert_line(self, after: int, text: str) -> _Edit:
-        """A line, or several, behind the line in which something ends."""
+        """Return the edit that inserts one or more lines after the line of offset `after`."""
         at = self._next_line(after)
         ends = at == 0 or self._characters[at - 1] == "\n"
         before = "" if ends else self._newline
@@ -149,26 +159,26 @@ class _Text:
             return _Edit(node.start, self._written_end(node), text)
         if not isinstance(step, str):
             return _Edit(node.start, self._written_end(node), flow(value))
-        # A list may stand as far to the left as its key, where no other value may.
+        # A list may have the same indent as its key, which no other value may have.
         colon = self._characters.find(":", parent.key_ends[step]) + 1
         return _Edit(colon, self._written_end(node), f" {flow(value)}")
 
     def _written_end(self, node: YamlNode) -> int:
-        """The end of a value without the newline that a block of text takes along."""
+        """Return the end offset of a value without the trailing newlines that a block scalar includes."""
         end = node.end
         while end and self._characters[end - 1] in "\r\n":
             end -= 1
         return end
 
     def _after_key(self, parent: YamlNode, step: str, value: Any) -> _Edit:
-        """The value of a key that has none."""
+        """Return the edit that writes the value of a key without a value."""
         at = self._characters.find(":", parent.key_ends[step]) + 1
         if not at:
             raise CannotChangeError
         return _Edit(at, at, f" {flow(value)}")
 
     def _added(self, node: YamlNode, parent: YamlNode | None, steps: Steps, key: str, value: Any) -> _Edit:
-        """A key that the mapping lacks."""
+        """Return the edit that adds a key to a mapping."""
         if node.start is None and parent is not None and steps and isinstance(steps[-1], str):
             return self._after_key(parent, steps[-1], {key: value})
         if not node.is_map or node.start is None:
@@ -180,7 +190,7 @@ class _Text:
         own = sorted((at, child) for name, (at, child) in node.children.items() if name not in node.borrowed)
         if not own:
             raise CannotChangeError
-        # Before the first long block, so that what belongs together stays in sight; never before the first key.
+        # Insert before the first block value, so that short fields stay together; never before the first key.
         for (_, before), (_, child) in pairwise(own):
             if (child.is_map or child.is_list) and not child.flow:
                 return self._insert_line(_end(before, own, self._characters), text)
@@ -198,7 +208,7 @@ class _Text:
 
     def _removed(self, node: YamlNode, parent: YamlNode, step: str | int) -> _Edit:
         if len(parent.children) + len(parent.elements) < 2:
-            # What is left would be nothing, not an empty mapping or list.
+            # Without its last item the text would mean null, not an empty mapping or list.
             raise CannotChangeError
         if parent.flow:
             return self._removed_of_flow(node, parent, step)
@@ -208,7 +218,7 @@ class _Text:
         following = sorted(at for at, _ in parent.children.values() if at > start)
         line = self._line_start(start)
         if self._characters[line:start].strip():
-            # The first key of an item stands behind its dash.
+            # The first key of a list item is on the line of the dash.
             if not following:
                 raise CannotChangeError
             return _Edit(start, following[0], "")
@@ -247,7 +257,7 @@ class _Text:
 
 
 def _reach(root: YamlNode, steps: Steps) -> tuple[YamlNode, YamlNode | None, int]:
-    """What the steps lead to, what it stands in, and how many of them lead anywhere."""
+    """Return the node that the steps reach, its parent, and the number of steps that exist."""
     node, parent = root, None
     for index, step in enumerate(steps):
         if isinstance(step, str):
@@ -258,7 +268,7 @@ def _reach(root: YamlNode, steps: Steps) -> tuple[YamlNode, YamlNode | None, int
             if step >= len(node.elements):
                 return node, parent, index
             below = node.elements[step]
-        # What an alias repeats, or ``<<`` brings in, is written elsewhere, and stands for others too.
+        # An alias or ``<<`` refers to text at another place, which other values share.
         if step in node.borrowed or below.anchor is not None:
             raise CannotChangeError
         node, parent = below, node
@@ -266,7 +276,7 @@ def _reach(root: YamlNode, steps: Steps) -> tuple[YamlNode, YamlNode | None, int
 
 
 def _end(child: YamlNode, own: list[tuple[int, YamlNode]], characters: str) -> int:
-    """Where a value ends; of a key without one, where its line does."""
+    """Return the end offset of a value; for a key without a value, the end of its line."""
     if child.start is not None:
         return child.end
     at = next(at for at, other in own if other is child)

@@ -1,4 +1,4 @@
-"""Examples of rules, expanded from the fields that matter, and their snapshots."""
+"""Examples of rules, expanded from abbreviated manifests, and their snapshots."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WORKLOAD: Final = f"""{_METADATA}spec:
 _JOB: Final = re.sub(r"  selector:\n.*\n", "", _WORKLOAD).replace("$fields", "restartPolicy: Never\n      $fields")
 _WITH_SPEC: Final = f"{_METADATA}spec:\n  $fields\n"
 _WITHOUT_SPEC: Final = f"{_METADATA}$fields\n"
-#: By kind, what follows its version. ``$fields`` takes the fields of an example that have no slot of their own.
+#: The manifest after version and kind, by kind. ``$fields`` takes the fields of an example without a slot of their own.
 _SKELETONS: Final = {
     "Pod": _POD,
     "Deployment": _WORKLOAD,
@@ -49,16 +49,16 @@ _SLOTS: Final = {
 _IMAGES: Final = {"web": "nginx", "db": "postgres", "cache": "redis"}
 _HEADER: Final = re.compile(r"([\w./]+) ([A-Z]\w+) ?([\w-]*)(  # <-)?\n")
 _FIELD: Final = re.compile(r"^\w.*\n(?:[ -].*\n)*", re.MULTILINE)
-#: Behind a line of a failing example in which something is found.
+#: The mark at the end of a line of a failing example in which a finding is expected.
 MARK: Final = "  # <-"
 _MARKED_SPEC: Final = f"spec:{MARK}\n"
 
 
 def manifests(text: str) -> str:
-    r"""Return whole manifests of an example: skeletons of the kinds with the fields that the example has.
+    r"""Return the complete manifests of an example: skeletons of the kinds with the fields of the example.
 
-    A manifest begins with version, kind and name; each field that follows is put where its kind has it, and in place of
-    the skeleton's own. A manifest that begins otherwise is returned unchanged.
+    An abbreviated manifest begins with version, kind and name. Each field that follows is inserted at the place where
+    its kind has it, and replaces the skeleton's own. A manifest that begins otherwise is returned unchanged.
 
     Examples
     --------

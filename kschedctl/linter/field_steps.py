@@ -1,4 +1,4 @@
-"""From a field's path in words to the way to it in an object: the path alone does not tell its keys apart."""
+"""Conversion of a field's path as text to keys and indices, with the object's help: a key can contain dots."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NEXT: Final = re.compile(r"\.?([^.\[\]]+)|\[([^\]]*)\]")
 
 
 def steps_of(value: Any, path: str) -> Steps:
-    """The way to a field, as far as it is there; what of the path leads no further is taken as it is written.
+    """Return the keys and indices of the field at `path`; the part that does not exist in `value` is split as written.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def _branches(value: Any, path: str) -> Iterator[tuple[Step, Any, str]]:
             yield int(index[1]), value[int(index[1])], path[index.end() :]
     elif isinstance(value, dict):
         bare = path.removeprefix(".")
-        # The longest first: a name may begin as another one does.
+        # Try the longest key first: one key may be the beginning of another.
         for key in sorted((key for key in value if isinstance(key, str)), key=len, reverse=True):
             if path.startswith(f"[{key}]"):
                 yield key, value[key], path[len(key) + 2 :]

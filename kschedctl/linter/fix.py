@@ -1,4 +1,4 @@
-"""What a fix changes: fields of objects, as data; ``kschedctl.linter.fixing`` turns it into edits of the text."""
+"""Fixes as data: changes of fields of objects. ``kschedctl.linter.fixing`` turns them into edits of the text."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from kschedctl.linter.values import Steps
 
 
 class Action(Enum):
-    """What is done to a field."""
+    """The kind of change made to a field."""
 
-    #: Give it this value; add it where it is not there.
+    #: Set the field's value; add the field if it is absent.
     SET = auto()
-    #: Take it away.
+    #: Remove the field or list item.
     REMOVE = auto()
-    #: Give it another name.
+    #: Rename the field.
     RENAME = auto()
     #: Add an item to the list.
     APPEND = auto()
@@ -34,33 +34,33 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """A repair."""
+    """A fix: changes of one object that resolve a finding."""
 
-    #: What is changed.
+    #: The object that is changed.
     object: ManifestObject
-    #: What it does.
+    #: A description of the fix, in the imperative.
     title: str
-    #: In this order.
+    #: The changes, in the order in which they are made.
     changes: tuple[Change, ...]
-    #: Whether it changes nothing but what is wrong; one that is not changes how the pods behave.
+    #: True if the fix corrects the problem and nothing else; an unsafe fix changes how the pods behave.
     safe: bool = True
 
 
 def setting(obj: ManifestObject, title: str, *fields: tuple[Steps, Any], safe: bool = True) -> Fix:
-    """A fix that gives fields their values."""
+    """Return a fix that sets fields to values."""
     return Fix(obj, title, tuple(Change(Action.SET, steps, value) for steps, value in fields), safe)
 
 
 def removing(obj: ManifestObject, title: str, *fields: Steps, safe: bool = True) -> Fix:
-    """A fix that takes fields away."""
+    """Return a fix that removes fields."""
     return Fix(obj, title, tuple(Change(Action.REMOVE, steps) for steps in fields), safe)
 
 
 def renaming(obj: ManifestObject, steps: Steps, name: str) -> Fix:
-    """A fix that gives a field another name."""
+    """Return a fix that renames a field."""
     return Fix(obj, f"rename {steps[-1]} to {name}", (Change(Action.RENAME, steps, name),))
 
 
 def appending(obj: ManifestObject, title: str, steps: Steps, item: Any) -> Fix:
-    """A fix that adds an item to a list."""
+    """Return a fix that appends an item to a list."""
     return Fix(obj, title, (Change(Action.APPEND, steps, item),))

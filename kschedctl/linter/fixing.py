@@ -1,4 +1,4 @@
-"""Repairs of files: of each finding that has one the text is edited, and kept where it says what it is meant to say."""
+"""Application of fixes to files: each fix edits the text, and is kept only if the edited text parses as intended."""
 
 from __future__ import annotations
 
@@ -21,33 +21,36 @@ from kschedctl.linter.run import Linted
 from kschedctl.text.tree import NoTreeError, yaml_trees
 from kschedctl.text.yaml import yaml_value
 
-#: A repair may bring about a finding that can be repaired, but not for ever.
+#: The maximum number of rounds: a fix may cause another finding with a fix.
 _MOST_ROUNDS: Final = 10
 _MARK: Final = b"\xef\xbb\xbf"
 
 
 @dataclass
 class Repaired:
-    """What repairs made of files."""
+    """The result of applying fixes to files."""
 
-    #: What is found in them now.
+    #: The lint result after the fixes.
     linted: Linted
-    #: How many findings were repaired.
+    #: The number of findings that were fixed.
     count: int = 0
-    #: The text of each file before and after.
+    #: The text of each changed file, before and after the fixes.
     texts: dict[str, tuple[bytes, bytes]] = field(default_factory=dict)
 
     def diff(self) -> Iterator[str]:
-        """What changes, as a unified diff."""
+        """Yield the lines of a unified diff of the changes."""
         for name, (before, after) in sorted(self.texts.items()):
             old, new = (text.decode(errors="replace").splitlines(keepends=True) for text in (before, after))
             for line in difflib.unified_diff(old, new, fromfile=name, tofile=name):
                 yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
     def write(self) -> None:
-        """Write the files.
+        """Write the changed files.
 
-        Raise ``InputError`` where one was changed since it was read, or cannot be written.
+        Raises
+        ------
+        InputError
+            If a file was changed since it was read, is not UTF-8, or cannot be written.
         """
         for name, (before, after) in self.texts.items():
             path = Path(name)
@@ -62,10 +65,14 @@ class Repaired:
 
 
 def repaired(linted: Linted, again: Callable[[Sequence[LintFile]], Linted], *, unsafe: bool = False) -> Repaired:
-    """Repair what can be.
+    """Apply the fixes of findings, in at most 10 rounds, until no round changes a file.
 
-    ``again``: lints files that were changed.
-    ``unsafe``: whether repairs are made that change how pods behave.
+    Parameters
+    ----------
+    again : callable
+        A function that lints the changed files.
+    unsafe : bool
+        True to also apply fixes that change how pods behave.
     """
     out = Repaired(linted)
     originals = {file.name: file.text for file in linted.files}
@@ -86,7 +93,7 @@ def repaired(linted: Linted, again: Callable[[Sequence[LintFile]], Linted], *, u
 
 
 def _round(found: Sequence[Diagnosis], *, unsafe: bool, tried: set[str]) -> tuple[dict[str, bytes], int]:
-    """The texts that change, and how many findings are repaired so."""
+    """Return the changed texts by file name, and the number of findings fixed in this round."""
     by_document: dict[LintDocument, list[tuple[Diagnosis, Fix]]] = defaultdict(list)
     for each in found:
         fix = each.fix
@@ -104,11 +111,11 @@ def _round(found: Sequence[Diagnosis], *, unsafe: bool, tried: set[str]) -> tupl
             except CannotChangeError:
                 tried.add(diagnosis.fingerprint)
                 continue
-            # What an earlier repair did already is repaired, too.
+            # A finding that an earlier fix resolved already counts as fixed, too.
             text, count = after, count + 1
             tried.add(diagnosis.fingerprint)
             if any(change.action is Action.REMOVE and isinstance(change.steps[-1], int) for change in fix.changes):
-                # The items behind it have other numbers now.
+                # The removal changes the indices of the items after it.
                 break
         if text != document.text:
             changes[document] = text
@@ -116,7 +123,7 @@ def _round(found: Sequence[Diagnosis], *, unsafe: bool, tried: set[str]) -> tupl
 
 
 def _applied(text: bytes, fix: Fix) -> bytes:
-    """A document with a repair, read again to see that it says what is meant."""
+    """Return a document with a fix applied; the result is parsed to verify that it has the intended value."""
     for one in fix.changes:
         value, _ = yaml_value(text, "")
         change = settled(Change(one.action, (*fix.object.inside, *one.steps), one.value), value)
@@ -136,7 +143,7 @@ def _applied(text: bytes, fix: Fix) -> bytes:
 
 
 def _whole(file: LintFile, changes: dict[LintDocument, bytes]) -> bytes:
-    """The text of a file with its documents changed."""
+    """Return the text of a file with its changed documents."""
     out, at = [], 0
     for document in file.documents:
         out += [file.text[at : document.start], changes.get(document, document.text)]

@@ -1,4 +1,4 @@
-"""Something that leaves findings out, and a finding that is left out."""
+"""Ignores, which suppress findings, and the findings that they suppress."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from kschedctl.linter.manifest_set import ManifestObject
 
 @dataclass(eq=False)
 class Ignore:
-    """Something that leaves findings out."""
+    """An ignore: a directive that suppresses findings."""
 
-    #: The rules; ``None`` for all.
+    #: The codes of the suppressed rules; ``None`` for all rules.
     codes: frozenset[str] | None
-    #: Why; may be empty.
+    #: The reason; may be empty.
     reason: str
-    #: What it is: an annotation, a comment, the settings, the baseline.
+    #: The kind of source: ``annotation``, ``comment``, ``settings`` or ``baseline``.
     source: str
-    #: Where it stands.
+    #: The file that contains the ignore.
     file: str
-    #: Where in the file.
+    #: The position in the file, counted from 1.
     line: int
     column: int = 1
-    #: A rule that it names and that there is not.
+    #: A rule that the ignore names and that does not exist; empty if there is none.
     unknown: str = ""
-    #: Whether anything was left out by it.
+    #: True if the ignore suppressed a finding.
     used: bool = False
-    #: The last day that it counted, where that is over.
+    #: The last day of validity, if that is past; else ``None``.
     ended: date | None = None
     object: ManifestObject | None = field(default=None, repr=False)
 
     def names(self, code: str) -> bool:
-        """Whether it is about a rule."""
+        """Report whether the ignore applies to a rule."""
         return self.codes is None or code in self.codes
 
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """A finding that is left out, and by what."""
+    """A suppressed finding, with the ignore that suppressed it."""
 
     diagnosis: Diagnosis
     by: Ignore

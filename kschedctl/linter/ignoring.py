@@ -1,4 +1,4 @@
-"""What is left out of account, and why: annotations of objects, comments beside a line, and the settings."""
+"""Ignores of a run: annotations of objects, comments on lines, and the settings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _COMMENT: Final = re.compile(r"#\s*kschedctl:\s*ignore\s+([A-Za-z0-9,-]+)[ \t:]*
 
 
 class Ignores:
-    """All that leaves findings out."""
+    """All ignores of a run."""
 
     def __init__(self, context: Context, settings: Settings, today: date) -> None:
         self._context = context
@@ -45,7 +45,7 @@ class Ignores:
         self._folder = settings.folder
 
     def split(self, found: Iterable[Diagnosis]) -> tuple[list[Diagnosis], list[Ignored]]:
-        """The findings that stay, and those that are left out."""
+        """Return the findings that remain, and the suppressed findings."""
         stay, left_out = [], []
         for diagnosis in found:
             by = self._by(diagnosis)
@@ -57,7 +57,7 @@ class Ignores:
         return stay, left_out
 
     def every(self) -> Iterator[Ignore]:
-        """All of them."""
+        """Yield all ignores."""
         for found in self._of_objects.values():
             yield from found
         for lines in self._of_lines.values():
@@ -98,7 +98,7 @@ def _annotations(obj: ManifestObject, context: Context) -> Iterator[Ignore]:
 
 
 def _comments(file: LintFile) -> dict[int, list[Ignore]]:
-    """The comments of a file, by the line that they are about."""
+    """Return the ignores in comments of a file, by the number of the line that they apply to."""
     found: dict[int, list[Ignore]] = {}
     lines = file.lines
     for number, line in enumerate(lines, 1):
@@ -106,7 +106,7 @@ def _comments(file: LintFile) -> dict[int, list[Ignore]]:
             continue
         about = number
         if not line[: match.start()].strip():
-            # On a line of its own it is about the next one that says something.
+            # A comment on a line of its own applies to the next line that is neither blank nor a comment.
             about += 1
             while about <= len(lines) and (not (text := lines[about - 1].strip()) or text.startswith("#")):
                 about += 1
@@ -154,7 +154,7 @@ def _meant(ignore: SettingsIgnore, diagnosis: Diagnosis, folder: Path) -> bool:
 
 
 def _path_matches(name: str, glob: str, folder: Path) -> bool:
-    """Whether a file is meant by a glob, relative to a folder; a folder means all that is in it."""
+    """Report whether a file matches a glob relative to a folder; the glob of a folder matches all files in it."""
     path = Path(name).absolute()
     root = folder.absolute()
     relative = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()

@@ -1,4 +1,4 @@
-"""Which files kustomizations list as patches."""
+"""Files that kustomizations list as patches."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _FIELDS: Final = ("patches", "patchesStrategicMerge", "patchesJson6902")
 
 
 def patches(files: Sequence[LintFile]) -> frozenset[str]:
-    """The files among these that a kustomization lists as patches.
+    """Return the names of the files that a kustomization lists as patches.
 
-    Those that are given count, and those in the folders of files that are given and above them.
+    Kustomizations among `files` count, and those in the folders of `files` and in the parents of these folders.
     """
     known = {_normal(file.name): file.name for file in files}
     found: set[str] = set()

@@ -1,4 +1,4 @@
-"""Labels of pods that are not made yet, and whether selectors hold for them: yes, no, or nobody can tell."""
+"""Labels of pods that do not exist yet, and selectors on them, whose result is yes, no or uncertain."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kschedctl.api.selectors import Requirement, SelectorError, parse_label_sele
 from kschedctl.api.well_known import POD_TEMPLATE_HASH
 from kschedctl.linter.values import converted, is_rendered
 
-#: The labels that a controller adds to the pods that it makes.
+#: The labels that a controller adds to the pods that it creates.
 _ADDED: Final[Mapping[str, frozenset[str]]] = {
     "apps/Deployment": frozenset((POD_TEMPLATE_HASH,)),
     "argoproj.io/Rollout": frozenset(("rollouts-pod-template-hash", "role")),
@@ -36,29 +36,29 @@ _ADDED: Final[Mapping[str, frozenset[str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class PodLabels:
-    """The labels of the pods that an object makes."""
+    """The labels of the pods that an object creates."""
 
-    #: Those whose values are known.
+    #: The labels whose values are known.
     known: Mapping[str, str]
-    #: Those that are there, or may be, with a value that is not known.
+    #: The keys of labels that exist or may exist, with a value that is not known.
     unknown: frozenset[str] = frozenset()
-    #: Whether there may be any others.
+    #: True if the pods may have any other label.
     open: bool = False
 
     @classmethod
     def of(cls, labels: Mapping[str, Any], type_: str = "", *, open: bool = False) -> PodLabels:  # noqa: A002
-        """The labels of a template, and those that the controller of its kind adds."""
+        """Return the labels of a template, and those that the controller of its kind adds."""
         known = {key: value for key, value in labels.items() if isinstance(value, str)}
         known = {key: value for key, value in known.items() if is_rendered(key) and is_rendered(value)}
         unknown = frozenset(key for key in labels if key not in known) | _ADDED.get(type_, frozenset())
         return cls(known, unknown - known.keys(), open or not all(map(is_rendered, labels)))
 
     def may_have(self, key: str) -> bool:
-        """Whether pods may carry a label."""
+        """Report whether the pods may have a label."""
         return key in self.known or key in self.unknown or self.open
 
     def fulfil(self, requirements: Iterable[Requirement]) -> bool | None:
-        """Whether all requirements hold; ``None`` where that cannot be told."""
+        """Report whether all requirements hold; ``None`` if that is uncertain."""
         told: bool | None = True
         for requirement in requirements:
             value = self.known.get(requirement.key)
@@ -70,7 +70,7 @@ class PodLabels:
 
 
 def requirements_of(selector: Any) -> tuple[Requirement, ...] | None:
-    """A label selector of a manifest as requirements; ``None`` where it is none, or not filled in."""
+    """Return a label selector of a manifest as requirements; ``None`` if it is malformed or has placeholders."""
     typed = converted(selector, LabelSelector)
     if typed is None:
         return None
@@ -81,10 +81,14 @@ def requirements_of(selector: Any) -> tuple[Requirement, ...] | None:
 
 
 def holds(selector: Any, labels: PodLabels) -> bool | None:
-    """Whether a label selector of a manifest holds for labels.
+    """Report whether a label selector of a manifest matches labels; ``None`` if that is uncertain.
 
-    ``selector``: as written; ``None`` holds for nothing, an empty one for everything.
-    ``None`` where it cannot be told.
+    Parameters
+    ----------
+    selector : Any
+        The selector as written; ``None`` matches nothing, an empty selector matches everything.
+    labels : PodLabels
+        The labels.
     """
     if selector is None:
         return False
@@ -95,12 +99,12 @@ def holds(selector: Any, labels: PodLabels) -> bool | None:
 
 
 def selects_everything(selector: Any) -> bool:
-    """Whether a selector is one without requirements."""
+    """Report whether a selector has no requirements, and so selects everything."""
     return isinstance(selector, dict) and not selector.get("matchLabels") and not selector.get("matchExpressions")
 
 
 def differing(selector: Any, labels: PodLabels) -> str:
-    """The requirements of a selector that do not hold, in words."""
+    """Return the requirements of a selector that do not hold, as text."""
     requirements = requirements_of(selector) or ()
     failed = [each for each in requirements if labels.fulfil((each,)) is False]
     return " and ".join(map(str, failed))

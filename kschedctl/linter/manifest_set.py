@@ -1,8 +1,9 @@
-"""The manifest set: the objects of all files of one run, and how they are seen from one another.
+"""The manifest set: the objects of all files of one run, and the lookup of related objects.
 
-An object is known by group, kind, namespace and name. A relation looks first at objects of the same file, then at those
-of the same folder, then at all others; and from one file only: a key in several files means variants of one object, of
-which nobody knows which is applied. Namespaces that are not given meet only one another.
+The key of an object is group, kind, namespace and name. A lookup first searches the file of the object that refers to
+another one, then its folder, then all other files. A key that occurs in several files there means variants of one
+object; the lookup then finds none, because the variant that will be applied is not known. Objects without a namespace
+are related only to objects without a namespace.
 """
 
 from __future__ import annotations
@@ -24,17 +25,17 @@ from kschedctl.linter.reading import LintDocument, LintFile
 from kschedctl.linter.regions import Region
 from kschedctl.linter.values import Steps, at, converted, items, mapping, text
 
-#: Groups that kinds had before the one that they are in.
+#: Former API groups of kinds, with the present group.
 _FORMER_GROUPS: Final = {"extensions": "apps"}
 _CLUSTER_SCOPED: Final = frozenset(
     kind for (_, kind), type_ in KINDS.items() if type_ is not Pod and type_ not in NAMESPACED
 )
-#: In a list of these there may be any objects.
+#: The suffix of list kinds; a list may contain objects of any kind.
 _LISTS: Final = "List"
 
 
 class Key(NamedTuple):
-    """What an object is known by."""
+    """The key of an object."""
 
     group: str
     kind: str
@@ -46,71 +47,71 @@ class Key(NamedTuple):
 class ManifestObject:
     """An object of the manifest set."""
 
-    #: Where it was read.
+    #: The document that contains the object.
     document: LintDocument
-    #: The way to it from the document.
+    #: The path of the object in its document; empty if it is the document.
     inside: Steps
-    #: Plain data.
+    #: The object as plain data.
     raw: dict[str, Any] = field(repr=False)
-    #: As written.
+    #: API version and kind, as written.
     api_version: str
     kind: str
-    #: As written, or that of ``-n``; empty for none.
+    #: The namespace as written, else the one of ``-n``; empty if there is neither.
     namespace: str = ""
-    #: Whether a kustomization lists its file as a patch.
+    #: True if a kustomization lists the object's file as a patch.
     patched: bool = False
 
     @cached_property
     def group(self) -> str:
-        """Its API group; the present one of kinds that had another."""
+        """The API group; the present group for the former API group of a kind."""
         group = self.api_version.rpartition("/")[0]
         return _FORMER_GROUPS.get(group, group)
 
     @cached_property
     def type(self) -> str:
-        """Group and kind, as ``apps/Deployment``; of the core group ``Pod``."""
+        """Group and kind, such as ``apps/Deployment``; for the core group the kind alone, such as ``Pod``."""
         return f"{self.group}/{self.kind}" if self.group else self.kind
 
     @cached_property
     def name(self) -> str:
-        """Its name, or what it is made of."""
+        """The object's name, else its ``generateName``."""
         metadata = mapping(self.raw.get("metadata"))
         return text(metadata.get("name")) or text(metadata.get("generateName"))
 
     @property
     def written_namespace(self) -> str:
-        """The namespace that it names itself."""
+        """The namespace written in the object; empty if there is none."""
         return text(at(self.raw, "metadata", "namespace"))
 
     @cached_property
     def key(self) -> Key:
-        """What it is known by."""
+        """The key of the object."""
         return Key(self.group, self.kind, "" if self.kind in _CLUSTER_SCOPED else self.namespace, self.name)
 
     @property
     def ref(self) -> ObjectRef:
-        """Which object it is, for findings."""
+        """A reference to the object, for findings."""
         return ObjectRef(self.kind, self.name, self.written_namespace, self.api_version)
 
     @property
     def shown(self) -> str:
-        """``Kind/[NAMESPACE/]NAME``."""
+        """The object as ``Kind/[NAMESPACE/]NAME``."""
         return "/".join(part for part in (self.kind, self.written_namespace, self.name) if part)
 
     @cached_property
     def file(self) -> LintFile:
-        """Its file."""
+        """The file that contains the object."""
         return self.document.file
 
     @property
     def location(self) -> Location:
-        """Where it was read."""
+        """The location of the object in the input."""
         item = self.inside[-1] if self.inside else None
         return Location(self.file.name, self.document.number, item + 1 if isinstance(item, int) else None)
 
     @cached_property
     def partial(self) -> str:
-        """Why it is not an object of its own; empty where it is."""
+        """The reason why the object is partial; empty if it is complete."""
         if self.patched:
             return "a kustomization lists the file as a patch"
         may_patch = b"$patch" in self.document.text or b"$retainKeys" in self.document.text
@@ -118,27 +119,27 @@ class ManifestObject:
 
     @cached_property
     def live(self) -> bool:
-        """Whether it is a dump of what a cluster has."""
+        """True if the object was read from a cluster."""
         return is_live(self.raw)
 
     @property
     def foreign(self) -> bool:
-        """Whether another API group has a kind of that name."""
+        """True if the kind is unknown in its API group, but another group has a known kind of that name."""
         return (self.group, self.kind) not in KINDS and any(kind == self.kind for _, kind in KINDS)
 
     @cached_property
     def typed(self) -> ApiObject | None:
-        """The object as scheduling reads it; ``None`` where it is of no such kind, broken, or not filled in."""
+        """The object as an API type; ``None`` if its kind is unknown, or it is malformed or has placeholders."""
         kind = KINDS.get((self.group, self.kind))
         return None if kind is None else converted(self.raw, kind)
 
     def region(self, steps: Steps, *, key: bool = False) -> Region:
-        """Where a field stands."""
+        """Return the region of a field in the file."""
         return self.document.region((*self.inside, *steps), key=key)
 
     @property
     def annotations(self) -> dict[str, Any]:
-        """Its annotations."""
+        """The object's annotations."""
         return dict(mapping(at(self.raw, "metadata", "annotations")))
 
 
@@ -146,9 +147,9 @@ class ManifestObject:
 class ManifestSet:
     """The objects of one run."""
 
-    #: What was read.
+    #: The files that were read.
     files: Sequence[LintFile]
-    #: That of ``-n``; empty for none.
+    #: The namespace of ``-n``; empty if there is none.
     namespace: str = ""
     #: The files that kustomizations list as patches.
     patches: frozenset[str] = frozenset()
@@ -182,7 +183,7 @@ class ManifestSet:
         return found
 
     def seen_from(self, obj: ManifestObject, type_: str) -> list[ManifestObject]:
-        """The objects of a kind that a relation of an object looks at, of all namespaces."""
+        """Return the objects of a kind that `obj` may refer to, of all namespaces; ambiguous variants are left out."""
         known = self._seen.get((obj.file.name, type_))
         if known is None:
             keys = dict.fromkeys(other.key for other in self.by_type.get(type_, ()))
@@ -191,34 +192,34 @@ class ManifestSet:
         return known
 
     def beside(self, obj: ManifestObject, type_: str) -> Iterator[ManifestObject]:
-        """Those of them that are in the object's namespace."""
+        """Yield the objects of `seen_from` that are in the namespace of `obj`."""
         return (other for other in self.seen_from(obj, type_) if other.namespace == obj.namespace)
 
     def named(self, obj: ManifestObject, type_: str, name: str) -> ManifestObject | None:
-        """The one of that name in the object's namespace, or of a kind that is in none."""
+        """Return the object of a kind and name, in the namespace of `obj` or cluster-scoped; ``None`` if not found."""
         kind = type_.rpartition("/")[2]
         namespace = "" if kind in _CLUSTER_SCOPED else obj.namespace
         return self._seen_one(obj.file, Key(type_.rpartition("/")[0], kind, namespace, name))
 
     def has(self, type_: str, name: str) -> bool:
-        """Whether any object of a kind has the name, in whatever namespace and however often."""
+        """Report whether any object of a kind has the name, in any namespace and any number of times."""
         return any(other.name == name for other in self.by_type.get(type_, ()))
 
     def is_variant(self, obj: ManifestObject) -> bool:
-        """Whether other files have an object of that key, too."""
+        """Report whether another file has an object with the same key."""
         return any(other.file is not obj.file for other in self._by_key.get(obj.key, ()))
 
     def _seen_one(self, file: LintFile, key: Key) -> ManifestObject | None:
         same = self._by_key.get(key, ())
         own = [other for other in same if other.file is file]
         if own:
-            # Of those that are given twice the last one is what is applied.
+            # If a file contains a key twice, the last object is the one that stays applied.
             return own[-1]
         near = [other for other in same if other.file.folder == file.folder] or same
         return near[-1] if near and all(other.file is near[-1].file for other in near) else None
 
     def unreadable_near(self, obj: ManifestObject) -> LintDocument | None:
-        """A document in the object's folder that could not be read, so that what is not found may be there."""
+        """Return an unreadable document in the folder of `obj`, if any: objects that are not found may be in it."""
         return next(iter(self._broken_in.get(obj.file.folder, ())), None)
 
     @cached_property
@@ -230,7 +231,7 @@ class ManifestSet:
 
 
 def objects_of(document: LintDocument, namespace: str = "", *, patched: bool = False) -> Iterator[ManifestObject]:
-    """The objects of a document: itself, or the items of a list."""
+    """Yield the objects of a document: the document itself, or the items of a list, nested lists included."""
     waiting: list[tuple[Steps, Any]] = [((), document.value)]
     while waiting:
         inside, raw = waiting.pop()

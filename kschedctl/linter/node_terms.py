@@ -1,4 +1,4 @@
-"""Which nodes a template leaves: requirements on node labels that cannot hold together, and the values they pin."""
+"""Node selection of pod templates: requirements that exclude one another, and the label values that remain."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _DEMANDS: Final = (IN, EXISTS, GT, LT)
 
 
 class Demand(NamedTuple):
-    """A requirement on a label or field of a node."""
+    """A requirement on a label or field of a node, from the node selector or a node affinity term."""
 
-    #: As written.
+    #: Key, operator and values as written; the key of a field begins with ``field ``.
     key: str
     operator: str
     values: tuple[str, ...]
-    #: Where it stands.
+    #: The path of the requirement.
     steps: Steps
 
     def __str__(self) -> str:
@@ -34,7 +34,7 @@ class Demand(NamedTuple):
 
 
 class Clash(NamedTuple):
-    """Why a term can hold for no node, and what says so."""
+    """The reason why a term can match no node, with the path of the requirement to blame."""
 
     why: str
     steps: Steps
@@ -42,12 +42,12 @@ class Clash(NamedTuple):
 
 @dataclass
 class _OfKey:
-    """What is demanded of one key."""
+    """The requirements on one key."""
 
     demands: list[Demand] = field(default_factory=list)
 
     def values(self) -> set[str] | None:
-        """The values that are left; ``None`` where any may be."""
+        """Return the values that the requirements allow; ``None`` if they are not limited to a list."""
         sets = [set(each.values) for each in self.demands if each.operator == IN]
         if not sets:
             return None
@@ -60,7 +60,7 @@ class _OfKey:
         return left
 
     def clash(self) -> Clash | None:
-        """Why nothing is left, if nothing is."""
+        """Return the reason why no value is allowed, if that is so."""
         for each in self.demands:
             if each.operator in (GT, LT) and _bound(each) is None:
                 return Clash(f'{each.operator} compares with "{each.values[0]}", which is no whole number', each.steps)
@@ -92,12 +92,12 @@ def _beyond(operator: str, value: str, bound: int) -> bool:
 
 
 def _later(one: Demand, other: Demand) -> Demand:
-    """The one that stands further down: a term's before the selector's, and the later of a term."""
+    """Return the requirement of a term rather than that of the node selector; of two in a term, the later one."""
     return max(one, other, key=lambda each: (len(each.steps), each.steps[-1] if isinstance(each.steps[-1], int) else 0))
 
 
 def demands_of(term: Any, steps: Steps) -> list[Demand]:
-    """The requirements of a term; those that the API server refuses, or that are not filled in, are left out."""
+    """Return the requirements of a term, without those that the API server refuses or that have placeholders."""
     found = []
     for name in ("matchExpressions", "matchFields"):
         for way, raw in numbered(at(term, name), (*steps, name)):
@@ -115,7 +115,7 @@ def demands_of(term: Any, steps: Steps) -> list[Demand]:
 
 
 def selector_demands(pods: Pods) -> list[Demand]:
-    """The requirements of the node selector."""
+    """Return the requirements of the node selector."""
     steps = pods.of_spec("nodeSelector")
     return [
         Demand(key, IN, (value,), (*steps, key)) if is_rendered(value) else Demand(key, EXISTS, (), (*steps, key))
@@ -132,7 +132,7 @@ def _by_key(demands: Sequence[Demand]) -> dict[str, _OfKey]:
 
 
 def clash(term: Any, steps: Steps, selector: Sequence[Demand] = ()) -> Clash | None:
-    """Why a term can hold for no node together with a node selector; ``None`` where it can."""
+    """Return the reason why a term and the node selector together can match no node; ``None`` if they can."""
     if isinstance(term, dict) and not term.get("matchExpressions") and not term.get("matchFields"):
         return Clash("an empty term matches no node", steps) if not term or is_rendered(term) else None
     for of_key in _by_key([*selector, *demands_of(term, steps)]).values():
@@ -142,7 +142,7 @@ def clash(term: Any, steps: Steps, selector: Sequence[Demand] = ()) -> Clash | N
 
 
 def clashes(pods: Pods) -> tuple[list[Clash], int]:
-    """The required terms that can hold for no node, and how many terms there are."""
+    """Return the clashes of the required terms that can match no node, and the number of all required terms."""
     terms = pods.node_terms or []
     selector = selector_demands(pods)
     found = [each for steps, term in terms if (each := clash(term, steps, selector)) is not None]
@@ -150,14 +150,14 @@ def clashes(pods: Pods) -> tuple[list[Clash], int]:
 
 
 def preferred_terms(pods: Pods) -> Iterator[tuple[Steps, Any]]:
-    """The preferred node affinity's terms."""
+    """Yield the terms of the preferred node affinity, each with its path."""
     steps = pods.of_spec("affinity", "nodeAffinity", PREFERRED)
     for way, raw in numbered(at(pods.obj.raw, *steps), steps):
         yield (*way, "preference"), at(raw, "preference")
 
 
 def pinned(pods: Pods, key: str) -> set[str] | None:
-    """The values of a label that node selector and required affinity leave; ``None`` where they leave it open."""
+    """Return the values of a label that node selector and required affinity allow; ``None`` if they do not limit it."""
     selector = selector_demands(pods)
     if pods.node_terms is None:
         own = _by_key(selector).get(key)
@@ -180,9 +180,9 @@ def pinned(pods: Pods, key: str) -> set[str] | None:
 
 
 def wanted_keys(pods: Pods, keys: Sequence[str]) -> tuple[Steps, str] | None:
-    """Where a template wants a node with one of some labels, whatever else it wants, and which; ``None`` for nowhere.
+    """Return the path and key of the requirement that limits pods to nodes with one of some labels, else ``None``.
 
-    It does where the node selector has one, or every required term demands one.
+    Pods are limited to these nodes if the node selector has one of the labels, or every required term demands one.
     """
     for key in keys:
         if key in pods.node_selector:
@@ -197,7 +197,7 @@ def wanted_keys(pods: Pods, keys: Sequence[str]) -> tuple[Steps, str] | None:
 
 
 def label_uses(pods: Pods) -> Iterator[tuple[Steps, str, bool]]:
-    """Where node labels are named: the way to each name, the label, and whether the name is a key of a mapping."""
+    """Yield the uses of node labels: the path of the name, the label, and true if the name is a key of a mapping."""
     for key in mapping(pods.node_selector):
         yield pods.of_spec("nodeSelector", key), key, True
     terms = [*(pods.node_terms or ()), *preferred_terms(pods)]
@@ -208,7 +208,7 @@ def label_uses(pods: Pods) -> Iterator[tuple[Steps, str, bool]]:
 
 
 def topology_keys(pods: Pods) -> Iterator[tuple[Steps, str, bool]]:
-    """Where labels are named that topologies go by."""
+    """Yield the uses of node labels as topology keys, in the form of ``label_uses``."""
     parts: list[AnyPart] = [*pods.spread]
     for affinity in ("podAffinity", "podAntiAffinity"):
         for required in (True, False):

@@ -1,4 +1,4 @@
-"""The snapshot as rules query it; ``kschedctl.linter.cluster`` implements it, and costs the engine's imports."""
+"""The snapshot's interface for rules; ``kschedctl.linter.cluster`` implements it, and imports the whole engine."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from kschedctl.linter.pods import Part, Pods
 
 
 class Overlay(Protocol):
-    """A snapshot with the manifests applied to it."""
+    """A snapshot with the manifests applied."""
 
     @property
     def is_openshift(self) -> bool:
-        """Whether its nodes show that it is OpenShift."""
+        """True if a node has a label of OpenShift."""
 
     def has_taint(self, key: str) -> bool:
-        """Whether any node has a taint of a key."""
+        """Report whether any node has a taint of a key."""
 
     def has_pods_of(self, part: Part[PodAffinityTerm], owner: Pods) -> bool:
-        """Whether a term of pod affinity holds for any of its pods."""
+        """Report whether the selector of a pod affinity term may match a pod of the snapshot."""
 
     def budget_has_pods(self, selector: Any, namespace: str) -> bool:
-        """Whether a selector holds for any of its pods in a namespace."""
+        """Report whether a selector may match a pod of the snapshot in a namespace."""

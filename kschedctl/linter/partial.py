@@ -1,4 +1,4 @@
-"""Which objects are none of their own: patches of Kustomize, and dumps of what a cluster has."""
+"""Detection of partial objects, such as Kustomize patches, and of objects read from a cluster."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 from kschedctl.api.kinds import KINDS
 from kschedctl.linter.values import Steps, at, items, mapping, text
 
-#: Where a kind that makes pods has their template; where the template is the object itself, nothing.
+#: The path of the pod template, by group and kind; empty if the object itself is the template.
 TEMPLATES: Final[Mapping[str, Steps]] = {
     "Pod": (),
     "PodTemplate": ("template",),
@@ -26,9 +26,12 @@ _PATCH_KEYS: Final = frozenset(("$patch", "$retainKeys"))
 
 
 def why_partial(raw: Mapping[str, Any], group: str, api_version: str, kind: str, *, may_patch: bool = True) -> str:
-    """Why an object is not one of its own; empty where it is.
+    """Return the reason why an object is partial; empty if it is complete.
 
-    ``may_patch``: whether a directive of a patch may be in it.
+    Parameters
+    ----------
+    may_patch : bool
+        False if the object is known to contain no patch directive (``$patch``, ``$retainKeys``).
 
     Examples
     --------
@@ -73,7 +76,7 @@ def _has_directive(value: Any) -> bool:
 
 
 def is_live(raw: Mapping[str, Any]) -> bool:
-    """Whether an object was read from a cluster: it has a uid, a resource version or a status that says something."""
+    """Report whether an object was read from a cluster: it has a uid, a resource version or a non-empty status."""
     metadata = mapping(raw.get("metadata"))
     told = text(metadata.get("uid")) or metadata.get("resourceVersion")
     return bool(told) or _says_something(raw.get("status"))

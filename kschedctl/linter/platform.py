@@ -1,4 +1,4 @@
-"""Whether objects are meant for OpenShift, whose nodes still carry what kubeadm's lost."""
+"""Detection of objects for OpenShift, whose nodes still have the labels and taints that kubeadm dropped."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OPENSHIFT: Final = "openshift"
 
 
 def tells_openshift(obj: ManifestObject) -> bool:
-    """Whether an object shows that it, and what is given with it, is meant for OpenShift."""
+    """Report whether an object shows that it and the manifests around it are for OpenShift."""
     group = obj.api_version.rpartition("/")[0]
     if f".{group}".endswith(_GROUP) or obj.namespace.startswith(_NAMESPACE):
         return True
@@ -26,14 +26,19 @@ def tells_openshift(obj: ManifestObject) -> bool:
 
 
 class Platform:
-    """Which of the objects are meant for OpenShift.
+    """The platform of each object of a run: OpenShift or not.
 
-    An object that shows it speaks for all that lies in the folder around its own, for a run may take in the
-    manifests of many clusters.
+    An object that shows that it is for OpenShift counts for all objects in the parent folder of its own folder and
+    below, and not for the whole run, because a run may read the manifests of many clusters.
 
-    ``given``: the objects.
-    ``named``: what the settings say; empty for nothing.
-    ``cluster``: whether the nodes of the snapshot show it.
+    Parameters
+    ----------
+    given : ManifestSet
+        The objects.
+    named : str
+        The platform that the settings name; empty if they name none. A platform of the settings holds for all objects.
+    cluster : bool
+        True if the nodes of the snapshot are those of OpenShift.
     """
 
     def __init__(self, given: ManifestSet, named: str = "", *, cluster: bool = False) -> None:
@@ -44,7 +49,7 @@ class Platform:
         self._is_within = cache(self._within)
 
     def is_openshift(self, obj: ManifestObject) -> bool:
-        """Whether an object is meant for OpenShift."""
+        """Report whether an object is for OpenShift."""
         if self._named:
             return self._named == OPENSHIFT
         return self._cluster or self._is_within(obj.file.folder)

@@ -1,4 +1,4 @@
-"""The pods that an object makes, before any is made: the parts of a template that scheduling reads, with their ways."""
+"""Pod templates: the parts that scheduling depends on, each with its path in the object."""
 
 from __future__ import annotations
 
@@ -25,36 +25,36 @@ DO_NOT_SCHEDULE: Final = "DoNotSchedule"
 
 @dataclass(frozen=True, slots=True)
 class Part(Generic[T]):
-    """A part of the template."""
+    """A part of a pod template, with its path."""
 
-    #: The way to it from the object.
+    #: The path from the root of the object.
     steps: Steps
-    #: As written.
+    #: The value as written.
     raw: Any
-    #: As the API's type; ``None`` where it is none, or not filled in.
+    #: The value as an API type; ``None`` if it is not of that type or has placeholders.
     value: T | None
 
 
-#: A part of whatever type.
+#: A part of any type.
 AnyPart: TypeAlias = Part[Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """A container of the template."""
+    """A container of a pod template."""
 
     steps: Steps
     raw: Mapping[str, Any]
-    #: Whether it ends before the others begin: an init container that is not restarted.
+    #: True for an init container that ends before the containers start: its restartPolicy is not Always.
     init: bool
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The name of the container."""
         return text(self.raw.get("name"))
 
     def amount(self, resource: str) -> Any:
-        """What it requests of a resource, as written: where it says nothing its limit; ``None`` for neither."""
+        """Return the request of a resource as written, else the limit; ``None`` if neither is set."""
         resources = mapping(self.raw.get("resources"))
         for field in ("requests", "limits"):
             found = mapping(resources.get(field)).get(resource)
@@ -65,13 +65,13 @@ class Container:
 
 @dataclass(eq=False)
 class Pods:
-    """The pods that an object makes."""
+    """The pods that an object creates: a workload with a pod template, or a Pod itself."""
 
     #: The object.
     obj: ManifestObject
-    #: The way to the template.
+    #: The path of the pod template; empty for a Pod.
     template: Steps
-    #: Whether it is of a kind that the settings name.
+    #: True if the kind is a custom kind of the settings.
     custom: bool = False
 
     @property
@@ -81,12 +81,12 @@ class Pods:
 
     @property
     def kind(self) -> str:
-        """The kind of the object, where it is one of Kubernetes' own; empty else."""
+        """The kind of the object if it is built into Kubernetes, else empty."""
         return self.obj.kind if self.type in TEMPLATES and self.obj.group != "argoproj.io" else ""
 
     @property
     def namespace(self) -> str:
-        """The namespace; empty for none."""
+        """The namespace of the object; empty if there is none."""
         return self.obj.namespace
 
     @cached_property
@@ -100,13 +100,13 @@ class Pods:
         return mapping(at(self.obj.raw, *self.template, "spec"))
 
     def of_spec(self, *steps: str | int) -> Steps:
-        """The way to a field of the spec."""
+        """Return the path of a field of the pod spec."""
         return (*self.template, "spec", *steps)
 
     @cached_property
     def labels(self) -> PodLabels:
         """The pods' labels."""
-        # A template of a kind that is not known may get labels from whoever reads it.
+        # The controller of a custom kind may add labels to the pods.
         return PodLabels.of(mapping(self.metadata.get("labels")), self.type, open=self.custom)
 
     @cached_property
@@ -116,7 +116,7 @@ class Pods:
 
     @cached_property
     def node_terms(self) -> list[tuple[Steps, Any]] | None:
-        """The ORed terms of the required node affinity; ``None`` where there is none."""
+        """The ORed terms of the required node affinity, each with its path; ``None`` if there are none."""
         steps = ("affinity", "nodeAffinity", REQUIRED, "nodeSelectorTerms")
         terms = at(self.spec, *steps)
         return list(numbered(terms, self.of_spec(*steps))) if isinstance(terms, list) and terms else None
@@ -128,7 +128,7 @@ class Pods:
         return [Part(steps, raw, converted(raw, Toleration)) for steps, raw in found]
 
     def tolerates(self, key: str, effect: str) -> bool:
-        """Whether a taint of a key is tolerated, with whatever value; what is not filled in tolerates all."""
+        """Report whether a taint of a key and effect is tolerated, for any value; a placeholder tolerates all."""
         if self.spec.get("tolerations") and not items(self.spec.get("tolerations")):
             return True
         for part in self.tolerations:
@@ -138,7 +138,7 @@ class Pods:
         return False
 
     def terms(self, affinity: str, *, required: bool) -> list[Part[PodAffinityTerm]]:
-        """The terms of ``podAffinity`` or ``podAntiAffinity``."""
+        """Return the required or the preferred terms of ``podAffinity`` or ``podAntiAffinity``."""
         field = REQUIRED if required else PREFERRED
         found = numbered(at(self.spec, "affinity", affinity, field), self.of_spec("affinity", affinity, field))
         inner: Steps = () if required else ("podAffinityTerm",)
@@ -159,13 +159,13 @@ class Pods:
 
     @property
     def hard_spread(self) -> list[tuple[Part[TopologySpreadConstraint], TopologySpreadConstraint]]:
-        """The topology spread constraints that keep pods pending, each with its value."""
+        """The topology spread constraints with ``DoNotSchedule``, each with its value; placeholders are left out."""
         values = ((part, part.value) for part in self.spread)
         return [(part, one) for part, one in values if one is not None and one.when_unsatisfiable == DO_NOT_SCHEDULE]
 
     @cached_property
     def containers(self) -> list[Container]:
-        """All containers."""
+        """All containers, init containers first."""
         found = []
         for field in ("initContainers", "containers"):
             for steps, raw in numbered(self.spec.get(field), self.of_spec(field)):
@@ -175,7 +175,7 @@ class Pods:
         return found
 
     def claims(self) -> Iterator[tuple[Steps, str]]:
-        """The claims that volumes name, each with the way to its name."""
+        """Yield the PersistentVolumeClaims that volumes name, each as the path of the name and the name."""
         for steps, volume in numbered(self.spec.get("volumes"), self.of_spec("volumes")):
             name = text(at(volume, "persistentVolumeClaim", "claimName"))
             if name and is_rendered(name):
@@ -183,10 +183,16 @@ class Pods:
 
 
 def holds_for(part: Part[PodAffinityTerm], owner: Pods, others: Pods) -> bool | None:
-    """Whether a term of pod affinity or anti-affinity holds for pods, its own among them.
+    """Report whether a term of pod affinity or anti-affinity matches pods; ``None`` if that is uncertain.
 
-    ``owner``: whose term it is.
-    ``None`` where it cannot be told.
+    Parameters
+    ----------
+    part : Part of PodAffinityTerm
+        The term.
+    owner : Pods
+        The pods that have the term.
+    others : Pods
+        The pods to match, which may be `owner` itself.
     """
     term = part.value
     if term is None:
@@ -196,7 +202,7 @@ def holds_for(part: Part[PodAffinityTerm], owner: Pods, others: Pods) -> bool | 
         for key in keys:
             own, other = owner.labels.known.get(key), others.labels.known.get(key)
             if own is None and not owner.labels.may_have(key):
-                # A key that the pod does not have is passed over.
+                # The scheduler ignores a key that the pod does not have.
                 continue
             if own is None or (other is None and others.labels.may_have(key)):
                 answers.append(None)

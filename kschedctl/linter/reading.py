@@ -1,4 +1,4 @@
-"""From paths to files and their documents: each is read by itself, so that a broken one hides none of the others."""
+"""Reading of files and their documents: each document is parsed separately, so that a malformed one hides no other."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from kschedctl.text.repeated_keys import RepeatedKey, repeated_in_json, repeated
 from kschedctl.text.tree import NoTreeError, YamlNode, yaml_trees
 from kschedctl.text.yaml import yaml_value
 
-#: Where a document begins: nothing that is quoted, folded or literal may have this at the beginning of a line.
+#: The separator before a document: no quoted, folded or literal scalar may contain it at the beginning of a line.
 _SEPARATOR: Final = re.compile(rb"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
 _JSON_SUFFIXES: Final = (".json", ".jsonl", ".ndjson", ".json.gz", ".jsonl.gz", ".ndjson.gz")
 _DIRECTIVE: Final = re.compile(rb"^%[A-Z]", re.MULTILINE)
@@ -36,7 +36,7 @@ _SAYS_SOMETHING: Final = re.compile(rb"^[ \t]*[^#\s]", re.MULTILINE)
 
 
 class _AnyObject(msgspec.Struct):
-    """Any object."""
+    """Any JSON object; its fields are not decoded."""
 
 
 _ANY: Final = msgspec.json.Decoder(_AnyObject)
@@ -44,39 +44,40 @@ _ANY: Final = msgspec.json.Decoder(_AnyObject)
 
 @dataclass(eq=False)
 class LintDocument:
-    """A document as it stands in its file."""
+    """A document of a file, with its text."""
 
-    #: The file.
+    #: The file that contains the document.
     file: LintFile = field(repr=False)
-    #: Which of its documents, from 1.
+    #: The number of the document in the file, counted from 1.
     number: int
-    #: Its text.
+    #: The text of the document, in UTF-8.
     text: bytes = field(repr=False)
-    #: How many lines of the file stand before it.
+    #: The number of lines of the file before the document.
     before: int
-    #: Where in the file it begins, in bytes.
+    #: The offset of the document in the file, in bytes.
     start: int = 0
-    #: Plain data; ``None`` where it is broken or says nothing.
+    #: The document as plain data; ``None`` if it is malformed or empty.
     value: Any = None
-    #: Why it could not be read; its position is that in the file.
+    #: The problem if the document could not be read, with its position relative to the document; else ``None``.
     broken: Finding | None = None
-    #: Whether it is JSON.
+    #: True if the document is JSON.
     json: bool = False
+    #: True if the document may contain repeated keys.
     may_repeat: bool = False
 
     @property
     def location(self) -> Location:
-        """Its file and number."""
+        """The location of the document."""
         return Location(self.file.name, self.number)
 
     @cached_property
     def characters(self) -> str:
-        """Its text."""
+        """The text of the document, decoded."""
         return self.text.decode(errors="replace")
 
     @cached_property
     def tree(self) -> YamlNode | None:
-        """Its values with their places; ``None`` where there are none to tell."""
+        """The document's values with their positions; ``None`` if it cannot be parsed as YAML."""
         import yaml
 
         try:
@@ -85,7 +86,7 @@ class LintDocument:
             return None
 
     def region(self, steps: Steps, *, key: bool = False) -> Region:
-        """Where a field stands in the file; where it is absent, its nearest parent."""
+        """Return the region of a field in the file; if the field is absent, the region of its nearest parent."""
         if self.tree is not None:
             return region_in_yaml(self.tree, self.characters, steps, key=key).down(self.before)
         if self.json:
@@ -93,7 +94,7 @@ class LintDocument:
         return Region(self.before + 1, 1, self.before + 1, 1)
 
     def repeated(self) -> Iterator[RepeatedKey]:
-        """The keys that are given twice, with their places in the document."""
+        """Yield the keys that occur twice in a mapping, with their positions in the document."""
         if self.json:
             yield from repeated_in_json(self.text)
         elif self.may_repeat:
@@ -102,34 +103,34 @@ class LintDocument:
 
 @dataclass(eq=False)
 class LintFile:
-    """A file."""
+    """A file that lint has read."""
 
-    #: As the user would name it.
+    #: The name as the user would write it; ``-`` for standard input.
     name: str
-    #: UTF-8 without a byte order mark.
+    #: The text in UTF-8, without a byte order mark.
     text: bytes = field(repr=False)
-    #: Whether it can be written again as it was read.
+    #: True if the file can be written: not standard input, compressed, or a member of an archive.
     on_disk: bool = False
     documents: list[LintDocument] = field(default_factory=list, repr=False)
 
     @cached_property
     def lines(self) -> list[str]:
-        """Its lines."""
+        """The lines of the file, without line ends."""
         return [line.rstrip("\r") for line in self.text.decode(errors="replace").split("\n")]
 
     @cached_property
     def folder(self) -> str:
-        """The folder that it is in."""
+        """The folder that contains the file."""
         return str(Path(self.name).parent)
 
 
 @dataclass(eq=False)
 class Read:
-    """What the paths hold."""
+    """The result of reading paths."""
 
-    #: In a fixed order.
+    #: The files, in a fixed order.
     files: list[LintFile] = field(default_factory=list)
-    #: Files that could not be read at all.
+    #: The errors of files that could not be read at all.
     errors: list[InputError] = field(default_factory=list)
     summary: ReadSummary = field(default_factory=ReadSummary)
 
@@ -143,8 +144,12 @@ def read_files(
 ) -> Read:
     """Read files, folders, archives and ``-`` for standard input.
 
-    ``stdin_name``: what standard input is called.
-    ``max_unpacked``: the most bytes that are unpacked.
+    Parameters
+    ----------
+    stdin_name : str
+        The name to report for standard input; ``-`` if empty.
+    max_unpacked : int or None
+        The maximum number of bytes to unpack from archives and compressed files; ``None`` for the default.
     """
     found = Read()
     unpacking = Unpacking() if max_unpacked is None else Unpacking(max_unpacked)
@@ -167,7 +172,7 @@ def read_files(
 def _sources(
     paths: Sequence[str | Path], stdin: BinaryIO | None, summary: ReadSummary, unpacking: Unpacking
 ) -> Iterator[Source | InputError]:
-    """The files, and then those in hidden folders that look like manifests: pipelines keep theirs there."""
+    """Yield the files, then those in hidden folders that look like manifests, as CI systems store them there."""
     yield from read_sources(paths, stdin, summary, unpacking)
     hidden = [each for each in summary.passed if each.reason == HIDDEN and each.doubtful]
     summary.passed = [each for each in summary.passed if each not in hidden]
@@ -178,7 +183,7 @@ def _sources(
 def _file(source: Source, stdin_name: str) -> LintFile:
     from_stdin = source.name == "standard input"
     name = (stdin_name or "-") if from_stdin else source.name.removeprefix("./")
-    # What was decompressed or is the member of an archive is not written.
+    # Decompressed files and members of archives are never written.
     on_disk = not from_stdin and Path(source.name).is_file() and not source.name.endswith(".gz")
     return read_text(utf8_text(source.content, source.name), name, on_disk=on_disk)
 
@@ -193,7 +198,7 @@ def read_text(text: bytes, name: str, *, on_disk: bool = False) -> LintFile:
 
 
 def _read_json(file: LintFile, begin: int) -> bool:
-    """Read a file of JSON; false where it is none: flow style YAML, or templates, begin alike."""
+    """Read a file as JSON; return false if it is not JSON: flow-style YAML and templates begin alike."""
     documents: list[LintDocument] = []
     end = 0
     try:
@@ -201,7 +206,7 @@ def _read_json(file: LintFile, begin: int) -> bool:
             start = skip_blanks(file.text, end)
             end = start + len(raw)
             line_start = file.text.rfind(b"\n", 0, start) + 1
-            # The line's beginning stays, so that columns are those of the file.
+            # Blanks replace the beginning of the line, so that columns are those of the file.
             chunk = b" " * (start - line_start) + file.text[start:end]
             before = file.text.count(b"\n", 0, start)
             documents.append(LintDocument(file, number, chunk, before, start, msgspec.json.decode(raw), json=True))
@@ -211,7 +216,7 @@ def _read_json(file: LintFile, begin: int) -> bool:
         (finding,) = broken.error(file.text, file.name).findings
         rest = file.text[broken.start :]
         before = file.text.count(b"\n", 0, broken.start)
-        # The place that is told is that in the file.
+        # The reported position is that in the file; store it relative to the document.
         position = finding.position
         at = Position(position.line - before, position.column) if position is not None else None
         finding = replace(finding, position=at)
@@ -224,7 +229,7 @@ def _read_json(file: LintFile, begin: int) -> bool:
 
 def _yaml_documents(file: LintFile) -> Iterator[LintDocument]:
     text = file.text
-    # A directive stands before the separator of its document.
+    # A directive comes before the separator of its document, so such files are not split.
     starts = [] if _DIRECTIVE.search(text) else [found.start() for found in _SEPARATOR.finditer(text)]
     bounds = [0, *starts, len(text)] if not starts or starts[0] > 0 else [*starts, len(text)]
     number, before = 0, 0

@@ -1,4 +1,4 @@
-"""Where a field stands: from line and column to line and column, of the value, of its key, or of what comes nearest."""
+"""Regions of fields in a text: from line and column to line and column of the value, the key, or the nearest parent."""
 
 from __future__ import annotations
 
@@ -10,35 +10,41 @@ from kschedctl.text.tree import YamlNode
 
 
 class Region(NamedTuple):
-    """A part of a text."""
+    """A region of a text."""
 
-    #: Its first character, from 1.
+    #: The first character; lines and columns are counted from 1.
     line: int
     column: int
-    #: The character behind its last.
+    #: The character after the last one.
     end_line: int
     end_column: int
 
     def down(self, n_lines: int) -> Region:
-        """The same so many lines further down."""
+        """Return the region moved down by `n_lines` lines."""
         return Region(self.line + n_lines, self.column, self.end_line + n_lines, self.end_column)
 
 
 def region_in_yaml(root: YamlNode, characters: str, steps: Steps, *, key: bool = False) -> Region:
-    """Where a field of a document stands.
+    """Return the region of a field of a YAML document.
 
-    ``root``: the document.
-    ``characters``: its text.
-    ``steps``: the field. A scalar stands where its value does; a block where its key does, which is what people look
-    for.
-    ``key``: whether the field's name is meant.
+    Parameters
+    ----------
+    root : YamlNode
+        The document.
+    characters : str
+        The text of the document.
+    steps : Steps
+        The field. The region of a scalar is its value; the region of a mapping or list is its key, which is where
+        people look for it.
+    key : bool
+        True for the region of the field's name, whatever the value is.
     """
     start, end = _span(root, steps, key=key)
     return Region(*_spot(characters, start), *_spot(characters, max(start, end)))
 
 
 def region_in_json(text: bytes, path: str) -> Region:
-    """Where a field of a JSON document stands."""
+    """Return the region of a field of a JSON document: its position, as a region without extent."""
     line, column = json_position(text, path)
     return Region(line, column, line, column)
 
@@ -65,7 +71,7 @@ def _span(root: YamlNode, steps: Steps, *, key: bool) -> tuple[int, int]:
 
 
 def _first_line(node: YamlNode) -> tuple[int, int]:
-    """The beginning of a value: of a mapping its first key, of a scalar all of it."""
+    """Return the span of a value's beginning: the first key of a block mapping, all of a scalar, else one character."""
     start = node.start or 0
     if node.is_map and not node.flow and node.children:
         first = min(node.children, key=lambda name: node.children[name][0])

@@ -1,4 +1,4 @@
-"""What stands between a template and others: terms that repel its own pods, host ports, claims."""
+"""Relations of a pod template to pods and volumes: anti-affinity to its own pods, host ports, mounted claims."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STORAGE_CLASS: Final = "storage.k8s.io/StorageClass"
 RWO: Final = "ReadWriteOnce"
 RWOP: Final = "ReadWriteOncePod"
 
-#: Words in names of classes, provisioners and drivers whose volumes many nodes can have, or that tie pods to one node.
+#: Words in names of storage classes, provisioners and drivers: of volumes that nodes share, and of volumes on one node.
 _SHARED: Final = ("nfs", "efs", "filestore", "azurefile", "cephfs", "smb", "cifs", "nas", "glusterfs", "fsx", "rwx")
 _NODE_LOCAL: Final = ("hostpath", "local", "topolvm")
 _LOCAL_OR_SHARED: Final = frozenset(
@@ -45,7 +45,7 @@ def is_kept_apart(pods: Pods) -> bool:
 
 
 def own_selector(pods: Pods) -> dict[str, Any] | None:
-    """A selector for the pods: the workload's own, else all their labels; ``None`` where there are none."""
+    """Return the workload's own selector, else one of all the pods' labels; ``None`` if empty or not matching."""
     own = at(pods.obj.raw, "spec", "selector", "matchLabels")
     chosen = mapping(own) or mapping(pods.metadata.get("labels"))
     if not chosen or not holds({"matchLabels": dict(chosen)}, PodLabels.of(mapping(pods.metadata.get("labels")))):
@@ -54,7 +54,7 @@ def own_selector(pods: Pods) -> dict[str, Any] | None:
 
 
 class HostPort(NamedTuple):
-    """A port of the node that the pods take."""
+    """A port of the node that the pods use."""
 
     ip: str
     protocol: str
@@ -67,7 +67,7 @@ class HostPort(NamedTuple):
 
 
 def host_ports(pods: Pods) -> list[HostPort]:
-    """The ports of the node that the pods take: with hostNetwork every port of a container is one."""
+    """Return the ports of the node that the pods use; with hostNetwork every port of a container is one."""
     on_host = pods.spec.get("hostNetwork") is True
     found: dict[tuple[str, str, int], HostPort] = {}
     for container in pods.containers:
@@ -83,7 +83,7 @@ def host_ports(pods: Pods) -> list[HostPort]:
 
 
 class Mounted(NamedTuple):
-    """A claim of the manifest set that the pods mount, and the way to its name."""
+    """A claim of the manifest set that the pods mount, with the path of its name and its access modes."""
 
     steps: Steps
     claim: ManifestObject
@@ -91,7 +91,7 @@ class Mounted(NamedTuple):
 
 
 def mounted_claims(pods: Pods, given: ManifestSet) -> Iterator[Mounted]:
-    """The claims of the manifest set that the pods mount."""
+    """Yield the claims of the manifest set that the pods mount."""
     for steps, name in pods.claims():
         claim = given.named(pods.obj, PVC, name)
         if claim is not None:
@@ -100,9 +100,10 @@ def mounted_claims(pods: Pods, given: ManifestSet) -> Iterator[Mounted]:
 
 
 def attaches_to_one_node(claim: ManifestObject, given: ManifestSet) -> bool:
-    """Whether a claim's volume is attached to one node at a time: not where it is a shared file system.
+    """Report whether a claim's volume is attached to one node at a time.
 
-    Nor where it is on a node itself: then pods that use it go to that node anyway.
+    A volume of a shared file system is not. A volume on a node's own disk does not count either: pods that use it are
+    scheduled to that node anyway. Both are recognised by the names of storage class, provisioner and driver.
     """
     spec = mapping(claim.raw.get("spec"))
     class_name = text(spec.get("storageClassName"))

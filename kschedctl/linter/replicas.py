@@ -1,4 +1,4 @@
-"""How many pods a workload has, from lowest to highest, and how many more or fewer a rollout may make."""
+"""The number of replicas of a workload, lowest and highest, and the surge and unavailability of its rollouts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kschedctl.linter.values import Steps, at, mapping, text, whole
 
 HPA: Final = "autoscaling/HorizontalPodAutoscaler"
 SCALED_OBJECT: Final = "keda.sh/ScaledObject"
-#: What scales, and how many there are where nobody says.
+#: The kinds with ``spec.replicas``, which defaults to 1.
 SCALED: Final = frozenset(
     ("apps/Deployment", "apps/StatefulSet", "apps/ReplicaSet", "ReplicationController", "argoproj.io/Rollout")
 )
@@ -19,24 +19,24 @@ _QUARTER: Final = "25%"
 
 
 class Replicas(NamedTuple):
-    """How many pods there are."""
+    """The number of replicas of a workload."""
 
-    #: The fewest and the most.
+    #: The lowest and the highest number.
     low: int
     high: int
-    #: The autoscaler that says so.
+    #: The autoscaler that sets the number; ``None`` if there is none.
     scaler: ManifestObject | None = None
 
     @property
     def shown(self) -> str:
-        """The number, and where it comes from."""
+        """The number as text, with the autoscaler if there is one."""
         if self.scaler is None:
             return str(self.low)
         return f"{self.low} to {self.high} ({self.scaler.kind} {self.scaler.name})"
 
 
 def autoscaler(pods: Pods, given: ManifestSet) -> ManifestObject | None:
-    """The autoscaler of the manifest set that targets a workload."""
+    """Return the autoscaler of the manifest set that targets a workload; ``None`` if there is none."""
     for type_ in (HPA, SCALED_OBJECT):
         for scaler in given.beside(pods.obj, type_):
             target = mapping(at(scaler.raw, "spec", "scaleTargetRef"))
@@ -44,7 +44,7 @@ def autoscaler(pods: Pods, given: ManifestSet) -> ManifestObject | None:
             group = text(target.get("apiVersion")).rpartition("/")[0]
             if (kind, target.get("name")) != (pods.obj.kind, pods.obj.name):
                 continue
-            # An old group, or none, means the same workload; of variants it scales the one that it sees itself.
+            # A former API group, or none, means the same workload. A lookup from the autoscaler decides about variants.
             seen = given.named(scaler, pods.type, pods.obj.name)
             if (not group or group in (pods.obj.group, "extensions")) and seen is pods.obj:
                 return scaler
@@ -52,7 +52,7 @@ def autoscaler(pods: Pods, given: ManifestSet) -> ManifestObject | None:
 
 
 def replicas_steps(pods: Pods) -> Steps:
-    """The way to the field that says how many pods a workload has; to its spec where none does."""
+    """Return the path of the field with the number of replicas of a workload; the path of its spec if there is none."""
     for field in ("replicas", "parallelism"):
         if at(pods.obj.raw, "spec", field) is not None:
             return ("spec", field)
@@ -60,9 +60,10 @@ def replicas_steps(pods: Pods) -> Steps:
 
 
 def replicas(pods: Pods, given: ManifestSet) -> Replicas | None:
-    """How many pods a workload has; ``None`` where nobody can tell, or where nodes decide.
+    """Return the number of replicas of a workload; ``None`` if it is not known, or depends on the nodes.
 
-    A Pod is one; a Job has as many as run at a time.
+    A Pod counts as 1, a Job as the number of pods that run at a time. With an autoscaler the lowest number is at least
+    1, also if it scales to zero; the highest defaults to 100 for a ScaledObject of KEDA.
     """
     spec = mapping(pods.obj.raw.get("spec"))
     if pods.type == "Pod":
@@ -99,7 +100,7 @@ def _count(spec: Any, field: str, default: int | None) -> int | None:
 
 
 def share(value: Any, of: int, *, up: bool) -> int | None:
-    """A number, or a percentage of a number, rounded up or down; ``None`` where it is neither.
+    """Return a number, or a percentage of `of` rounded up or down; ``None`` if `value` is neither.
 
     Examples
     --------
@@ -117,17 +118,17 @@ def share(value: Any, of: int, *, up: bool) -> int | None:
 
 
 class Rollout(NamedTuple):
-    """How pods are replaced."""
+    """The limits of a rolling update."""
 
-    #: How many more and how many fewer pods there may be while it runs.
+    #: The numbers of additional pods (maxSurge) and of unavailable pods (maxUnavailable) during a rollout.
     surge: int
     down: int
 
 
 def rollout(pods: Pods, n: int) -> Rollout | None:
-    """How a Deployment or a Rollout with so many replicas replaces its pods.
+    """Return the limits of a rolling update of a Deployment or a Rollout with `n` replicas.
 
-    ``None`` for other kinds, for Recreate, and where it cannot be told.
+    Return ``None`` for other kinds, for strategy Recreate, and if the limits are not known.
     """
     spec = mapping(pods.obj.raw.get("spec"))
     strategy = mapping(spec.get("strategy"))
@@ -145,7 +146,7 @@ def rollout(pods: Pods, n: int) -> Rollout | None:
     down = share(_given(numbers, "maxUnavailable"), n, up=False)
     if surge is None or down is None:
         return None
-    # Where both come to nothing, one pod may be missing (deployment util ResolveFenceposts).
+    # If both are rounded to 0, one pod may be unavailable (deployment util ResolveFenceposts).
     return Rollout(surge, down or int(surge == 0))
 
 
@@ -155,7 +156,10 @@ def _given(numbers: Any, field: str) -> Any:
 
 
 def new_pods_first(pods: Pods, given: ManifestSet) -> Replicas | None:
-    """How many pods a workload has whose rollouts start new ones first; ``None`` for all others."""
+    """Return the replicas of a workload whose rollouts start a new pod before an old one ends, else ``None``.
+
+    That is so if maxUnavailable, computed for the lowest number of replicas, is 0.
+    """
     count = replicas(pods, given)
     if count is None or count.low == 0:
         return None

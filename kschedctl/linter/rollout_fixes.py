@@ -1,4 +1,4 @@
-"""Repairs of rollouts, and who scales what is rolled out."""
+"""Fixes of rollouts, and the autoscaler of a workload as a related object."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kschedctl.linter.rule import Related
 
 
 def one_down_first(pods: Pods) -> Fix | None:
-    """Take an old pod away before a new one starts."""
+    """Return a fix that removes an old pod before a new one starts; ``None`` if the workload is not a Deployment."""
     if pods.type != "apps/Deployment":
         return None
     at = ("spec", "strategy")
@@ -24,7 +24,7 @@ def one_down_first(pods: Pods) -> Fix | None:
 
 
 def recreate(pods: Pods) -> Fix | None:
-    """Take all old pods away before new ones start."""
+    """Return a fix that removes all old pods before new ones start; ``None`` if the workload is not a Deployment."""
     if pods.type != "apps/Deployment":
         return None
     strategy = ("spec", "strategy")
@@ -32,7 +32,7 @@ def recreate(pods: Pods) -> Fix | None:
 
 
 def scaler_of(count: Replicas) -> tuple[Related, ...]:
-    """The autoscaler, where one says how many there are."""
+    """Return the autoscaler that determines the replicas, if any, as a related object."""
     if count.scaler is None:
         return ()
     return (Related(count.scaler, ("spec",), f"{count.scaler.kind} scales it from {count.low} to {count.high}"),)

@@ -1,4 +1,4 @@
-"""What a rule is: a line of the list, and a module with its page, its examples and its condition."""
+"""The definition of a lint rule: an entry of the list of rules, and a module with page, examples and check."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RULES_PACKAGE: Final = "kschedctl.linter.rules"
 
 
 class Stop(StrEnum):
-    """Where it stops."""
+    """The place where a problem takes effect, from the API server's validation to the next rollout."""
 
     REFUSED = "A"
     PODS_REFUSED = "B"
@@ -28,7 +28,7 @@ class Stop(StrEnum):
 
     @property
     def words(self) -> str:
-        """The place in words."""
+        """A description of the place."""
         return _WORDS[self]
 
 
@@ -41,21 +41,21 @@ _WORDS: Final = {
 
 
 class About(StrEnum):
-    """What a rule looks at, one at a time; the other rules name a kind, as ``policy/PodDisruptionBudget``."""
+    """The subject that a rule checks; rules for objects of one kind name it, such as ``policy/PodDisruptionBudget``."""
 
-    #: Whatever makes pods, and pods themselves (``kschedctl.linter.pods.Pods``).
+    #: Pods, and objects with a pod template (``kschedctl.linter.pods.Pods``).
     PODS = "pods"
-    #: Any object, partial ones too.
+    #: Any object, including partial objects.
     OBJECT = "object"
     #: A file (``kschedctl.linter.reading.LintFile``).
     FILE = "file"
-    #: What was left out of account; such rules are asked last, by whoever leaves it out.
+    #: An ignore (``kschedctl.linter.ignore.Ignore``); these rules run last, after ignores were applied.
     IGNORES = "ignores"
 
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """Another object that a problem comes of, and what it says."""
+    """Another object that contributes to a problem, with the field and an explanation."""
 
     object: ManifestObject
     steps: Steps
@@ -64,56 +64,56 @@ class Related:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """What a rule finds."""
+    """A problem that a rule finds."""
 
-    #: What is wrong, with the values.
+    #: The problem, including the offending values.
     message: str
-    #: The field, from the object that was looked at.
+    #: The field, as keys and indices from the root of the checked object.
     steps: Steps = ()
-    #: What to do.
+    #: The action to take.
     help: str = ""
-    #: Where it is not the rule's own.
+    #: The severity, if it differs from the rule's.
     severity: Severity | None = None
-    #: Where it is not the rule's own.
+    #: The place where the problem takes effect, if it differs from the rule's.
     stop: Stop | None = None
     related: tuple[Related, ...] = ()
     fix: Fix | None = None
-    #: Whether the field's name is meant, not its value.
+    #: True if the problem is in the field's name, not in its value.
     key: bool = False
-    #: Where it is, of what has no fields.
+    #: The position, for problems that are not in a field; both are counted from 1.
     line: int | None = None
     column: int | None = None
 
 
 class Check(Protocol):
-    """The condition of a rule."""
+    """The check of a rule."""
 
     def __call__(self, subject: Any, run: Any, /) -> Iterator[Problem]:
-        """What is wrong with one of the things that the rule looks at."""
+        """Yield the problems of one subject of the rule."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A line of the list of rules."""
+    """A rule: an entry of the list of rules."""
 
-    #: As ``KS201`` and ``rollout-needs-spare-domain``.
+    #: Code and name, such as ``KS201`` and ``rollout-needs-spare-domain``.
     code: str
     name: str
-    #: What it mostly is; a problem may say otherwise.
+    #: The default severity; a problem can override it.
     severity: Severity
-    #: The place where it stops; ``None`` where nothing does.
+    #: The default place where problems take effect; ``None`` if nothing is refused, pending or blocked.
     stop: Stop | None
-    #: What it looks at: an ``About``, or a kind.
+    #: The subject that is checked: an ``About``, or a kind.
     about: str
-    #: Below ``kschedctl.linter.rules``.
+    #: The module's path below ``kschedctl.linter.rules``.
     module: str
-    #: Whether it is asked without being selected.
+    #: True if the rule runs without being selected.
     on: bool = field(default=True, kw_only=True)
-    #: Whether it is asked, although it is off, where everything is given: by the settings, or with a snapshot.
+    #: True if a rule that is off runs where the manifest set is complete: by the settings, or with a snapshot.
     if_complete: bool = field(default=False, kw_only=True)
-    #: Whether people see only how many there are.
+    #: True if output for people shows only the number of findings.
     counted: bool = field(default=False, kw_only=True)
-    #: Whether it needs a snapshot.
+    #: True if the rule needs a snapshot.
     snapshot: bool = field(default=False, kw_only=True)
 
     @property
@@ -122,30 +122,30 @@ class Rule:
 
     @property
     def check(self) -> Check:
-        """Its condition."""
+        """The check function of the rule's module."""
         found: Check = self._loaded.check
         return found
 
     @property
     def page(self) -> str:
-        """What it says, why, and how to repair it."""
+        """The rule's page: the problem, its reasons and effect, and the repair."""
         return (self._loaded.__doc__ or "").strip()
 
     @property
     def summary(self) -> str:
-        """The first sentence of the page."""
+        """The first paragraph of the page: one sentence."""
         return self.page.split("\n\n", 1)[0].replace("\n", " ")
 
     @property
     def fails(self) -> str:
-        """An example that it finds something in; lines that end with ``# <-`` are where."""
+        """An example with problems; each line with a finding ends with ``# <-``."""
         return manifests(self._loaded.FAILS)
 
     @property
     def passes(self) -> str:
-        """The same, repaired, without marks."""
+        """The same example after the repair, without marks."""
         return manifests(self._loaded.PASSES).replace(MARK, "")
 
     def example_options(self) -> dict[str, Any]:
-        """What its examples need besides: ``snapshot``, ``settings``, ``name`` of the file."""
+        """Return the options to lint the examples with: ``snapshot``, ``settings``, ``name`` of the file."""
         return dict(getattr(self._loaded, "OPTIONS", {}))

@@ -1,4 +1,4 @@
-"""From rules to their pages as data."""
+"""Conversion of rules to their pages as data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kschedctl.linter.rule import Rule
 
 
 def pages(rules: Sequence[Rule]) -> RulePages:
-    """The pages of rules."""
+    """Return the pages of rules."""
     return RulePages(
         items=tuple(
             RulePage(

@@ -1,4 +1,4 @@
-"""One run of lint: read, ask, leave out what is left out, and what is left."""
+"""A run of lint: read files, run rules, apply ignores and the baseline, and collect the findings that remain."""
 
 from __future__ import annotations
 
@@ -28,78 +28,87 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LintRequest:
-    """What a run is to look for, and how."""
+    """The options of a run."""
 
-    #: The rules that are asked.
+    #: The rules to run.
     rules: Sequence[Rule]
     settings: Settings = field(default_factory=Settings)
     namespace: str = ""
     release: Release = LATEST
     #: Applies the manifests to a snapshot.
     overlay: Callable[[ManifestSet], Overlay] | None = None
-    #: Findings below it are not shown.
+    #: The least severity to report.
     least: Severity = Severity.INFO
-    #: Whether annotations, comments and the settings may leave findings out.
+    #: True if annotations, comments and the settings can suppress findings.
     ignores: bool = True
-    #: The file; empty for none.
+    #: The baseline file; empty if there is none.
     baseline: str = ""
-    #: Whether what the baseline has is left out.
+    #: True if findings of the baseline are suppressed.
     keep_baseline: bool = True
     stdin_name: str = ""
     max_unpacked: int | None = None
-    #: Whether each file is looked at by itself.
+    #: True if each file is linted separately, as a manifest set of its own.
     single_files: bool = False
     today: date = field(default_factory=date.today)
 
 
 @dataclass(slots=True, kw_only=True)
 class Linted:
-    """What a run found."""
+    """The result of a run."""
 
     rules: Sequence[Rule]
     files: Sequence[LintFile]
-    #: By file and place.
+    #: The findings, by file and region.
     found: list[Diagnosis] = field(default_factory=list)
-    #: What was left out, and by what.
+    #: The suppressed findings, each with its ignore.
     ignored: list[Ignored] = field(default_factory=list)
-    #: What could not be known.
+    #: The rules that could not be decided, each with object and reason.
     undecided: list[Undecided] = field(default_factory=list)
-    #: How many findings of the baseline are there no more.
+    #: The number of findings of the baseline that do not occur; the least of all files if linted separately.
     gone: int = 0
-    #: What looks like manifests and was not read.
+    #: Descriptions of input that looks like manifests and was not read.
     unread: Sequence[str] = ()
     objects: list[ManifestObject] = field(default_factory=list)
 
     def at_least(self, severity: Severity) -> int:
-        """How many findings are as bad as that, or worse."""
+        """Return the number of findings of a severity or a worse one."""
         return sum(ORDER[each.severity] <= ORDER[severity] for each in self.found)
 
     @property
     def n_objects(self) -> int:
-        """How many objects were read."""
+        """The number of objects that were read."""
         return len(self.objects)
 
     @property
     def n_partial(self) -> int:
-        """How many of them are none of their own."""
+        """The number of partial objects."""
         return sum(bool(obj.partial) for obj in self.objects)
 
     @property
     def n_live(self) -> int:
-        """How many of them were read from a cluster."""
+        """The number of objects that were read from a cluster."""
         return sum(obj.live for obj in self.objects)
 
     @property
     def n_foreign(self) -> int:
-        """How many of them have the name of a kind of another API group."""
+        """The number of objects of an unknown kind that has the name of a known kind of another API group."""
         return sum(obj.foreign for obj in self.objects)
 
 
 def lint(paths: Sequence[str], request: LintRequest, stdin: BinaryIO | None = None) -> Linted:
     """Lint files.
 
-    ``paths``: files, folders, archives, and ``-`` for standard input.
-    Raise ``InputError`` where a path cannot be read, or a baseline is none.
+    Parameters
+    ----------
+    paths : sequence of str
+        Files, folders, archives, and ``-`` for standard input.
+
+    Raises
+    ------
+    InputError
+        If a path cannot be read.
+    ConfigError
+        If the baseline cannot be read.
     """
     read = read_files(paths, stdin, stdin_name=request.stdin_name, max_unpacked=request.max_unpacked)
     InputError.raise_any(finding for error in read.errors for finding in error.findings)
@@ -109,7 +118,7 @@ def lint(paths: Sequence[str], request: LintRequest, stdin: BinaryIO | None = No
 
 
 def lint_files(files: Sequence[LintFile], request: LintRequest) -> Linted:
-    """Lint files that were read."""
+    """Lint files that were read already."""
     linted = Linted(rules=request.rules, files=files)
     sets = [[file] for file in files] if request.single_files else [files]
     linted.gone = min((_lint_set(one, request, linted) for one in sets), default=0)
@@ -118,7 +127,7 @@ def lint_files(files: Sequence[LintFile], request: LintRequest) -> Linted:
 
 
 def _lint_set(files: Sequence[LintFile], request: LintRequest, linted: Linted) -> int:
-    """Lint files that see one another; return how many findings of the baseline are there no more."""
+    """Lint files as one manifest set; return the number of findings of the baseline that do not occur."""
     manifests, settings = ManifestSet(files, request.namespace, patches(files)), request.settings
     overlay = request.overlay(manifests) if request.overlay is not None else None
     context = Context(

@@ -1,4 +1,4 @@
-"""Scheduler configurations of the manifest set: profiles, and which plugins they name at which extension points."""
+"""Scheduler configurations of the manifest set: their profiles, and the plugins at each extension point."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CONFIG: Final = "kubescheduler.config.k8s.io/KubeSchedulerConfiguration"
 MULTI_POINT: Final = "multiPoint"
 DEFAULT_SCHEDULER: Final = "default-scheduler"
 ALL: Final = "*"
-#: Plugins of kubernetes-sigs/scheduler-plugins, which a scheduler must be built with.
+#: Plugins of kubernetes-sigs/scheduler-plugins: a scheduler has them only if it is built with them.
 OUT_OF_TREE: Final = frozenset(
     (
         *("CapacityScheduling", "Coscheduling", "CrossNodePreemption", "DiskIO", "LoadVariationRiskBalancing"),
@@ -24,7 +24,7 @@ OUT_OF_TREE: Final = frozenset(
     )
 )
 QUEUE_SORTS: Final = frozenset(("PrioritySort", "Coscheduling", "QOSSort", "TopologicalSort"))
-#: In-tree plugins by the extension points that matter here.
+#: In-tree plugins that implement Score, and in-tree plugins that implement Filter.
 SCORES: Final = frozenset(
     (
         *("TaintToleration", "NodeAffinity", "NodeResourcesFit", "VolumeBinding", "PodTopologySpread"),
@@ -38,7 +38,7 @@ FILTERS: Final = frozenset(
         *("InterPodAffinity", "DynamicResources"),
     )
 )
-#: What their Filter needs to have run before, or keeps for the node that is chosen.
+#: Extension points without which a plugin's Filter has no data, or its result is not applied to the chosen node.
 NEEDED: Final = {
     "NodeResourcesFit": ("preFilter",),
     "NodePorts": ("preFilter",),
@@ -52,38 +52,38 @@ NEEDED: Final = {
 
 
 def in_tree(release: Release) -> frozenset[str]:
-    """The plugins that a release's scheduler has."""
+    """Return the names of the plugins that a release's scheduler has."""
     names = {name for name, _ in release.default_plugins} | set(release.inert_plugins)
     return frozenset(names | {name for each in RELEASES.values() for name, _ in each.ungated_plugins})
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A plugin that a profile names."""
+    """An entry of a profile that enables or disables a plugin."""
 
     name: str
     #: The extension point, or ``multiPoint``.
     point: str
-    #: Whether it is enabled there, or disabled.
+    #: True if the entry enables the plugin, false if it disables it.
     enabled: bool
-    #: Where it stands.
+    #: The path of the entry in the configuration.
     steps: Steps
-    #: As written.
+    #: The weight, as written.
     weight: Any = None
 
 
 def profiles(obj: ManifestObject) -> Iterator[tuple[Steps, Any]]:
-    """The profiles of a configuration."""
+    """Return the profiles of a configuration, each with its path."""
     return ((steps, raw) for steps, raw in numbered(obj.raw.get("profiles"), ("profiles",)) if isinstance(raw, dict))
 
 
 def scheduler_name(profile: Any) -> str:
-    """Whose pods a profile is for."""
+    """Return the ``schedulerName`` of a profile; ``default-scheduler`` if it is not set."""
     return text(at(profile, "schedulerName")) or DEFAULT_SCHEDULER
 
 
 def plugins(profile: Any, steps: Steps) -> list[Named]:
-    """The plugins that a profile names."""
+    """Return the entries of a profile that enable or disable plugins."""
     found = []
     for point, sets in mapping(at(profile, "plugins")).items():
         for field in ("enabled", "disabled"):
@@ -94,7 +94,7 @@ def plugins(profile: Any, steps: Steps) -> list[Named]:
 
 
 def is_enabled(name: str, point: str, named: list[Named], release: Release) -> bool:
-    """Whether a plugin that has a part at an extension point plays it in a profile."""
+    """Report whether a profile enables a plugin at an extension point that the plugin implements."""
     own = {(each.name, each.enabled) for each in named if each.point == point}
     if (name, True) in own:
         return True
@@ -104,7 +104,7 @@ def is_enabled(name: str, point: str, named: list[Named], release: Release) -> b
 
 
 def is_enabled_at_multi_point(name: str, named: list[Named], release: Release) -> bool:
-    """Whether a plugin is enabled at all extension points that it has a part at."""
+    """Report whether a plugin is enabled at all extension points that it implements: by multiPoint or by default."""
     own = {(each.name, each.enabled) for each in named if each.point == MULTI_POINT}
     if (name, True) in own:
         return True

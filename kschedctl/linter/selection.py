@@ -1,4 +1,4 @@
-"""Which rules are asked: by code, by the beginning of a code, or by name."""
+"""Selection of rules: by code, by the beginning of a code, or by name."""
 
 from __future__ import annotations
 
@@ -10,17 +10,25 @@ from kschedctl.errors import InputError
 from kschedctl.linter.rule import Rule
 from kschedctl.linter.rules import RULES
 
-#: All rules, those that are off among them.
+#: The word for all rules, including rules that are off.
 ALL: Final = "ALL"
 _PREFIX: Final = "KS"
 
 
 def rules_of(word: str, where: str = "") -> list[Rule]:
-    """The rules that a word means.
+    """Return the rules that a word selects.
 
-    ``word``: ``KS201``, ``KS2``, ``rollout-needs-spare-domain`` or ``ALL``.
-    ``where``: what the word stands in, for errors.
-    Raise ``InputError`` where it means none.
+    Parameters
+    ----------
+    word : str
+        A code, the beginning of a code, a name or ``ALL``: ``KS201``, ``KS2``, ``rollout-needs-spare-domain``.
+    where : str
+        The source of the word, for errors.
+
+    Raises
+    ------
+    InputError
+        If the word selects no rule.
 
     Examples
     --------
@@ -41,14 +49,24 @@ def rules_of(word: str, where: str = "") -> list[Rule]:
 def asked(
     select: Sequence[str] = (), extend: Sequence[str] = (), ignore: Sequence[str] = (), *, complete: bool = False
 ) -> list[Rule]:
-    """The rules that are asked.
+    """Return the rules to run.
 
-    ``select``: those instead of the ones that are on.
-    ``extend``: those besides.
-    ``ignore``: those not. What is named by more letters wins: ``KS201`` is asked where KS201 is selected and KS2
-    ignored.
-    ``complete``: whether everything is given, so that rules are on which need that.
-    Raise ``InputError`` where a word means no rule.
+    Parameters
+    ----------
+    select : sequence of str
+        Rules to run in place of the rules that are on by default.
+    extend : sequence of str
+        Rules to run in addition.
+    ignore : sequence of str
+        Rules not to run. The longer word wins: if KS201 is selected and KS2 is ignored, KS201 runs. Between words of
+        the same length, ignoring wins.
+    complete : bool
+        True if the manifest set is complete, which turns on the rules that need that.
+
+    Raises
+    ------
+    InputError
+        If a word selects no rule.
     """
     chosen: dict[str, int] = {}
     if not select:
@@ -62,7 +80,7 @@ def asked(
 
 
 def _named(words: Iterable[str]) -> Iterable[tuple[Rule, int]]:
-    """Rules, each with how exactly it is named."""
+    """Yield the rules that words select, each with the length of the word: 0 for ``ALL``; a name counts as a code."""
     for word in words:
         for rule in rules_of(word):
             exact = word.upper() == rule.code or word == rule.name

@@ -1,4 +1,4 @@
-"""The settings of lint: ``.kschedctl.yaml``, or ``[tool.kschedctl.lint]`` in ``pyproject.toml``, the nearest upward."""
+"""The settings of lint: the nearest ``.kschedctl.yaml``, or ``[tool.kschedctl.lint]`` in ``pyproject.toml``, upward."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from kschedctl.text.yaml import yaml_value
 
 FILE: Final = ".kschedctl.yaml"
 _TOML: Final = "pyproject.toml"
-#: What the settings may stand under.
+#: The top-level key under which the settings may be nested.
 _SECTION: Final = "lint"
 _REPORT: Final = re.compile(r"(.*?)(?: - at `\$\.?(.*)`)?", re.DOTALL)
 _UNKNOWN: Final = re.compile(r"Object contains unknown field `(.*)`")
-#: What msgspec reports of a value, and what is wrong with it.
+#: Beginnings of msgspec's error messages, with the problem to report.
 _WRONG: Final = {
     "Expected `bool`": "is neither true nor false",
     "Expected `str`": "is no text",
@@ -43,7 +43,7 @@ _WRONG: Final = {
 
 
 class _WrongValueError(ValueError):
-    """A value that cannot be read: what is wrong, what to do, and where in the value."""
+    """A value that cannot be read: the problem, a hint, and the path in the value."""
 
     def __init__(self, problem: str, hint: str = "", inside: Steps = ()) -> None:
         super().__init__(problem)
@@ -51,22 +51,22 @@ class _WrongValueError(ValueError):
 
 
 class _Mapping(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unknown_fields=True):
-    """A mapping of the settings; where one of its fields is a list, a text is a list of one."""
+    """A mapping of the settings; a string in place of a list is a list of one item."""
 
 
 class SettingsIgnore(_Mapping, frozen=True, kw_only=True):
-    """Findings that are left out, and why."""
+    """An ignore of the settings: a filter for findings to suppress, and the reason."""
 
-    #: Codes, whatever words they are written as; none for all.
+    #: The codes of the rules, resolved from codes, beginnings of codes or names; empty for all rules.
     rules: tuple[str, ...] = ()
-    #: Globs; none for any.
+    #: Globs for kinds, namespaces, names and paths; empty matches all.
     kinds: tuple[str, ...] = ()
     namespaces: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
-    #: Why.
+    #: The reason; required.
     reason: str = ""
-    #: The last day that it counts.
+    #: The last day of validity; ``None`` for unlimited.
     until: date | None = None
 
     def __post_init__(self) -> None:
@@ -76,7 +76,7 @@ class SettingsIgnore(_Mapping, frozen=True, kw_only=True):
 
 
 class PodTemplateOf(_Mapping, frozen=True, kw_only=True):
-    """A kind of somebody else's that has a pod template, and where."""
+    """A custom kind with a pod template, and the path of the template."""
 
     kind: str = ""
     group: str = ""
@@ -91,12 +91,12 @@ class PodTemplateOf(_Mapping, frozen=True, kw_only=True):
 
     @property
     def type(self) -> str:
-        """Group and kind, as of given objects."""
+        """Group and kind, in the form of ``ManifestObject.type``."""
         return f"{self.group}/{self.kind}" if self.group else self.kind
 
     @property
     def steps(self) -> Steps:
-        """The way to the template."""
+        """The path of the template."""
         return tuple(step for step in self.template.split(".") if step)
 
 
@@ -104,11 +104,11 @@ class _Written(_Mapping, frozen=True, kw_only=True):
     select: tuple[str, ...] = ()
     extend_select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
-    #: By codes of rules, whatever words they are written as.
+    #: Severities by code of the rule, resolved from codes, beginnings of codes or names.
     severity: dict[str, Severity] = {}
     platform: str = ""
     complete: bool = False
-    #: The codes of rules that are not asked of files, by glob.
+    #: The codes of rules whose findings in files are suppressed, by glob of the files.
     per_path: dict[str, tuple[str, ...]] = {}
     ignores: tuple[SettingsIgnore, ...] = ()
     baseline: str = ""
@@ -126,26 +126,26 @@ class _Written(_Mapping, frozen=True, kw_only=True):
 
 
 class Settings(_Written, frozen=True, kw_only=True):
-    """What the settings say."""
+    """The settings of a run."""
 
-    #: Where they stand; empty for none.
+    #: The file of the settings; empty if there is none.
     file: str = ""
-    #: What paths in them are relative to.
+    #: The folder that paths in the settings are relative to.
     folder: Path = msgspec.field(default_factory=Path.cwd)
-    #: Where each of ``ignores`` stands in the file.
+    #: The line of each of ``ignores`` in the file.
     lines: tuple[int, ...] = ()
 
     @property
     def ways_to_templates(self) -> dict[str, Steps]:
-        """The way to the pod template, by group and kind."""
+        """The path of the pod template, by group and kind."""
         return {each.type: each.steps for each in self.pod_templates}
 
     def relative(self, path: str) -> str:
-        """A path of the settings, seen from here."""
+        """Return a path of the settings joined to their folder; empty for an empty path."""
         return str(self.folder / path) if path else ""
 
 
-#: What unknown keys of a mapping are told to be, and the fields that it has, by the path that it stands at.
+#: The problem to report for an unknown key, and the mapping's type, by the mapping's path in the settings.
 _KNOWN: Final[dict[str, tuple[str, type[_Mapping]]]] = {
     "": ("is no setting", _Written),
     "ignores": ("is nothing that an ignore has", SettingsIgnore),
@@ -154,7 +154,7 @@ _KNOWN: Final[dict[str, tuple[str, type[_Mapping]]]] = {
 
 
 def find_settings(start: Path) -> Path | None:
-    """The nearest settings upward from a folder."""
+    """Return the nearest settings file in a folder or above it; ``None`` if there is none."""
     for folder in (start, *start.parents):
         if (folder / FILE).is_file():
             return folder / FILE
@@ -167,8 +167,11 @@ def find_settings(start: Path) -> Path | None:
 def read_settings(path: str | Path) -> Settings:
     """Read settings.
 
-    Raise ``ConfigError`` where something in them is wrong: a key that there is not, with the nearest one; a rule that
-    there is not; an ignore without a reason.
+    Raises
+    ------
+    ConfigError
+        If the settings are invalid: an unknown key, with the nearest known key as a hint; an unknown rule; an ignore
+        without a reason.
     """
     file = Path(path)
     try:
@@ -234,7 +237,7 @@ def _converted(value: Any) -> _Written:
 
 
 def _with_lists(value: Any, type_: Any) -> Any:
-    """Return a value with each text in a list of its own where the type is a list."""
+    """Return a value in which each string is wrapped in a list wherever the type is a list."""
     if get_origin(type_) is tuple:
         listed = [value] if isinstance(value, str) else value
         return [_with_lists(each, get_args(type_)[0]) for each in listed] if isinstance(listed, list) else listed
@@ -247,7 +250,7 @@ def _with_lists(value: Any, type_: Any) -> Any:
 
 
 def _with_key(value: Any, path: str) -> str:
-    """Return a path with the key of a mapping that is meant, which msgspec leaves out: ``severity[...]``."""
+    """Return a path with the key that msgspec leaves out of the paths of mappings: ``severity[...]``."""
     name, left_out, after = path.partition("[...]")
     for key, each in value[name].items() if left_out else ():
         try:
@@ -266,9 +269,14 @@ def _codes(words: Iterable[str], *inside: str) -> tuple[str, ...]:
 
 
 def chosen_settings(path: str, paths: Sequence[str]) -> Settings:
-    """The settings that count: those of a path that is given, else the nearest upward from what is linted.
+    """Return the settings of a run: those at `path`, else the nearest upward from the first of `paths`.
 
-    Raise ``ConfigError`` as ``read_settings``.
+    If there are none above the first of `paths`, the nearest upward from the current folder are used.
+
+    Raises
+    ------
+    ConfigError
+        If the settings are invalid, as for ``read_settings``.
     """
     if path:
         return read_settings(path)
@@ -278,5 +286,5 @@ def chosen_settings(path: str, paths: Sequence[str]) -> Settings:
     found = find_settings(start.absolute()) or find_settings(here)
     if found is None:
         return Settings()
-    # Shown as the user would name it.
+    # Use the path that the user would write, as it is shown in messages.
     return read_settings(found.relative_to(here) if found.is_relative_to(here) else found)

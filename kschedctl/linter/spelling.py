@@ -1,4 +1,4 @@
-"""How far apart two names are."""
+"""Similarity of names."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 def distance(one: str, other: str) -> int:
-    """How many letters must be put in, taken out or changed to make one name of the other (Levenshtein).
+    """Return the Levenshtein distance of two names: the least number of letters to insert, delete or replace.
 
     Examples
     --------
@@ -22,7 +22,9 @@ def distance(one: str, other: str) -> int:
 
 
 def nearest(name: str, names: Iterable[str], most: int = 2) -> str:
-    """The name that is nearest to one, so many letters away at most; a different case counts little. Empty for none.
+    """Return the name nearest to `name`, at a Levenshtein distance of at most `most`; empty if there is none.
+
+    The distance ignores case, which only decides between names at the same distance.
 
     Examples
     --------

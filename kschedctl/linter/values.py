@@ -1,4 +1,4 @@
-"""Plain data of manifests that may be of any shape: reading it never fails, and what is not filled in is known."""
+"""Access to manifests as plain data of any shape: lookups never fail, and unfilled placeholders are recognised."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from kschedctl.api.quantity import QuantityError, parse_quantity
 from kschedctl.text.tree import Step
 
 T = TypeVar("T")
-#: The way from an object to a value in it.
+#: The path from an object to a value in it: keys and indices.
 Steps: TypeAlias = tuple[Step, ...]
 
-#: Of Helm, Jinja, envsubst, and of people; ``$(VAR)`` is the kubelet's own and means what it says.
+#: Placeholders of Helm, Jinja, envsubst, and of people; ``$(VAR)`` is none, as the kubelet expands it.
 _PLACEHOLDER: Final = re.compile(r"\{\{|\{%|\$\{|<[A-Za-z][^<>]*>|\$[A-Za-z_]")
 
 
 def is_rendered(value: Any) -> bool:
-    """Whether nothing in a value is still to be filled in.
+    """Report whether a value contains no unfilled placeholder.
 
     Examples
     --------
@@ -39,27 +39,27 @@ def is_rendered(value: Any) -> bool:
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
-    """A mapping; an empty one where it is none."""
+    """Return `value` if it is a mapping, else an empty mapping."""
     return value if isinstance(value, dict) else {}
 
 
 def items(value: Any) -> Sequence[Any]:
-    """A list; an empty one where it is none."""
+    """Return `value` if it is a list, else an empty sequence."""
     return value if isinstance(value, list) else ()
 
 
 def text(value: Any) -> str:
-    """A text; empty where it is none."""
+    """Return `value` if it is a string, else an empty string."""
     return value if isinstance(value, str) else ""
 
 
 def whole(value: Any) -> int | None:
-    """A whole number, or ``None``."""
+    """Return `value` if it is a whole number, else ``None``; a boolean is not a number."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def at(value: Any, *steps: Step) -> Any:
-    """What some keys and indices lead to; ``None`` where they lead nowhere.
+    """Return the value at some keys and indices; ``None`` if there is none.
 
     Examples
     --------
@@ -75,13 +75,13 @@ def at(value: Any, *steps: Step) -> Any:
 
 
 def numbered(value: Any, steps: Steps) -> Iterator[tuple[Steps, Any]]:
-    """The items of a list, each with its way; none of what is no list."""
+    """Yield the items of a list, each with its path; nothing if `value` is not a list."""
     for index, item in enumerate(items(value)):
         yield (*steps, index), item
 
 
 def nano_units(written: Any) -> int | None:
-    """A quantity; ``None`` where it is none, or not filled in."""
+    """Return a quantity in billionths of its unit; ``None`` if it is malformed or has placeholders."""
     if not isinstance(written, str | int | float) or isinstance(written, bool) or not is_rendered(written):
         return None
     try:
@@ -91,7 +91,7 @@ def nano_units(written: Any) -> int | None:
 
 
 def converted(value: Any, type_: type[T]) -> T | None:
-    """A value as a type of the API; ``None`` where it is none of that type, or not filled in."""
+    """Return a value as an API type; ``None`` if it is not of that type or has placeholders."""
     if not is_rendered(value):
         return None
     try:

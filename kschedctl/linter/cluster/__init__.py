@@ -1,1 +1,1 @@
-"""Lint with a snapshot: the manifests are applied to it, and the engine decides for each workload."""
+"""Lint with a snapshot: the manifests are applied to it, and the scheduler's algorithm runs for each workload."""

@@ -1,4 +1,4 @@
-"""A cluster with the manifests applied to it, but for workloads: these are tried one at a time."""
+"""A cluster with the manifests applied, except for workloads: each workload is tried separately."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _OPENSHIFT: Final = "node.openshift.io/"
 
 
 class ClusterOverlay:
-    """A cluster with the manifests applied to it.
+    """A cluster with the manifests applied, except for workloads.
 
     Parameters
     ----------
     before : LoadedCluster
-        The cluster as it is.
+        The cluster before the manifests are applied.
     manifests : ManifestSet
         The manifests.
     namespace : str
-        The namespace of objects that name none.
+        The namespace of objects without a namespace of their own.
     """
 
     def __init__(self, before: LoadedCluster, manifests: ManifestSet, *, namespace: str = "") -> None:
@@ -54,7 +54,7 @@ class ClusterOverlay:
         self.cluster = before.over(edited(before.cluster, edits, release=release).cluster) if edits else before
 
     def trial(self, pods: Pods) -> Trial | None:
-        """Return the trial of a workload; ``None`` where the workload cannot be read."""
+        """Return the trial of a workload; ``None`` if the workload is not of a known kind or malformed."""
         obj, typed = pods.obj, pods.obj.typed
         if not isinstance(typed, WORKLOADS) or isinstance(typed, PodTemplate):
             return None
@@ -64,12 +64,12 @@ class ClusterOverlay:
 
     @property
     def is_openshift(self) -> bool:
-        """Whether its nodes show that it is OpenShift."""
+        """True if a node has a label of OpenShift."""
         return any(key.startswith(_OPENSHIFT) for node in self.cluster.nodes.objects for key in node.metadata.labels)
 
     @cached_property
     def taint_keys(self) -> frozenset[str]:
-        """The keys of all taints."""
+        """The keys of all taints of nodes."""
         return frozenset(taint.key for taints in self.cluster.nodes.taint_lists for taint in taints)
 
     def has_taint(self, key: str) -> bool:
@@ -78,7 +78,7 @@ class ClusterOverlay:
 
     @cached_property
     def label_values(self) -> dict[str, set[str]]:
-        """The labels of nodes, with their values."""
+        """The values of node labels, by key."""
         found: dict[str, set[str]] = {HOSTNAME: set()}
         for node in self.cluster.nodes.objects:
             for key, value in node.metadata.labels.items():
@@ -86,12 +86,12 @@ class ClusterOverlay:
         return found
 
     def has_pods_of(self, part: Part[PodAffinityTerm], owner: Pods) -> bool:
-        """Whether a term of pod affinity holds for any of its pods."""
+        """Report whether the selector of a pod affinity term may match a pod of the cluster, in any namespace."""
         selector = part.raw.get("labelSelector")
         return any(holds(selector, PodLabels(each.labels)) is not False for each in self.cluster.pods.classes)
 
     def budget_has_pods(self, selector: Any, namespace: str) -> bool:
-        """Whether a selector holds for any of its pods in a namespace."""
+        """Report whether a selector may match a pod of the cluster in a namespace."""
         in_namespace = namespace or self._namespace or "default"
         return any(
             each.namespace == in_namespace and holds(selector, PodLabels(each.labels)) is not False

@@ -1,4 +1,4 @@
-"""Queries of the rules that need a snapshot."""
+"""Queries that the rules with a snapshot share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kschedctl.linter.context import Context
 from kschedctl.linter.pods import Pods
 from kschedctl.scheduler.decision import Decision
 
-#: What turns a pod away from a node whatever else runs there.
+#: The plugins that reject a pod for a node whatever other pods run there.
 STANDING = frozenset(
     (
         "NodeUnschedulable",
@@ -26,14 +26,15 @@ STANDING = frozenset(
 
 
 def overlay_of(context: Context) -> ClusterOverlay:
-    """Return the snapshot with the manifests applied; rules that need a snapshot run only where there is one."""
+    """Return the snapshot with the manifests applied; it exists, as rules that need a snapshot run only with one."""
     return cast("ClusterOverlay", context.overlay)
 
 
 def trial_of(pods: Pods, context: Context, rule: str) -> Trial | None:
-    """What the engine says of pods that the scheduler places; ``None`` where there is nothing to ask.
+    """Return the trial of pods that a scheduler of the cluster schedules; ``None`` if there are none.
 
-    Where it cannot be told, that is noted.
+    There are none for a DaemonSet, for pods that name a node, for pods of another scheduler, and if the pods are
+    refused; the latter is noted as undecided for the rule.
     """
     trial = overlay_of(context).trial(pods)
     if trial is None or isinstance(trial.workload, DaemonSet):
@@ -48,7 +49,7 @@ def trial_of(pods: Pods, context: Context, rule: str) -> Trial | None:
 
 
 def rejecting(decision: Decision) -> dict[str, list[str]]:
-    """The plugins that turn nodes away, with the nodes, by name."""
+    """Return the names of the nodes that each plugin rejects, by plugin."""
     found: dict[str, list[str]] = {}
     for row, name in enumerate(decision.cluster.nodes.names):
         for plugin, _ in decision.verdict(row).reasons:
@@ -57,21 +58,21 @@ def rejecting(decision: Decision) -> dict[str, list[str]]:
 
 
 def eligible_nodes(decision: Decision) -> list[str]:
-    """Return the nodes that a pod's labels, taints, cordons and volumes leave, whatever else runs there."""
+    """Return the nodes that node affinity, taints, cordons and volumes allow, whatever other pods run there."""
     reasons = rejecting(decision)
     rejected = {name for plugin in STANDING for name in reasons.get(plugin, ())}
     return [name for name in decision.cluster.nodes.names if name not in rejected]
 
 
 def usable_nodes(decision: Decision) -> list[str]:
-    """Return the nodes that, empty, a pod fits on but for spreading and for other pods."""
+    """Return the nodes that no plugin rejects other than PodTopologySpread and InterPodAffinity."""
     between = ("PodTopologySpread", "InterPodAffinity")
     rejected = {name for plugin, names in rejecting(decision).items() if plugin not in between for name in names}
     return [name for name in decision.cluster.nodes.names if name not in rejected]
 
 
 def domains(nodes: list[str], key: str, decision: Decision) -> set[str]:
-    """The values of a label that some nodes have."""
+    """Return the values of a label on some nodes."""
     rows = decision.cluster.nodes.row
     objects = decision.cluster.nodes.objects
     labels = (objects[rows[name]].metadata.labels for name in nodes)
@@ -79,5 +80,5 @@ def domains(nodes: list[str], key: str, decision: Decision) -> set[str]:
 
 
 def said(decision: Decision) -> str:
-    """What kube-scheduler writes of a pod that fits nowhere, without what it says of claims and preemption."""
+    """Return kube-scheduler's message for an unschedulable pod, without the sentences on claims and preemption."""
     return (decision.message or decision.error).partition(". ")[0].rstrip(". ")

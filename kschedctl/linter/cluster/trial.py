@@ -1,4 +1,4 @@
-"""One workload over a snapshot: does a pod of it fit, on empty nodes too, how many fit, and may a rollout begin."""
+"""The trial of one workload: whether a pod fits, also on empty nodes, how many pods fit, and if a rollout can begin."""
 
 from __future__ import annotations
 
@@ -21,25 +21,32 @@ from kschedctl.whatif.workload_pods import fresh_names
 from kschedctl.workloads.made_pods import MadePod
 from kschedctl.workloads.ownership import MAKERS, pods_made_by
 
-#: Beyond this many replicas the others are not tried.
+#: The maximum number of replicas that are tried.
 MOST: Final = 200
 
 
 class Placed(NamedTuple):
-    """How many pods fit one after another."""
+    """The result of placing pods one after another."""
 
-    #: How many did.
+    #: The number of pods that fit.
     n: int
-    #: What was said of the next one; ``None`` where all fit.
+    #: The decision for the first pod that does not fit; ``None`` if all fit.
     stopped: Decision | None
-    #: The cluster with those that fit.
+    #: The cluster with the pods that fit.
     cluster: LoadedCluster
 
 
 class Trial:
-    """A workload over a cluster, its own pods taken out of it.
+    """A trial: a workload and a cluster from which the workload's own pods are removed.
 
-    ``workload`` is what makes the pods, or a pod; ``place`` is where it was read.
+    Parameters
+    ----------
+    cluster : LoadedCluster
+        The cluster, with the workload's own pods if it has any.
+    workload : ApiObject
+        The workload, or a pod.
+    place : Location
+        The source of the workload.
     """
 
     def __init__(self, cluster: LoadedCluster, workload: ApiObject, place: Location) -> None:
@@ -49,7 +56,7 @@ class Trial:
 
     @cached_property
     def refusal(self) -> Finding | None:
-        """Why there are no pods to ask about: the workload or its pods are refused; ``None`` where they are not."""
+        """The reason why the API server refuses the workload or its pods; ``None`` if it accepts them."""
         try:
             if self.made:
                 _ = self.pod
@@ -59,7 +66,7 @@ class Trial:
 
     @cached_property
     def own(self) -> list[int]:
-        """The workload's pods in the cluster."""
+        """The indices of the workload's own pods in the cluster."""
         kind = type(self.workload)
         if kind is Pod:
             index = self.cluster.pods.index.get((self.workload.namespace, self.workload.name))
@@ -70,7 +77,7 @@ class Trial:
 
     @cached_property
     def without_own(self) -> LoadedCluster:
-        """The cluster without them."""
+        """The cluster without the workload's own pods."""
         return self._with_pods_removed(self.own) if self.own else self.cluster
 
     def _with_pods_removed(self, removed: list[int]) -> LoadedCluster:
@@ -78,33 +85,39 @@ class Trial:
 
     @cached_property
     def made(self) -> tuple[MadePod, ...]:
-        """The pods as their controller makes them.
+        """The pods as their controller creates them.
 
-        Raise ``ManifestError`` where the workload is refused.
+        Raises
+        ------
+        ManifestError
+            If the API server refuses the workload.
         """
         return self.without_own.pods_of(self.workload, where=self.place)
 
     @cached_property
     def base(self) -> LoadedCluster:
-        """The cluster that the pods are asked about in."""
+        """The cluster in which the pods are tried: without the workload's own pods, with the claims of the new ones."""
         return self.without_own.with_made(self.made)
 
     @cached_property
     def pod(self) -> Pod:
-        """The first of them, admitted.
+        """The workload's first pod, after admission.
 
-        Raise ``ManifestError`` where it is refused.
+        Raises
+        ------
+        ManifestError
+            If the API server refuses the pod.
         """
         return self.base.admit(self.made[0].pod, where=self.place).pod
 
     @cached_property
     def decision(self) -> Decision:
-        """What is decided for it now."""
+        """The decision for the first pod in the cluster as it is."""
         return self.base.decide(self.pod)
 
     @cached_property
     def on_empty_nodes(self) -> Decision:
-        """What is decided for it where no other pod is."""
+        """The decision for the first pod in the cluster without any other pod."""
         return self._empty.decide(self.pod)
 
     @cached_property
@@ -112,9 +125,14 @@ class Trial:
         return self.base.over(self.base.cluster.with_pods(removed=range(len(self.base.pods))))
 
     def placed(self, n: int, *, without_nodes: frozenset[str] = frozenset()) -> Placed:
-        """How many of n pods fit, one after another, each beside those before it.
+        """Place `n` pods one after another, each beside the pods before it, until one does not fit.
 
-        ``without_nodes``: nodes that are taken away first.
+        Parameters
+        ----------
+        n : int
+            The number of pods; at most 200 are tried.
+        without_nodes : frozenset of str
+            The names of nodes to remove first.
         """
         cluster = self.base
         if without_nodes:
@@ -130,7 +148,7 @@ class Trial:
         return Placed(n_placed, None, cluster)
 
     def surge(self, low: int) -> Decision | None:
-        """What is decided for the first pod of a new revision beside the old ones; ``None`` where these do not fit."""
+        """Return the decision for a pod of a new revision beside `low` old ones; ``None`` if those do not fit."""
         running = [i for i in self.own if self.cluster.pods.node_row[i] >= 0]
         if len(running) >= low:
             cluster = self.cluster.with_made(self.made)
@@ -147,7 +165,7 @@ class Trial:
         return cluster.decide_admitted(cluster.admit(structs.replace(pod, metadata=metadata), where=self.place).pod)
 
     def _copies(self, n: int) -> Iterator[Pod]:
-        """So many pods, each with a name of its own."""
+        """Yield `n` pods, at most 200, each with a distinct name."""
         left = min(n, MOST)
         for one in self.made_of(n):
             count = min(one.replicas, left)
@@ -159,7 +177,7 @@ class Trial:
                 return
 
     def made_of(self, n: int) -> tuple[MadePod, ...]:
-        """The pods of the workload where it has n."""
+        """Return the workload's pods if it is scaled to `n` replicas."""
         workload: Any = self.workload
         if isinstance(workload, Pod | DaemonSet | Job | CronJob) or not hasattr(workload.spec, "replicas"):
             return self.made

@@ -1,4 +1,4 @@
-"""The rules: a line each, in the order of their codes. A rule is a module below this folder and a line here."""
+"""The list of rules, one per line, in the order of their codes. A rule is a module in this package and a line here."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""KS3xx: disruption budgets and priority."""
+"""KS3xx: rules about disruption budgets and priority."""

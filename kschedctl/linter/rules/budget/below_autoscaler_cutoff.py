@@ -1,9 +1,9 @@
-"""A priority class is so low that the cluster autoscaler does not count its pods.
+"""A priority class has such a low value that the cluster autoscaler ignores its pods.
 
-Below -10 (``expendable-pods-priority-cutoff``) pods are expendable: no node is added for them, and they keep no node
-from being taken away. -1, which placeholders for spare room mostly have, is above it.
+Pods with a priority below -10 (``expendable-pods-priority-cutoff``) are expendable: the autoscaler adds no node for
+them, and removes nodes in spite of them. The value -1, which is common for placeholder pods, is above the cutoff.
 
-The API server takes it, and pods wait for a node that nobody adds.
+The API server accepts the object, and pods stay pending, as no node is added for them.
 
 Repair: a value of -10 or more, unless that is meant.
 """

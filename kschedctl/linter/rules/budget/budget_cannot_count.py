@@ -1,9 +1,10 @@
-"""A disruption budget needs the number of pods there should be, and is about pods of which nobody says it.
+"""A disruption budget depends on the expected number of pods, and selects pods for which that number is not known.
 
-maxUnavailable and percentages are counted against the scale of what makes the pods. A DaemonSet and a Job have none,
-and a Pod that nobody makes has nobody to ask: the disruption controller then gives up (SyncFailed) and allows nothing.
+maxUnavailable and percentages are relative to the scale of the pods' controller. A DaemonSet and a Job have no scale,
+and a Pod without a controller has none either: the disruption controller then fails (SyncFailed) and allows no
+eviction.
 
-The API server takes it, and the next drain hangs.
+The API server accepts the object, and the next drain hangs.
 
 Repair: minAvailable with a number.
 """

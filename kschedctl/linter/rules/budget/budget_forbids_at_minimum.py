@@ -1,9 +1,9 @@
-"""A disruption budget allows no eviction while the autoscaler keeps its fewest pods.
+"""A disruption budget allows no eviction while the autoscaler runs its minimum number of pods.
 
-As KS301, counted with the fewest pods that the autoscaler makes: 80 % of 1 is 1. While there is little to do, which is
-when nodes are taken away, no node with one of the pods can be drained.
+The condition is that of KS301, computed for the autoscaler's minimum: 80 % of 1 is 1. At times of low load, which is
+when nodes are removed, no node with one of the pods can be drained.
 
-The API server takes it, and drains hang at quiet times.
+The API server accepts the object, and drains hang at times of low load.
 
 Repair: maxUnavailable: 1, or one replica more at least.
 """

@@ -1,10 +1,10 @@
 """A disruption budget allows no eviction while all pods are healthy, so no node with one of them can be drained.
 
-maxUnavailable 0 or 0 %, minAvailable 100 %, or a minAvailable that comes to all pods there are, counted over every
-workload that is given and that the selector holds for, at the most that their autoscalers make. Percentages round up:
-67 % of 3 is 3, while maxUnavailable 10 % of 3 is 1.
+The budget has maxUnavailable 0 or 0 %, minAvailable 100 %, or a minAvailable that equals the number of all pods. The
+number is the sum over all workloads of the manifest set that the selector matches, with the maximum of their
+autoscalers. Percentages are rounded up: 67 % of 3 is 3, and maxUnavailable 10 % of 3 is 1.
 
-The API server takes it, and the next drain of a node hangs: cluster upgrades, and scaling down of nodes.
+The API server accepts the object, and the next drain of a node hangs: in cluster upgrades, and when nodes are removed.
 
 Repair: maxUnavailable: 1. Where the pods must not be evicted at all, ignore this with the reason.
 """

@@ -1,9 +1,9 @@
-"""A disruption budget has an empty selector, which means every pod of its namespace, or none, which means no pod.
+"""A disruption budget has an empty selector, which selects every pod of its namespace, or none, which selects no pod.
 
-In policy/v1 ``{}`` takes in all pods of the namespace, those of Jobs and of nobody too, and beside any other budget it
-makes pods unevictable (KS303). Without a selector the budget is about nothing.
+In policy/v1 ``{}`` selects all pods of the namespace, including those of Jobs and those without a controller. Together
+with any other budget it makes pods impossible to evict (KS303). Without a selector the budget selects nothing.
 
-The API server takes both.
+The API server accepts both.
 
 Repair: select labels of the template.
 """

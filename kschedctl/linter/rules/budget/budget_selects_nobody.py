@@ -1,9 +1,10 @@
-"""A disruption budget is about no pods that are given.
+"""A disruption budget selects no pod of the manifest set.
 
-Then it protects nobody. Pods of operators and of other folders are not given, so this is asked only where the settings
-say that everything is (``complete: true``), with a snapshot, or where it is selected.
+The budget then protects no pods. Pods that operators create, or whose manifests are in other folders, are not in the
+manifest set. Therefore the rule runs only if the settings declare the manifest set complete (``complete: true``), with
+a snapshot, or if it is selected.
 
-The API server takes it, and pods are evicted as if there was no budget.
+The API server accepts the object, and pods are evicted as if there were no budget.
 
 Repair: select labels of the template.
 """

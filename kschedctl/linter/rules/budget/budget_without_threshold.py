@@ -1,8 +1,8 @@
 """A disruption budget has neither minAvailable nor maxUnavailable, so it allows no eviction at all.
 
-The disruption controller then expects no pods and writes disruptionsAllowed 0, which is what evictions go by.
+The disruption controller then expects no pods and sets disruptionsAllowed to 0, which the eviction API enforces.
 
-The API server takes it, and the next drain hangs.
+The API server accepts the object, and the next drain hangs.
 
 Repair: maxUnavailable: 1.
 """

@@ -1,8 +1,8 @@
-"""Two disruption budgets of a namespace are about the same pods, so none of these can be evicted.
+"""Two disruption budgets of a namespace select the same pods, so none of these pods can be evicted.
 
 The eviction API answers with status 500, "This pod has more than one PodDisruptionBudget", whatever the budgets allow.
 
-The API server takes both, and the next drain hangs.
+The API server accepts both, and the next drain hangs.
 
 Repair: one budget for each pod.
 """

@@ -1,8 +1,9 @@
-"""The pods name a priority class that is neither built in nor given.
+"""The pods name a priority class that is neither built in nor in the manifest set.
 
-Where the cluster has it all is well, so this is not asked unless it is selected; with a snapshot KS507 knows.
+If the cluster has the class, nothing is wrong, so the rule runs only if it is selected. With a snapshot, KS507 checks
+the classes of the cluster.
 
-The API server takes the workload, and refuses its pods where there is no such class.
+The API server accepts the workload, and refuses its pods if the class does not exist.
 
 Repair: give the class, or name one that there is.
 """

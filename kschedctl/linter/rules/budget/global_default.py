@@ -1,9 +1,10 @@
-"""A priority class is the default of all pods that name none, in every namespace.
+"""A priority class is the default for all pods that name no class, in every namespace.
 
-From then on new pods have its priority, and old ones keep theirs until they are replaced: pods of one Deployment may
-have two priorities, and those with more preempt the others. Where two classes say so, the lower one counts.
+New pods have the class's priority, and existing pods keep theirs until they are replaced: pods of one Deployment can
+have two priorities, and those with the higher one preempt others. If two classes are global defaults, the one with the
+lower value applies.
 
-Nothing hangs by itself; what was meant for a few is for all.
+Nothing is blocked by the class itself; a priority that was meant for a few pods applies to all.
 
 Repair: name the class where it is meant.
 """

@@ -1,9 +1,10 @@
-"""The pods state a priority or a preemption policy that is not the one that their priority class gives.
+"""The pods set a priority or a preemption policy that differs from that of their priority class.
 
-Admission sets both from the class: of priorityClassName, else of the class that is the default of all, else 0 and
-PreemptLowerPriority. It refuses pods that state others. Classes that are not given are not known, and nothing is said.
+Admission sets both from the class named by priorityClassName, else from the global default class, else to 0 and
+PreemptLowerPriority, and refuses pods that set other values. The rule reports nothing for a class that is not in the
+manifest set, as its values are not known.
 
-The API server takes the workload and refuses its pods ("the integer value of priority must not be provided").
+The API server accepts the workload and refuses its pods ("the integer value of priority must not be provided").
 
 Repair: leave priority and preemptionPolicy out, and name the class that is meant.
 """
@@ -55,7 +56,7 @@ def check(pods: Pods, context: Context) -> Iterator[Problem]:
 
 
 def _computed(pods: Pods, context: Context) -> tuple[int | None, Any, str] | None:
-    """What admission computes, and what says so; ``None`` where that is not known."""
+    """Return the priority and preemption policy that admission computes, with their source; ``None`` if not known."""
     name = pods.spec.get("priorityClassName")
     if name:
         if not isinstance(name, str) or not is_rendered(name):

@@ -1,10 +1,12 @@
-"""A system priority class is used outside kube-system, which some clusters allow only with a quota.
+"""The pods use a system priority class outside kube-system, which some clusters allow only with a quota.
 
-Where the API server is configured to (GKE is), pods of ``system-cluster-critical`` and ``system-node-critical`` need a
-ResourceQuota of their namespace whose scope PriorityClass names the class; without one they are refused, while the
-Deployment is taken. Nothing is said where such a quota is given, nor of objects that name no namespace.
+If the API server is configured so, as on GKE, pods with ``system-cluster-critical`` or ``system-node-critical`` need a
+ResourceQuota in their namespace whose PriorityClass scope names the class; without one they are refused, while the
+Deployment is accepted. The rule reports nothing if the manifest set has such a quota, or if the object names no
+namespace.
 
-The API server takes the workload, and there refuses its pods ("insufficient quota to match these scopes").
+The API server accepts the workload, and in such clusters refuses its pods ("insufficient quota to match these
+scopes").
 
 Repair: a ResourceQuota with scope PriorityClass in that namespace, or a class of your own.
 """

@@ -1,10 +1,10 @@
-"""A disruption budget does not say what becomes of pods that run and are not ready.
+"""A disruption budget does not set the eviction policy for pods that run and are not ready.
 
-By default (IfHealthyBudget) a pod that is not ready can be evicted only while the budget is kept, so that a workload
-that never gets ready blocks every drain. AlwaysAllow lets it go. Most budgets leave it out, so this is not asked unless
-it is selected.
+By default (IfHealthyBudget) a pod that is not ready can be evicted only while the budget's healthy pods suffice, so a
+workload that never becomes ready blocks every drain. AlwaysAllow permits these evictions. Most budgets do not set the
+policy, so the rule runs only if it is selected.
 
-The API server takes it, and a drain hangs where pods are broken.
+The API server accepts the object, and a drain hangs if pods are not ready.
 
 Repair: unhealthyPodEvictionPolicy: AlwaysAllow.
 """

@@ -1,1 +1,1 @@
-"""KS5xx: against a snapshot."""
+"""KS5xx: rules that need a snapshot."""

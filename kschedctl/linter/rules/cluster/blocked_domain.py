@@ -1,10 +1,10 @@
-"""A domain that a hard spread constraint counts takes no pod, and keeps the least count at zero.
+"""A hard spread constraint counts a domain that can take no pod and so keeps the minimum count at 0.
 
-Counted are all domains of nodes that the constraint does not leave out; by default tainted ones count. Where no node of
-a domain takes the pods, even empty, no other domain may have more than maxSkew of them. An error where that are fewer
-than the replicas.
+The constraint counts the domains of all nodes that its policies include; by default tainted nodes count. If no node of
+a domain can take the pods, even without other pods, no other domain may have more than maxSkew of them. The finding is
+an error if fewer pods fit that way than there are replicas, else info.
 
-Pods wait.
+The API server accepts the object, and pods stay pending.
 
 Repair: nodeTaintsPolicy: Honor where taints are the reason, else a selector that leaves the domain out.
 """

@@ -1,9 +1,9 @@
-"""A DaemonSet has no node to run on, or fewer than it selects because of taints that it does not tolerate.
+"""A DaemonSet can run on no node, or because of taints on fewer nodes than it selects.
 
-Node selector and affinity select nodes, and NoSchedule and NoExecute taints take some of them away. Where it selects
-all nodes, only that none is left is told.
+Node selector and affinity select nodes, and NoSchedule and NoExecute taints exclude some of them. For a DaemonSet
+without node selector and affinity, the rule reports only that no node is left.
 
-The DaemonSet makes no pods there, and nothing waits.
+The DaemonSet creates no pods on the excluded nodes, and nothing is pending.
 
 Repair: tolerate the taint, or select other nodes.
 """

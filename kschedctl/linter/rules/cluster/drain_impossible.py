@@ -1,9 +1,9 @@
-"""Nodes of the snapshot hold pods that this budget never lets go.
+"""Nodes of the snapshot run pods that this budget never allows to be evicted.
 
-The budget's pods are counted in the snapshot: it allows no eviction while all of them are healthy, so no node with one
-of them can be drained.
+The rule counts the budget's pods in the snapshot: the budget allows no eviction while all of them are healthy, so no
+node with one of them can be drained.
 
-The next drain of those nodes hangs.
+The API server accepts the object, and the next drain of those nodes hangs.
 
 Repair: maxUnavailable: 1.
 """

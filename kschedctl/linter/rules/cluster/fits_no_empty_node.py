@@ -1,8 +1,8 @@
-"""The pods fit on no node of the snapshot, even if nothing else ran there.
+"""The pods fit on no node of the snapshot, even if no other pods ran there.
 
-Every node is asked with its pods taken away: what is left are its size, labels, taints and volumes.
+The rule removes all pods from the nodes and checks each node: what remains are its size, labels, taints and volumes.
 
-Pods wait until there is a node of another kind.
+The API server accepts the object, and the pods stay pending until there is a node of another kind.
 
 Repair: lower the requests below the largest node, or see what turns the nodes away.
 """
@@ -43,7 +43,7 @@ def check(pods: Pods, context: Context) -> Iterator[Problem]:
 
 
 def fits_an_empty_node(trial: Trial) -> bool:
-    """Whether a pod fits somewhere where nothing else is; one that must be near others is not asked without them."""
+    """Report whether a pod fits on a node without other pods, apart from its affinity to other pods."""
     if trial.decision.schedulable or trial.on_empty_nodes.schedulable:
         return True
     reasons = rejecting(trial.on_empty_nodes)
@@ -53,7 +53,7 @@ def fits_an_empty_node(trial: Trial) -> bool:
 
 
 def _too_large(trial: Trial) -> Iterator[str]:
-    """The resources of which no node has enough."""
+    """Yield a text for each resource of which no node has enough."""
     wanted = scheduler_units(pod_requests(trial.pod, RequestRules.of(trial.base.release_choice.release)))
     for name, amount in wanted.items():
         most = max((offered.get(name, 0) for offered in trial.base.nodes.allocatable), default=0)

@@ -1,11 +1,11 @@
-"""A node label, or a value of one, is asked for that no node of the snapshot has.
+"""The pods require a node label, or a value of one, that no node of the snapshot has.
 
-A taint that is tolerated and that no node has is told as well.
+The rule also reports a tolerated taint that no node has. Such a toleration does no harm (info); taints that Kubernetes
+itself sets temporarily are ignored. Nodes that an autoscaler would add are not in a snapshot, and may have the label or
+taint.
 
-Nodes that an autoscaler would add are not in a snapshot, and may have it. A taint that no node has does no harm (info);
-those that Kubernetes itself sets for a while are passed over.
-
-Pods wait; in a term beside others that some node matches it only says nothing (info).
+The API server accepts the object, and the pods stay pending. If a term is one of several, only the term has no effect
+(info).
 
 Repair: write what the nodes have; the nearest name is told.
 """
@@ -59,7 +59,7 @@ def check(pods: Pods, context: Context) -> Iterator[Problem]:
 
 
 def _missing(demand: Demand, values: dict[str, set[str]]) -> tuple[str, str] | None:
-    """What of a demand no node has, and what may be meant; ``None`` where some node meets it."""
+    """Return what no node has of a requirement, and a hint; ``None`` if some node meets the requirement."""
     if demand.key.startswith("field ") or demand.operator not in ("In", "Exists", "Gt", "Lt"):
         return None
     have = values.get(demand.key)

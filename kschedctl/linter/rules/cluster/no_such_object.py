@@ -1,8 +1,9 @@
-"""The pods name an object that neither the snapshot nor the given set has.
+"""The pods name an object that neither the snapshot nor the manifest set has.
 
-A priority class or runtime class: the pods are refused (B). A claim, a storage class of one, a device class, a resource
-claim or its template, a scheduler that no profile is for: the pods wait (C). Nothing is said of kinds that the snapshot
-has none of and does not say that it was asked for.
+If a priority class or runtime class does not exist, the API server refuses the pods (B). If a claim, the storage class
+of a volume claim template, a resource claim or its template does not exist, or if no profile has the scheduler name,
+the pods stay pending (C). The rule reports nothing for priority, runtime and storage classes if the snapshot has none
+of that kind, unless the snapshot states that the kind was listed.
 
 Repair: give the object, or name one that there is.
 """
@@ -64,7 +65,7 @@ def check(pods: Pods, context: Context) -> Iterator[Problem]:
 
 
 def _told(context: Context, kind: type[ApiObject]) -> bool:
-    """Whether the snapshot says that it has all of a kind."""
+    """Report whether the snapshot states that it has all objects of a kind."""
     summary = overlay_of(context).before.snapshot.summary
     return kind.__name__ in getattr(summary, "told", ())
 
@@ -73,7 +74,7 @@ def _is_there(kind: type[ApiObject], name: str, namespace: str, context: Context
     cluster = overlay_of(context).cluster.cluster
     if cluster.get(kind, name, namespace if is_namespaced(kind) else "") is not None:
         return True
-    # What several files have as variants is not applied to the snapshot, but will be there.
+    # Variants, which several files contain, are not applied to the snapshot, but one of them will exist.
     return any(obj.kind == kind.__name__ and obj.name == name for obj in context.manifests.whole)
 
 

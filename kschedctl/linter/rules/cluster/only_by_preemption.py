@@ -1,9 +1,9 @@
-"""The pods fit only where others are evicted for them.
+"""The pods fit only if other pods are evicted for them.
 
-The victims are those that kube-scheduler's preemption takes, for the first pod. An error where that breaks a disruption
-budget.
+The victims are those that kube-scheduler's preemption selects for the first pod. The finding is an error if the
+evictions violate a disruption budget.
 
-Others are evicted as soon as this is applied.
+The API server accepts the object, and the victims are evicted as soon as the object is applied.
 
 Repair: room for the pods, or a lower priority where nobody is to be evicted for them.
 """

@@ -1,8 +1,8 @@
-"""A ResourceQuota or LimitRange of the snapshot refuses the pods, or the one more that a rollout needs.
+"""A ResourceQuota or LimitRange of the snapshot refuses the pods, or the additional pod that a rollout needs.
 
-What is used is taken from the quota's status, less what the workload's own pods use, plus what it will.
+The usage is that of the quota's status, minus the usage of the workload's own pods, plus the usage of its new pods.
 
-The API server takes the workload and refuses pods (FailedCreate); a rollout hangs.
+The API server accepts the workload and refuses pods (FailedCreate); a rollout hangs.
 
 Repair: room in the quota, or requests within the limits.
 """
@@ -73,7 +73,7 @@ def check(pods: Pods, context: Context) -> Iterator[Problem]:
 
 
 def _beyond(trial: Trial, n: int) -> str | None:
-    """Why so many pods are more than a quota allows; ``None`` where they are not."""
+    """Return the reason why `n` pods exceed a quota; ``None`` if they do not."""
     pod = trial.pod
     rules = RequestRules.of(trial.base.release_choice.release)
     pod_level = rules.pod_level

@@ -1,9 +1,9 @@
 """Some of the replicas fit on the nodes of the snapshot, and the others do not.
 
-They are placed one after another, each beside those before it. Where the fewest that an autoscaler makes fit and the
-most do not, that is info.
+The replicas are placed one after another, each beside those before it; at most 200 are tried. The finding is info if
+the autoscaler's minimum fits and its maximum does not.
 
-Pods wait beyond those that fit.
+The API server accepts the object, and the pods beyond those that fit stay pending.
 
 Repair: fewer replicas, smaller ones, or more nodes.
 """

@@ -1,10 +1,10 @@
-"""The replicas fit on the nodes of the snapshot, and the first pod of a rollout does not.
+"""The replicas of a Deployment fit on the nodes of the snapshot, and the first pod of a rollout does not.
 
-A rolling update whose maxUnavailable comes to zero starts a new pod before an old one goes. The replicas are placed one
-after another, or stand where they run, and then a pod of another revision is asked about. Where one fits the rollout
-goes on, however many more maxSurge allows.
+A rolling update whose maxUnavailable is rounded to 0 starts a new pod before an old one ends. The replicas are placed
+one after another, unless they run already, and then a pod of another revision is placed. If one fits, the rollout makes
+progress, however many more pods maxSurge allows.
 
-The pods run, and the next rollout hangs until there is room.
+The API server accepts the object, the pods run, and the next rollout hangs until there is free capacity.
 
 Repair: maxSurge 0 and maxUnavailable 1, or room for one pod more.
 """

@@ -1,10 +1,10 @@
-"""The nodes that the pods may go to have fewer domains than they need.
+"""The nodes that the pods can be scheduled to have fewer domains than the pods need.
 
-A required anti-affinity term of theirs against themselves needs a domain for each replica, and a rollout that starts
-new pods first one more. A spread constraint with minDomains needs so many, and takes the least count for zero until
-then.
+A required anti-affinity term that matches the pods themselves needs one domain per replica, and one more for a rollout
+that starts new pods first. A spread constraint with minDomains needs that many domains, and treats the minimum count as
+0 until then.
 
-Pods wait, or the next rollout hangs (warning).
+The API server accepts the object, and pods stay pending, or the next rollout hangs (warning).
 
 Repair: more domains, fewer replicas, or a term that prefers.
 """
@@ -48,7 +48,7 @@ def check(pods: Pods, context: Context) -> Iterator[Problem]:
     labels = {each.name: each.metadata.labels for each in trial.base.nodes.objects}
     for steps, key in self_terms(pods):
         there = domains(eligible, key, trial.on_empty_nodes)
-        # Nodes without the label are in no domain: the term does not keep pods off them.
+        # Nodes without the label are in no domain, so the term does not exclude them.
         if any(key not in labels[name] for name in eligible) or count.low + int(first) <= len(there):
             continue
         rollout = count.low == len(there)

@@ -1,8 +1,8 @@
-"""The pods fit on no node as the snapshot is; on an empty one they would.
+"""The pods fit on no node in the snapshot's state; on an empty node they would fit.
 
-Who could be evicted for them is asked first (KS503).
+The rule first checks preemption: if pods can be evicted for them, KS503 reports that instead.
 
-Pods wait until others go.
+The API server accepts the object, and the pods stay pending until other pods end.
 
 Repair: room for them, or smaller requests.
 """

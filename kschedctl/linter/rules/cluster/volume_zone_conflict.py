@@ -1,9 +1,9 @@
-"""A volume that the pods use is where node selector, affinity or taints let none of them go.
+"""A volume of the pods is available only on nodes that node selector, affinity or taints exclude.
 
-The claim is bound, and its volume can be used from some nodes only. Everything else leaves others, and no node is in
-both.
+The claim is bound, and its volume is available on some nodes only. Node selector, affinity and taints allow other
+nodes, and no node is in both sets.
 
-Pods wait for ever: a volume does not move.
+The API server accepts the object, and the pods stay pending for ever: a volume does not move.
 
 Repair: drop the constraint, or another volume in the zone that is meant.
 """

@@ -1,9 +1,9 @@
-"""Without one of the zones the replicas no longer fit.
+"""The replicas do not fit if one of the zones fails.
 
-Asked only with --fail-zone, or where it is selected: each zone is taken away in turn, and the replicas are placed on
-what is left.
+The rule runs only with --fail-zone, or if it is selected. It removes the nodes of each zone in turn, and places the
+replicas on the remaining nodes.
 
-Pods wait while a zone is away.
+The API server accepts the object, and pods stay pending while a zone is unavailable.
 
 Repair: room in the other zones.
 """

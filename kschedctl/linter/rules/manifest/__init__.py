@@ -1,1 +1,1 @@
-"""KS9xx: what is given, before anything is asked of it."""
+"""KS9xx: rules about the manifests as such, before their content is checked."""

@@ -1,6 +1,6 @@
-"""The API version of the object is not served any more.
+"""The API server does not serve the API version of the object.
 
-The release is that of --kubernetes-version, else of the snapshot, else the newest that is known.
+The release is that of --kubernetes-version, else that of the snapshot, else the newest known release.
 
 The API server refuses the object ("no matches for kind").
 
@@ -22,7 +22,7 @@ maxUnavailable: 1
 PASSES = FAILS.replace("v1beta1", "v1")
 
 _ALL: Final = ""
-#: Version -> kind (empty: every other one) -> the first release without it, and what has its place.
+#: By API version and kind (empty: every other kind): the first minor release without it, and the replacement.
 _GONE: Final[dict[str, dict[str, tuple[int, str]]]] = {
     "extensions/v1beta1": {
         "Ingress": (22, "networking.k8s.io/v1"),

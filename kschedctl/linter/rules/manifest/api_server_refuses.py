@@ -1,9 +1,10 @@
-"""The API server refuses the object, in the words that the message has.
+"""The API server's validation refuses the object, for the reason in the message.
 
-Its validation of pods and workloads, of budgets, priority classes, claims, volumes, storage classes and autoscalers, by
-the rules of the release that is asked for. Fields that are not filled in yet are passed over, and patches as a whole.
+The rule runs the API server's validation of pods and workloads, budgets, priority classes, claims, volumes, storage
+classes and autoscalers, in the version of the requested release. It ignores fields with unfilled placeholders, and
+partial objects such as patches.
 
-The API server refuses the object: whatever applies it stops there.
+The API server refuses the object: kubectl apply and other tools stop there.
 
 Repair: as the message says.
 """

@@ -1,9 +1,9 @@
-"""A mapping has one key twice; which of the values counts depends on who reads it.
+"""A mapping contains a key twice, and which of the values applies depends on the reader.
 
-``kubectl`` asks for strict validation and the object is refused; Helm and older clients take the last value, others the
+``kubectl`` requests strict validation, so the object is refused. Helm and older clients use the last value, others the
 first.
 
-The API server refuses the object where it is asked to validate, and else it has one of the two values.
+The API server refuses the object if strict validation is requested; otherwise the object has one of the two values.
 
 Repair: leave one of them out.
 """

@@ -1,8 +1,8 @@
-"""An ignore does not say why.
+"""An ignore has no reason.
 
-Who reads it later cannot know whether it still holds. Not asked unless it is selected.
+Without a reason a later reader cannot know if the ignore is still needed. The rule runs only if it is selected.
 
-Nothing stops.
+Nothing is blocked.
 
 Repair: add the reason, as the annotation's value or behind the rule in a comment.
 """

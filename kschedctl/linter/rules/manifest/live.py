@@ -1,6 +1,7 @@
 """The object was read from a cluster: it has a uid, a resource version or a status.
 
-What the cluster sets is not the author's: node name, priority, scheduling gates. Rules about these pass it over.
+The cluster sets fields that the author did not write: node name, priority, scheduling gates. Rules about these fields
+ignore the object.
 """
 
 from __future__ import annotations

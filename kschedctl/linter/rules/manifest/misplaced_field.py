@@ -1,11 +1,11 @@
-"""A field of scheduling stands where its kind has none, or is misspelt: it does nothing.
+"""A scheduling field is misspelt, or is at a place where its kind has no such field, so it has no effect.
 
-Such as ``nodeSelector`` beside ``template`` and not in the template's spec, tolerations of a container,
-``topologySpreadConstraint``, or preferred anti-affinity without ``podAffinityTerm``. Asked of kinds whose fields are
-known, by group and version; other unknown fields are none of scheduling's business.
+Examples are ``nodeSelector`` beside ``template`` instead of in the template's spec, tolerations in a container,
+``topologySpreadConstraint``, and preferred anti-affinity without ``podAffinityTerm``. The rule checks kinds whose
+fields are known, by group and version; it ignores unknown fields that do not resemble a scheduling field.
 
-The API server refuses the object where it is asked to validate strictly, as kubectl does; Helm and older clients drop
-the field without a word.
+The API server refuses the object if strict validation is requested, as by kubectl; Helm and older clients drop the
+field silently.
 
 Repair: as the message says.
 """
@@ -56,7 +56,7 @@ _SCHEDULING: Final = frozenset(
         *("requests", "limits", "volumeBindingMode", "allowedTopologies"),
     )
 )
-#: Shorter names are a letter or two away from too many others.
+#: The least length of a name to compare with: shorter names resemble too many others.
 _SHORTEST: Final = 7
 
 

@@ -1,9 +1,9 @@
-"""A document is no YAML, or YAML that Kubernetes does not read.
+"""A document is not YAML, or is YAML that Kubernetes does not read.
 
-Nothing is known of what it holds. The other documents of the file are looked at all the same. Rules that would need to
-know what is in it are silent, for what they miss may be there. Templates that are not filled in are KS902.
+The content of the document is not known. The other documents of the file are checked nevertheless. Rules that report a
+missing object report nothing if the object may be in this document. Unfilled templates are reported by KS902.
 
-The API server never sees it: whatever applies the file stops there.
+The API server never receives the document: kubectl apply and other tools stop there.
 
 Repair: as the message says.
 """
@@ -38,6 +38,6 @@ def _problem(document: LintDocument) -> Problem:
     line, column = document.before + 1, 1
     if broken.position is not None:
         line, column = document.before + broken.position.line, broken.position.column
-    # The text may end where something is missing.
+    # If the text ends too early, the position can be after its last line.
     last = document.before + document.text.rstrip().count(b"\n") + 1
     return Problem(message=broken.problem, help=broken.hint, line=min(line, last), column=column)

@@ -1,9 +1,10 @@
-"""The object is not one of its own: a patch, or a piece that something else completes.
+"""The object is not complete: it is a patch, or a fragment that another tool completes.
 
-A workload of apps/v1 without a selector or labels, one without containers or with a container without an image, an
-object without a name, a claim without access modes, a budget of one field, one with a directive of a patch, and all of
-a file that a kustomization lists as a patch. No rule looks at it but KS901 to KS905: what it lacks stands elsewhere. To
-have it looked at, lint what comes of it: ``kustomize build DIR | kschedctl lint -``.
+An object is partial if it is a workload of apps/v1 without a selector or labels, a workload without containers or with
+a container without an image, an object without a name, a claim without access modes, a budget with a single field, an
+object with a patch directive, or in a file that a kustomization lists as a patch. Only KS901 to KS905 check it, as the
+missing fields are at another place. To check the complete object, lint the output of kustomize: ``kustomize build DIR |
+kschedctl lint -``.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The pods are refused whatever classes the cluster has, while the workload that makes them is taken.
+"""The API server refuses the pods, whatever classes the cluster has, and accepts the workload that creates them.
 
-Admission sets overhead, priority and preemption policy from the classes that a pod names, and refuses pods that state
-something else: an ``overhead`` without a runtime class, for one. What is wrong with a stated priority is KS310.
+Admission sets overhead, priority and preemption policy from the classes that a pod names, and refuses pods that set
+other values: for example an ``overhead`` without a runtime class. KS310 reports problems of a priority.
 
-The API server takes the workload and refuses its pods (FailedCreate): kubectl apply succeeds, and nothing ever appears.
+The API server accepts the workload and refuses its pods (FailedCreate): kubectl apply succeeds, and no pod is created.
 
 Repair: leave the field out, and name the class.
 """
@@ -27,7 +27,7 @@ overhead:  # <-
 """
 PASSES = FAILS.replace("overhead:  # <-\n  cpu: 100m\n", "runtimeClassName: gvisor\n")
 
-#: What KS310 is about.
+#: The fields that KS310 checks.
 _PRIORITY: Final = ("priority", "preemptionPolicy")
 
 

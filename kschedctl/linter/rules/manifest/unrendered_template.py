@@ -1,9 +1,9 @@
-"""A file is a template that is not filled in yet, so it is no YAML.
+"""A file is an unfilled template, so it is not YAML.
 
-It has ``{{`` or ``{%``, or lies in the templates of a chart. Of a chart it is said once. Documents of it that are YAML
-as they are, are looked at; fields with placeholders in them are passed over.
+The file contains ``{{`` or ``{%``, or is in the templates folder of a chart. The rule reports once per chart. Documents
+of the file that are valid YAML are checked; rules ignore their fields with placeholders.
 
-Nothing stops: rendered, it may be all right.
+Nothing is blocked: the rendered manifests may be correct.
 
 Repair: lint what comes of it, ``helm template CHART | kschedctl lint -``.
 """
@@ -52,7 +52,7 @@ def check(file: LintFile, context: Context) -> Iterator[Problem]:
 
 
 def _first_braces(file: LintFile) -> Position:
-    """Where what is not filled in begins, or the document that could not be read."""
+    """Return the position of the first placeholder, or of the document that could not be read."""
     broken = next(document for document in file.documents if document.broken is not None)
     for number, line in enumerate(file.lines[broken.before :], broken.before + 1):
         if (at := max(line.find("{{"), line.find("{%"))) >= 0:

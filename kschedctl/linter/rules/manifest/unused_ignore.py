@@ -1,9 +1,9 @@
-"""An ignore leaves nothing out: what it was for is gone, it stands in the wrong place, or its last day is over.
+"""An ignore suppresses no finding: the finding is gone, the ignore is at the wrong place, or its last day is past.
 
-Annotations count on the object itself and on its template, comments on their line and the one below. Of rules that are
-not asked in this run nothing is said.
+Annotations belong in the metadata of the object or of its pod template. A comment applies to its own line or, on a line
+of its own, to the next line with content. The rule reports nothing for ignores of rules that do not run.
 
-Nothing stops; but what is meant to be ignored may be found, or something new be missed.
+Nothing is blocked; but a finding that should be ignored may be reported, or a new one may be suppressed.
 
 Repair: remove it, or move it to where the finding is.
 """

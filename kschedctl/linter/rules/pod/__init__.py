@@ -1,1 +1,1 @@
-"""KS1xx: the pod itself."""
+"""KS1xx: rules about the pod itself."""

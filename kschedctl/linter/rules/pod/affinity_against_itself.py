@@ -1,8 +1,9 @@
-"""The pods must stand together and must not: required affinity and anti-affinity of one topology, both for themselves.
+"""Required pod affinity and anti-affinity for the same topology key both match the pods themselves.
 
-The first pod fits, as there is none yet. The second must go to its domain, and must not.
+The pods must share a domain and must not. The first pod fits, as no pod exists yet that it could violate. The second
+pod must be in the domain of the first, and must not be.
 
-The API server takes it, and every pod but the first waits for ever.
+The API server accepts the object, and every pod but the first stays pending for ever.
 
 Repair: remove one of the terms, or give it another topology key.
 """

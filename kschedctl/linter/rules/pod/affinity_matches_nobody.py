@@ -1,9 +1,10 @@
-"""A required pod affinity term holds for none of the pods that are given, nor for the pods' own labels.
+"""A required pod affinity term matches no pod of the manifest set, and not the pods themselves.
 
-The pods wait until a pod runs that the term holds for. The pods of operators and of other folders are not given, so
-this is not asked unless it is selected, or the settings say that everything is given (``complete: true``).
+The pods stay pending until a pod runs that the term matches. Pods that operators create, or whose manifests are in
+other folders, are not in the manifest set. Therefore the rule runs only if it is selected, if the settings declare the
+manifest set complete (``complete: true``), or with a snapshot.
 
-The API server takes it, and the pods wait.
+The API server accepts the object, and the pods stay pending.
 
 Repair: select labels of the pods that are meant.
 """

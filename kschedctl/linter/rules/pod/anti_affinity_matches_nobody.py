@@ -1,10 +1,10 @@
-"""A pod anti-affinity term holds neither for the pods' own labels nor for any others that are given: it repels nobody.
+"""A pod anti-affinity term matches neither the pods themselves nor any other pod of the manifest set.
 
-Mostly a label is selected that the template does not carry, and the replicas share a node after all. Where the term is
-required and no other term or constraint takes its place, that is a warning, else info. Asked only where two workloads
-or more are given, for the term may be about pods that are not.
+Usually the term selects a label that the template does not have, and the replicas share a node after all. The finding
+is a warning if the term is required and no other term or spread constraint spreads the pods, else info. The rule runs
+only if the manifest set has at least two workloads, as the term may be about pods that are not in it.
 
-The API server takes it, and nothing is kept apart.
+The API server accepts the object, and the term separates no pods.
 
 Repair: select labels of the template, or of the pods that are meant.
 """

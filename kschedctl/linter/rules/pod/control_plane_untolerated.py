@@ -1,10 +1,10 @@
-"""The pods must go to control-plane nodes and do not tolerate their taint.
+"""The pods require control-plane nodes and do not tolerate the taint of these nodes.
 
-Node selector or every required term asks for ``node-role.kubernetes.io/control-plane`` or ``/master``, and no
-toleration is of the taint ``node-role.kubernetes.io/control-plane:NoSchedule`` that kubeadm and most others set. Where
-control planes have no taint, as with k3s, the pods do run: a snapshot tells.
+The node selector or every required term requires the label ``node-role.kubernetes.io/control-plane`` or ``/master``,
+and no toleration matches the taint ``node-role.kubernetes.io/control-plane:NoSchedule``, which kubeadm and most other
+installers set. Control-plane nodes without a taint, as with k3s, do run the pods: with a snapshot the rule checks this.
 
-The API server takes it, and the pods wait.
+The API server accepts the object, and the pods stay pending.
 
 Repair: tolerate node-role.kubernetes.io/control-plane, effect NoSchedule.
 """

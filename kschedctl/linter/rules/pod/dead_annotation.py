@@ -1,9 +1,10 @@
-"""An annotation that nobody reads any more: of alpha scheduling, or karpenter.sh/do-not-evict.
+"""An annotation has no effect: one of alpha scheduling, or karpenter.sh/do-not-evict.
 
-``scheduler.alpha.kubernetes.io/critical-pod``, ``/affinity`` and ``/tolerations`` have had no effect since Kubernetes
-1.16; ``karpenter.sh/do-not-evict`` since Karpenter 1.0, where ``karpenter.sh/do-not-disrupt`` has its place.
+The scheduler ignores ``scheduler.alpha.kubernetes.io/critical-pod``, ``/affinity`` and ``/tolerations`` since
+Kubernetes 1.16. Karpenter ignores ``karpenter.sh/do-not-evict`` since Karpenter 1.0, which replaced it by
+``karpenter.sh/do-not-disrupt``.
 
-The API server takes it, with a warning that few see, and what it asks for does not happen.
+The API server accepts the object, with a warning that is easily missed, and the annotation does nothing.
 
 Repair: priorityClassName for critical pods, the fields of the spec for affinity and tolerations, else the annotation
 that has its place.
@@ -29,7 +30,7 @@ priorityClassName: system-cluster-critical
 """
 
 _DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
-#: What has their place.
+#: The replacement, by annotation.
 _INSTEAD: Final = {
     "scheduler.alpha.kubernetes.io/critical-pod": "priorityClassName",
     "scheduler.alpha.kubernetes.io/affinity": "spec.affinity",

@@ -1,10 +1,10 @@
-"""A deprecated node label is named: beta.kubernetes.io/os and its like.
+"""The pods refer to a deprecated node label, such as beta.kubernetes.io/os.
 
-The API server's own list of deprecated labels: ``beta.kubernetes.io/arch``, ``/os``, ``/instance-type`` and
+The API server's list of deprecated labels has ``beta.kubernetes.io/arch``, ``/os``, ``/instance-type`` and
 ``failure-domain.beta.kubernetes.io/zone``, ``/region``. Kubelets and cloud providers still set them, so nothing breaks
 yet; nodes of providers that do not, such as k3s, lack some of them.
 
-The API server takes it with a warning that few see.
+The API server accepts the object, with a warning that is easily missed.
 
 Repair: write the label that has its place.
 """
@@ -26,7 +26,7 @@ nodeSelector:
 """
 PASSES = FAILS.replace("beta.", "")
 
-#: pkg/api/node/util.go.
+#: The present label, by deprecated label (pkg/api/node/util.go).
 TODAYS: Final = {
     "beta.kubernetes.io/arch": "kubernetes.io/arch",
     "beta.kubernetes.io/os": "kubernetes.io/os",

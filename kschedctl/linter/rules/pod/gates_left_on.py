@@ -1,9 +1,9 @@
-"""The pods have scheduling gates, and wait until somebody takes these off each of them.
+"""The pod template has scheduling gates, so every pod stays pending until its gates are removed.
 
-Gates are for controllers, which add them while a pod is made and remove them when it may go. In a template they stand
-for good: every pod waits for whoever removes them, one by one.
+Scheduling gates are for controllers, which add them when a pod is created and remove them when the pod may be
+scheduled. Gates in a template apply to every pod, and must be removed from each pod separately.
 
-The API server takes it, and the pods wait (SchedulingGated).
+The API server accepts the object, and the pods stay pending (SchedulingGated).
 
 Repair: remove schedulingGates; let the controller that knows when a pod may go add them.
 """

@@ -1,9 +1,9 @@
-"""A container asks for 64 cpus or more, and for hardly any memory: mostly 100m was meant and 100 was written.
+"""A container requests 64 CPUs or more and little memory: probably 100m was meant and 100 was written.
 
-A cpu without a unit is a whole one. Pods that do need so many want memory beside them; so what has less than 256Mi for
-each cpu, or says nothing of memory, is taken for a slip.
+A CPU quantity without a unit is in whole CPUs. Pods that do need that many CPUs need memory as well; so a container
+with less than 256Mi of memory per CPU, or without memory in its requests and limits, is reported.
 
-The API server takes it, and the pods wait for a node of that size.
+The API server accepts the object, and the pods stay pending until there is a node of that size.
 
 Repair: write the unit, such as 100m.
 """

@@ -1,12 +1,12 @@
-"""A node label is asked for that no node can have: an unknown system or architecture, or a misspelt well-known key.
+"""The pods require a node label that no node can have: an unknown OS or architecture, or a misspelt well-known key.
 
-``kubernetes.io/os`` is ``linux`` or ``windows``, in small letters; ``kubernetes.io/arch`` is what Go calls the
-architecture, so ``amd64`` and ``arm64`` where others say ``x86_64`` and ``aarch64``. Keys of the domains kubernetes.io,
-node.kubernetes.io and topology.kubernetes.io that nobody knows are often somebody's own; they are reported where a
-known key is two letters away at most, and one letter for the short ones.
+``kubernetes.io/os`` is ``linux`` or ``windows``, in lower case. ``kubernetes.io/arch`` is the architecture's name in
+Go, so ``amd64`` and ``arm64``, not ``x86_64`` and ``aarch64``. An unknown key in the domains kubernetes.io,
+node.kubernetes.io and topology.kubernetes.io can be a user's own label; it is reported only if it differs from a known
+key by at most two letters, or by one letter if the known name has at most four letters.
 
-The API server takes it, and the pods wait for ever. In a term beside others that can hold it only says nothing
-(warning).
+The API server accepts the object, and the pods stay pending for ever. If other terms of the node affinity can match,
+the term has no effect (warning).
 
 Repair: write what nodes carry.
 """
@@ -61,7 +61,7 @@ _MEANT: Final = {
     "armv7l": "arm",
     "armhf": "arm",
 }
-#: By domain, what comes behind the slash.
+#: The known names after the slash, by domain.
 _KNOWN: Final = {
     "kubernetes.io": ("arch", "hostname", "os"),
     "node.kubernetes.io": ("instance-type", "windows-build", "exclude-from-external-load-balancers"),
@@ -123,7 +123,7 @@ def _of_value(pods: Pods, key: str, wrong: tuple[str, ...], steps: Steps, severi
 
 
 def _wrong(key: str, values: tuple[str, ...]) -> tuple[str, ...]:
-    """The values, if none of them is one that there is."""
+    """Return the values if none of them is known, else nothing."""
     known = _VALUES.get(key)
     return values if known is not None and known.isdisjoint(values) else ()
 

@@ -1,10 +1,10 @@
-"""An init container asks for more than all containers together, so the pods take up that much for as long as they live.
+"""An init container requests more than all containers together, so the pod reserves that much for its whole lifetime.
 
-The scheduler counts, for each resource, what the greediest init container wants or what all containers want together,
-whichever is more, and it counts it for good: the room is not given back when the init container ends. Init containers
-that are restarted count as containers. Nothing is said where no container states the resource.
+For each resource the scheduler counts the largest request of an init container or the sum of the requests of all
+containers, whichever is larger. The reservation does not shrink when the init container ends. Init containers that are
+restarted (sidecars) count as containers. The rule ignores resources that no container requests.
 
-Nothing hangs; pods fit on fewer nodes, and nodes are paid for that nobody uses.
+Nothing is blocked; fewer pods fit on each node, and unused capacity is paid for.
 
 Repair: lower the init container's request, or use the room in the containers.
 """

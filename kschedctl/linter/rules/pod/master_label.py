@@ -1,9 +1,10 @@
-"""The pods ask for nodes with the label node-role.kubernetes.io/master, which kubeadm no longer sets.
+"""The pods require nodes with the label node-role.kubernetes.io/master, which kubeadm does not set.
 
-Kubernetes 1.24 took the label off control-plane nodes; ``node-role.kubernetes.io/control-plane`` has its place. On
-OpenShift, whose nodes still have it, nothing is said; nor where one of several terms asks for the new label.
+Kubernetes 1.24 removed the label from control-plane nodes and replaced it by ``node-role.kubernetes.io/control-plane``.
+The rule ignores objects for OpenShift, whose nodes still have the label, and pods of which one term requires the new
+label.
 
-The API server takes it with a warning that few see, and the pods wait.
+The API server accepts the object, with a warning that is easily missed, and the pods stay pending.
 
 Repair: ask for node-role.kubernetes.io/control-plane.
 """

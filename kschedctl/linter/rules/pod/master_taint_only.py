@@ -1,10 +1,10 @@
-"""The taint node-role.kubernetes.io/master is tolerated, and not the one that has its place.
+"""The pods tolerate the taint node-role.kubernetes.io/master, and not its replacement, the control-plane taint.
 
-Kubernetes 1.25 took the taint off control-plane nodes; they have ``node-role.kubernetes.io/control-plane`` with the
-same effect. What tolerates the old one only, stays off them.
+Kubernetes 1.25 removed the taint from control-plane nodes; they have ``node-role.kubernetes.io/control-plane`` with the
+same effect. Pods that tolerate only the old taint are not scheduled to these nodes.
 
-The API server takes it. A DaemonSet then has no pods on control-plane nodes (warning); pods that must go there wait
-(warning); others lose nothing but those nodes (info).
+The API server accepts the object. A DaemonSet then has no pods on control-plane nodes (warning). Pods that require
+control-plane nodes stay pending (warning). Other pods only lose these nodes (info).
 
 Repair: tolerate node-role.kubernetes.io/control-plane too.
 """

@@ -1,9 +1,9 @@
-"""matchLabelKeys names a label that the pods do not have, so it narrows nothing.
+"""matchLabelKeys names a label that the pods do not have, so the key has no effect.
 
-A key of ``matchLabelKeys`` that a pod lacks is passed over. Of the labels that are not in the template only those of
-the controller can be meant: ``pod-template-hash`` for Deployments, and no other kind adds that one.
+The scheduler ignores a key of ``matchLabelKeys`` that the pod does not have. Of labels that are not in the template,
+only those that the controller adds can be meant, such as ``pod-template-hash``, which only Deployments add.
 
-The API server takes it, and the constraint or term counts more pods than is meant.
+The API server accepts the object, and the constraint or term counts more pods than intended.
 
 Repair: name a label of the template, or remove the key.
 """

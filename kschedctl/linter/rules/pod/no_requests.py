@@ -1,9 +1,9 @@
-"""A container says nothing of cpu or memory, so the scheduler takes it to need nothing.
+"""A container has no request for CPU or memory, so the scheduler treats it as if it needed none.
 
-Pods without requests fit on every node, and are the first to be evicted where memory runs short. Many rules of others
-say so, so this one is not asked unless it is selected.
+Pods without requests fit on every node, and are evicted first when a node runs short of memory. Other linters report
+the same, so the rule runs only if it is selected.
 
-Nothing hangs; nodes are filled beyond what they have.
+Nothing is blocked; nodes are filled beyond their capacity.
 
 Repair: request what the container uses.
 """

@@ -1,9 +1,10 @@
-"""A term of the node affinity can hold for no node; others can, so it only says nothing.
+"""A term of the required node affinity can match no node, while other terms can, so the term has no effect.
 
-Of ORed terms one is enough, so a term that never holds (see KS101 for what does not) is not seen until the others fail.
-An empty ``preference`` of the preferred terms matches every node or none, depending on who reads it, and moves no pod.
+Terms are ORed, so one that matches is enough; a term that never matches (KS101 has the reasons) goes unnoticed until
+the others fail. The rule also reports an empty ``preference`` of the preferred terms: it matches every node or no node,
+depending on the reader, and so changes no decision.
 
-The API server takes it; pods go where the other terms let them.
+The API server accepts the object; the pods are scheduled to the nodes that the other terms match.
 
 Repair: change the term or remove it.
 """

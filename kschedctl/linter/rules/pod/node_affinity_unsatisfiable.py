@@ -1,11 +1,11 @@
-"""Node selector and required node affinity together match no node, whatever the nodes are.
+"""Node selector and required node affinity together can match no node, whatever labels the nodes have.
 
-A pod's required node affinity needs one of its terms to hold, together with the whole node selector. A term never holds
-where it is empty (``{}`` matches nothing), compares with text (``Gt`` and ``Lt`` take whole numbers), or demands what
-excludes itself: two lists without a common value, all values of a list excluded, a label that must be there and must
-not, a range without a number in it.
+A pod's required node affinity needs one matching term, and the whole node selector must match as well. A term never
+matches if it is empty (``{}`` matches nothing), if ``Gt`` or ``Lt`` compares with text instead of a whole number, or if
+its requirements exclude one another: two lists without a common value, all values of a list excluded, a label that must
+both exist and not exist, a range without a whole number in it.
 
-The API server takes all of these, and the pods wait for ever.
+The API server accepts all of these, and the pods stay pending for ever.
 
 Repair: change or remove the demand that is named.
 """

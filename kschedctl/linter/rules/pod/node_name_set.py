@@ -1,10 +1,10 @@
-"""The pods name their node, so no scheduler looks at them.
+"""The pod template sets nodeName, so no scheduler considers the pods.
 
-``nodeName`` is what a scheduler writes. Set by hand, nothing is checked: resources, taints, affinity and volumes; the
-kubelet takes the pod or fails it, and where there is no such node the pod is deleted. Dumps of live objects have it
-rightly, and so do mirror pods of kubelets.
+``nodeName`` is written by a scheduler. If it is set by hand, nothing checks resources, taints, affinity and volumes:
+the kubelet admits the pod or fails it, and if the node does not exist, the pod is deleted. The rule ignores objects
+that were read from a cluster and mirror pods of kubelets, where ``nodeName`` is correct.
 
-The API server takes it, and the pods fail or wait for a node of that name.
+The API server accepts the object, and the pods fail or wait for a node of that name.
 
 Repair: nodeSelector kubernetes.io/hostname, or leave the choice to the scheduler.
 """

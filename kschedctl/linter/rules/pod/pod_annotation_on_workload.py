@@ -1,9 +1,9 @@
-"""An annotation that is read on pods stands on the workload that makes them, where nobody reads it.
+"""An annotation that is read on pods is set on the workload that creates them, where it has no effect.
 
-``cluster-autoscaler.kubernetes.io/safe-to-evict`` and ``karpenter.sh/do-not-disrupt`` belong to pods. Annotations of a
-Deployment are not handed on to its pods, those of its template are.
+``cluster-autoscaler.kubernetes.io/safe-to-evict`` and ``karpenter.sh/do-not-disrupt`` are read on pods. A Deployment's
+own annotations are not copied to its pods; those of its template are.
 
-The API server takes it, and autoscalers evict the pods, or do not, as if nothing was said.
+The API server accepts the object, and autoscalers treat the pods as if the annotation were not set.
 
 Repair: move it to the template's metadata. That changes the template, so the pods are replaced once.
 """

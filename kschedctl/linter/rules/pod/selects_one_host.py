@@ -1,8 +1,9 @@
-"""Node selector or required affinity leave one node by its name.
+"""Node selector or required affinity limit the pods to a single node by its hostname.
 
-Where that node is drained or gone, the pods wait. For volumes that are on one node the volume says so itself.
+If that node is drained or removed, the pods stay pending. For volumes on one node the selector is not needed, as the
+volume has its own node affinity.
 
-Nothing hangs until that node is away.
+Nothing is blocked until that node is unavailable.
 
 Repair: select a label that several nodes have.
 """

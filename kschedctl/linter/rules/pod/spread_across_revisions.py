@@ -1,11 +1,11 @@
-"""A hard topology spread constraint of a Deployment counts the pods of all its revisions, old ones too.
+"""A hard topology spread constraint of a Deployment counts the pods of all its revisions, including old ones.
 
-During a rollout old and new pods stand beside one another and are counted together: new pods are placed where they even
-out the old ones, and once these are gone the new ones are not even. With few domains the rollout can hang: a new pod
-fits nowhere until an old one goes, and that goes only once the new one runs. Of a Deployment that is recreated there
-are never pods of two revisions, so nothing is said of it.
+During a rollout old and new pods exist side by side and are counted together: new pods are placed to balance the old
+ones, and once the old pods are gone the new ones are unbalanced. With few domains the rollout can hang: a new pod fits
+on no node until an old pod ends, and that ends only when the new pod runs. The rule ignores Deployments with strategy
+Recreate, which never have pods of two revisions.
 
-The API server takes it; what comes of it shows in rollouts.
+The API server accepts the object; the effect appears in rollouts.
 
 Repair: matchLabelKeys: [pod-template-hash].
 """

@@ -1,12 +1,12 @@
-"""A constraint that spreads pods over nodes counts nodes that they do not tolerate, and may wait for those.
+"""A constraint that spreads pods over nodes counts nodes that the pods do not tolerate, which can keep pods pending.
 
-Over ``kubernetes.io/hostname`` every node is a domain, tainted ones too, because ``nodeTaintsPolicy`` is ``Ignore``
-unless said otherwise. A node that the pods cannot go to has no pod of theirs and keeps the least count at zero, so that
-no other node may have more than ``maxSkew``: of 4 replicas on 2 free nodes and a tainted one 2 wait. Every constraint
-of this kind has it, and where all nodes are free nothing happens, so this is info; with a snapshot KS510 tells whether
-it does.
+With the topology key ``kubernetes.io/hostname`` every node is a domain, including tainted nodes, because
+``nodeTaintsPolicy`` defaults to ``Ignore``. A node whose taints the pods do not tolerate runs none of them and keeps
+the minimum count at 0, so that no other node may have more than ``maxSkew`` pods: with 4 replicas, ``maxSkew`` 1, 2
+free nodes and a tainted one, 2 pods stay pending. Every constraint of this kind is affected, and nothing happens if no
+node is tainted, so the finding is info; with a snapshot KS510 reports whether it happens.
 
-The API server takes it, and pods may wait, mostly in a rollout or while a node is drained.
+The API server accepts the object, and pods can stay pending, mostly in a rollout or while a node is drained.
 
 Repair: nodeTaintsPolicy: Honor.
 """

@@ -1,10 +1,10 @@
-"""A topology spread constraint wants more domains than the pods may see, so only some of the replicas fit.
+"""A topology spread constraint requires more domains than the pods can be scheduled to, so not all replicas fit.
 
-While there are fewer domains than ``minDomains``, the least count is taken to be zero: no domain may then hold more
-than ``maxSkew`` pods. Where node selector or required affinity pin the topology key to fewer values than that, no node
-that is added changes it.
+While there are fewer domains than ``minDomains``, the minimum count is treated as 0: each domain may then have at most
+``maxSkew`` pods. If node selector or required affinity limit the topology key to fewer values than ``minDomains``,
+adding nodes does not help.
 
-The API server takes it, and what is beyond maxSkew per domain waits for ever.
+The API server accepts the object, and the pods beyond maxSkew per domain stay pending for ever.
 
 Repair: lower minDomains, or let the pods see more domains.
 """

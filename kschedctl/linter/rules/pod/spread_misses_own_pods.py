@@ -1,9 +1,9 @@
-"""The selector of a topology spread constraint does not hold for the pods' own labels.
+"""The selector of a topology spread constraint does not match the pods' own labels.
 
-The constraint counts other pods then, if any, and a pod adds nothing to the count that it goes by: all replicas may go
-to one domain.
+The constraint then counts other pods, if any, and placing a pod does not change the count: all replicas may be
+scheduled to one domain.
 
-The API server takes it; pods pile up, or wait because of pods that they are not like.
+The API server accepts the object; pods share a domain, or stay pending because of unrelated pods.
 
 Repair: select labels of the template.
 """

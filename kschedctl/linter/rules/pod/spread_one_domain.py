@@ -1,9 +1,9 @@
-"""A topology spread constraint spreads over a label of which the pods may see one value only: it decides nothing.
+"""A topology spread constraint uses a label of which the pods can reach only one value, so it has no effect.
 
-Node selector or required affinity pin the topology key to one value. Counted are only nodes that these match, so there
-is one domain, and the difference between domains is always zero.
+Node selector or required affinity limit the topology key to one value. The constraint counts only the nodes that they
+match, so there is one domain, and the skew is always 0.
 
-The API server takes it, and nothing hangs: the constraint is only not what it seems.
+The API server accepts the object, and nothing is blocked: the constraint has no effect.
 
 Repair: remove the constraint, or what pins the label.
 """

@@ -1,9 +1,9 @@
-"""A topology spread constraint has no label selector, so it counts no pods, or an empty one, so it counts all of them.
+"""A topology spread constraint counts no pods, as it has no label selector, or all pods, as its selector is empty.
 
-Without ``labelSelector`` nothing is counted and the constraint spreads nothing. ``{}`` counts every pod of the
-namespace (info): then the pods are spread against all others, which few mean.
+Without ``labelSelector`` no pods are counted and the constraint spreads nothing. ``{}`` counts every pod of the
+namespace (info): the pods are then spread relative to all others, which is rarely intended.
 
-The API server takes it, without a selector with a warning that few see.
+The API server accepts the object; without a selector it adds a warning that is easily missed.
 
 Repair: select the pods' own labels.
 """
@@ -35,7 +35,7 @@ def check(pods: Pods, context: Context) -> Iterator[Problem]:
     for part in pods.spread:
         selector = part.raw.get("labelSelector")
         if selector is None:
-            # With matchLabelKeys and no selector the API server refuses it.
+            # The API server refuses matchLabelKeys without a selector.
             if not part.raw.get("matchLabelKeys"):
                 yield Problem(
                     message="the constraint has no labelSelector: it counts no pods and spreads nothing",

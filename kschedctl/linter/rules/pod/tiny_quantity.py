@@ -1,10 +1,10 @@
-"""A container asks for less than 1Mi of memory or disk: mostly 128m was written for 128Mi.
+"""A container requests or limits less than 1Mi of memory or disk: probably 128m was written for 128Mi.
 
-``m`` is a thousandth: 128m of memory is 0.128 bytes. A number without a suffix is in bytes. No container starts in so
-little.
+The suffix ``m`` means thousandths: 128m of memory is 0.128 bytes. A number without a suffix is in bytes. No container
+can start with that little.
 
-The API server takes it, with a warning that few see; the pods are scheduled as if they needed nothing, and are killed
-or never start.
+The API server accepts the object, with a warning that is easily missed. The pods are scheduled as if they needed
+nothing, and are killed or never start.
 
 Repair: write the unit, such as 128Mi.
 """

@@ -1,11 +1,12 @@
-"""The pods tolerate the taint of cordoned nodes, so a drain evicts them and they come back to the same node.
+"""The pods tolerate the taint of cordoned nodes, so pods that a drain evicts may return to the drained node.
 
 ``kubectl cordon`` taints a node with ``node.kubernetes.io/unschedulable:NoSchedule``. A toleration without a key, or of
-that key, lets new pods on it all the same. Evicted pods of a Deployment, StatefulSet, ReplicaSet or
-ReplicationController are made anew at once and may be bound to the node that is being drained: the drain does not end,
-or the node is taken away with pods on it. For DaemonSets that is as it should be, so nothing is said of them.
+that key, allows new pods on the node nevertheless. Evicted pods of a Deployment, StatefulSet, ReplicaSet or
+ReplicationController are recreated at once and may be bound to the node that is being drained: the drain does not end,
+or the node is removed with pods on it. The rule ignores DaemonSets, which tolerate the taint on purpose.
 
-The API server takes it, and the next drain hangs. Add-ons of a control plane do it on purpose: ignore it with a reason.
+The API server accepts the object, and the next drain hangs. Add-ons of a control plane tolerate the taint on purpose:
+ignore the finding, with a reason.
 
 Repair: tolerate the taints that are meant, by their keys.
 """

@@ -1,1 +1,1 @@
-"""KS2xx: workloads and their rollouts."""
+"""KS2xx: rules about workloads and their rollouts."""

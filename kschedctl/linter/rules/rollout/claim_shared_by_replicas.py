@@ -1,11 +1,11 @@
-"""Several replicas mount one claim that one node, or one pod, at a time can have.
+"""Several replicas mount one claim that can be used by one node, or by one pod, at a time.
 
-All pods of a Deployment, a ReplicaSet or a Job name the same claim, and those of a StatefulSet too where the claim is
-among spec.volumes and not among volumeClaimTemplates. With ReadWriteOnce the pods of other nodes wait for the volume
-(Multi-Attach); with ReadWriteOncePod every pod but one waits (error). File systems that many nodes share, and volumes
-that lie on one node, are passed over as in KS204.
+All pods of a Deployment, a ReplicaSet or a Job use the same claim, and those of a StatefulSet too if the claim is in
+spec.volumes and not in volumeClaimTemplates. With ReadWriteOnce, pods on other nodes wait for the volume
+(Multi-Attach). With ReadWriteOncePod every pod but one stays pending (error). The rule ignores shared file systems and
+volumes on one node, as KS204 does.
 
-The API server takes it, and pods wait.
+The API server accepts the object, and pods wait.
 
 Repair: a StatefulSet with volumeClaimTemplates, or a volume that is ReadWriteMany.
 """

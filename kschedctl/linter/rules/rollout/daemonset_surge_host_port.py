@@ -1,9 +1,9 @@
-"""A DaemonSet starts new pods beside the old ones and takes a port of the node, of which there is one.
+"""A DaemonSet with maxSurge starts new pods beside the old ones, and both use the same port of the node.
 
-With maxSurge the new pod of a node starts while the old one runs, on the same node. A host port, or with hostNetwork
-any port of a container, is taken by the old one.
+With maxSurge the new pod of a node starts while the old one runs, on the same node. The old pod already uses the host
+port; with hostNetwork that is any port of a container.
 
-The API server takes it, the pods run, and the next rollout hangs at its first node.
+The API server accepts the object, the pods run, and the next rollout hangs at its first node.
 
 Repair: maxSurge 0 and maxUnavailable 1, or no host port.
 """

@@ -1,7 +1,9 @@
-"""An autoscaler says how many pods there are, and so does spec.replicas: each apply sets the number back.
+"""An autoscaler and spec.replicas both set the number of pods: each apply resets it to spec.replicas.
 
-Nothing hangs; applying the manifest scales the workload to spec.replicas, and the autoscaler scales it again. Not asked
-unless it is selected, as some set it on purpose for the first apply.
+Applying the manifest scales the workload to spec.replicas, and the autoscaler then scales it back. Some authors set
+spec.replicas on purpose for the first apply, so the rule runs only if it is selected.
+
+Nothing is blocked; the number of pods changes with each apply.
 
 Repair: leave spec.replicas out.
 """

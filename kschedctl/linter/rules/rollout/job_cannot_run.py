@@ -1,10 +1,10 @@
-"""A Job runs several pods at a time that repel one another, and leaves them fewer domains than that.
+"""A Job runs several pods in parallel that repel one another, and limits them to fewer domains than pods.
 
-Pods of a Job that repel their own by required anti-affinity need a domain each. Where node selector or affinity leave
-fewer, the others wait until the first ones are done; of an indexed or gang-like Job, whose pods wait for one another,
-none ever is.
+Pods of a Job that match their own required anti-affinity need one domain each. If node selector or affinity allow fewer
+domains, the other pods stay pending until the first ones end. If the pods wait for one another, as in an indexed or
+gang-like Job, none ever ends.
 
-The API server takes it, and pods wait.
+The API server accepts the object, and pods stay pending.
 
 Repair: less parallelism, or more domains.
 """

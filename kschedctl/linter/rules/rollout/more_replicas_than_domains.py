@@ -1,10 +1,10 @@
-"""There are more replicas than domains that they may go to, and a domain takes one.
+"""A workload has more replicas than domains that they can be scheduled to, and each domain takes one replica.
 
-The pods repel their own by required anti-affinity, or take a port of their node, and node selector or required affinity
-leave fewer values of the label than there are pods. Without such a limit, more than three pods that repel one another
-by zone are info: most regions have three zones.
+The pods match their own required anti-affinity, or use a port of their node, and node selector or required affinity
+allow fewer values of the label than there are pods. Without such a limit, more than three pods that repel one another
+by zone are reported as info: most regions have three zones.
 
-The API server takes it, and the pods beyond the domains wait for ever.
+The API server accepts the object, and the pods beyond the number of domains stay pending for ever.
 
 Repair: fewer replicas, more domains, or a term that prefers instead of requiring.
 """

@@ -1,9 +1,9 @@
-"""Several replicas, and neither anti-affinity nor a spread constraint that keeps them apart.
+"""A workload has several replicas, and neither anti-affinity nor a topology spread constraint separates them.
 
-The scheduler spreads pods of a workload by itself, softly, over nodes and zones, so mostly nothing comes of it; that is
-why this is not asked unless it is selected.
+The scheduler by default spreads the pods of a workload over nodes and zones as a preference, which is usually enough;
+therefore the rule runs only if it is selected.
 
-Nothing hangs; a node or zone that is lost may take all replicas with it.
+Nothing is blocked; the loss of a node or zone can affect all replicas.
 
 Repair: a topology spread constraint on kubernetes.io/hostname or topology.kubernetes.io/zone.
 """

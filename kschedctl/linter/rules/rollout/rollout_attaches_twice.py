@@ -1,11 +1,13 @@
-"""A rollout starts a new pod while the old one holds a volume that one node at a time can have.
+"""A rollout starts a new pod while the old one uses a volume that is attached to one node at a time.
 
-The claim is ReadWriteOnce, and a rolling update whose maxUnavailable comes to zero starts the new pod first. Where the
-scheduler sends it to another node, it waits for the volume (Multi-Attach), and the old pod waits for it to run. Nothing
-is said where class, provisioner or volume are known to be a shared file system (nfs, efs, filestore, azurefile, cephfs,
-smb, nas, glusterfs, fsx) or to lie on one node (hostPath, local, topolvm): those tie the new pod to the old one's node.
+The claim is ReadWriteOnce, and a rolling update whose maxUnavailable is rounded to 0 starts the new pod first. If the
+scheduler binds it to another node, it waits for the volume (Multi-Attach), and the old pod runs until the new one is
+ready. The rule ignores volumes that are on a shared file system (nfs, efs, filestore, azurefile, cephfs, smb, nas,
+glusterfs, fsx) or on one node (hostPath, local, topolvm), by storage class, provisioner or volume: volumes on one node
+bind the new pod to the node of the old one.
 
-The API server takes it, the pod runs, and the next rollout hangs unless chance keeps the pod on its node.
+The API server accepts the object, the pod runs, and the next rollout hangs unless the new pod happens to be scheduled
+to the same node.
 
 Repair: strategy Recreate, a StatefulSet, or a volume of another access mode.
 """

@@ -1,9 +1,9 @@
-"""A rollout starts a new pod while the old one holds a claim that one pod at a time can have: it never ends.
+"""A rollout starts a new pod while the old one uses a claim that one pod at a time can use, so the rollout never ends.
 
-The claim is ReadWriteOncePod, so the scheduler lets no second pod use it, on whatever node. A rolling update whose
-maxUnavailable comes to zero takes no pod away before the new one runs.
+The claim is ReadWriteOncePod, so the scheduler admits no second pod that uses it, on any node. A rolling update whose
+maxUnavailable is rounded to 0 removes no pod before the new one runs.
 
-The API server takes it, the pod runs, and the next rollout hangs for ever.
+The API server accepts the object, the pod runs, and the next rollout hangs for ever.
 
 Repair: strategy Recreate, or a StatefulSet.
 """

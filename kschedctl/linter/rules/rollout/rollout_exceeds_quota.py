@@ -1,10 +1,11 @@
-"""The replicas fit into the quota of their namespace, and a rollout, which needs one pod more, does not.
+"""The replicas fit into the quota of their namespace, and the additional pod that a rollout needs does not.
 
-A rolling update whose maxUnavailable comes to zero makes a new pod before an old one goes. Where a ResourceQuota that
-is given has room for all replicas of the namespace and not for one pod more, the API server refuses the new pod
-(FailedCreate) and nothing goes on. Quotas with scopes are passed over, and so is what the quota counts of others.
+A rolling update whose maxUnavailable is rounded to 0 creates a new pod before an old one ends. If a ResourceQuota of
+the manifest set allows all replicas of the namespace and not one more pod, the API server refuses the new pod
+(FailedCreate) and the rollout makes no progress. The rule ignores quotas with scopes, and the usage of workloads that
+are not in the manifest set.
 
-The API server takes the Deployment, the pods run, and the next rollout hangs.
+The API server accepts the Deployment, the pods run, and the next rollout hangs.
 
 Repair: room in the quota for one pod more, or maxSurge 0 and maxUnavailable 1.
 """
@@ -60,7 +61,7 @@ def check(pods: Pods, context: Context) -> Iterator[Problem]:
 
 
 def _total(pods: Pods, context: Context, name: str) -> int | None:
-    """What all workloads of the namespace use; ``None`` where that cannot be told."""
+    """Return the usage of a resource by all workloads of the namespace; ``None`` if it is not known."""
     total = 0
     for other in context.pods_seen_from(pods.obj):
         count, used = context.replicas(other), _used(other, name)
@@ -73,7 +74,7 @@ def _total(pods: Pods, context: Context, name: str) -> int | None:
 
 
 def _used(pods: Pods, name: str) -> int | None:
-    """What one pod uses of what a quota counts; ``None`` where that cannot be told."""
+    """Return the usage by one pod of a resource of a quota; ``None`` if it is not known."""
     if name == "pods":
         return NANO
     field, _, resource = name.rpartition(".")

@@ -1,12 +1,12 @@
-"""Each rollout needs a free domain more than there are pods, as the pods repel their own and new ones start first.
+"""A rollout needs one more domain than there are pods, as the pods repel one another and new pods start first.
 
-A required anti-affinity term that holds for the pods' own labels lets one of them into each domain. A rolling update
-whose maxUnavailable comes to zero, which 25 % of less than four pods does, starts a new pod before an old one goes. So
-n pods need n + 1 domains for as long as the rollout lasts, and where there are n it never ends. An error where node
-selector or affinity leave no more domains than pods; info for a single replica, which mostly finds another node, and
-where the domains that are left are enough.
+A required anti-affinity term that matches the pods themselves allows one of them per domain. A rolling update whose
+maxUnavailable is rounded to 0, as the default of 25 % is for fewer than four pods, starts a new pod before an old one
+ends. So n pods need n + 1 domains during the rollout, and with n domains the rollout never ends. The finding is an
+error if node selector or affinity allow at most as many domains as there are pods. It is info if they allow more, and
+for a single replica, which usually finds another node.
 
-The API server takes it, the pods run, and the next rollout hangs.
+The API server accepts the object, the pods run, and the next rollout hangs.
 
 Repair: maxSurge 0 and maxUnavailable 1, or matchLabelKeys: [pod-template-hash] in the term, so that pods of two
 revisions do not repel one another.

@@ -1,10 +1,10 @@
-"""Each rollout needs a node more than there are pods, as the pods take a port of their node and new ones start first.
+"""A rollout needs one more node than there are pods, as the pods use a port of their node and new pods start first.
 
-A host port, or with hostNetwork any port of a container, is there once on a node. A rolling update whose maxUnavailable
-comes to zero starts a new pod before an old one goes, so n pods need n + 1 nodes on which the port is free. Info for a
-single replica, which mostly finds another node.
+A host port, or with hostNetwork any port of a container, exists once per node. A rolling update whose maxUnavailable is
+rounded to 0 starts a new pod before an old one ends, so n pods need n + 1 nodes on which the port is free. The finding
+is info for a single replica, which usually finds another node.
 
-The API server takes it, the pods run, and the next rollout hangs where there are no more nodes.
+The API server accepts the object, the pods run, and the next rollout hangs if there is no additional node.
 
 Repair: maxSurge 0 and maxUnavailable 1, or no host port.
 """

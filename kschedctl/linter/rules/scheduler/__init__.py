@@ -1,1 +1,1 @@
-"""KS6xx: the scheduler's configuration."""
+"""KS6xx: rules about the scheduler's configuration."""

@@ -1,8 +1,8 @@
-"""The version of a scheduler configuration is one that kube-scheduler does not read any more.
+"""A scheduler configuration has an API version that kube-scheduler does not support.
 
-v1beta1 is gone since Kubernetes 1.23, v1beta2 since 1.28, v1beta3 since 1.29.
+v1beta1 is removed since Kubernetes 1.23, v1beta2 since 1.28, v1beta3 since 1.29.
 
-kube-scheduler exits when it starts, and every pod of its profiles waits.
+kube-scheduler exits when it starts, and every pod of its profiles stays pending.
 
 Repair: kubescheduler.config.k8s.io/v1.
 """

@@ -1,9 +1,10 @@
-"""Default topology constraints are given together with System defaulting, or with a label selector.
+"""Default topology constraints are set with System defaulting, or have a label selector.
 
-``defaultConstraints`` need ``defaultingType: List``; with System, which is the default, the scheduler's own are meant.
-A label selector cannot be given: it is that of whatever the pod belongs to.
+``defaultConstraints`` require ``defaultingType: List``; System, which is the default, means the scheduler's own
+constraints. A default constraint cannot have a label selector: the selector is derived from the pod's Services and
+controller.
 
-kube-scheduler exits when it starts, and every pod of its profiles waits.
+kube-scheduler exits when it starts, and every pod of its profiles stays pending.
 
 Repair: defaultingType: List, and no labelSelector.
 """

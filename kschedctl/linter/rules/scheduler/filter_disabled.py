@@ -1,10 +1,10 @@
-"""A plugin that keeps pods off nodes that they do not fit on is disabled.
+"""A profile disables a plugin that filters out nodes on which pods cannot run.
 
-Of ``NodeResourcesFit``, ``VolumeBinding`` and ``NodePorts`` that is an error: pods are bound to nodes that are full and
-are failed by the kubelet (OutOfcpu), or are bound without their volumes. Mostly only the scores were meant: those are
+For ``NodeResourcesFit``, ``VolumeBinding`` and ``NodePorts`` that is an error: pods are bound to full nodes and are
+failed by the kubelet (OutOfcpu), or are bound without their volumes. Usually only the scores were meant: these are
 disabled at ``score``.
 
-Pods are bound where they cannot run, and are made and failed again and again.
+Pods are bound to nodes where they cannot run, fail, and are recreated again and again.
 
 Repair: disable the plugin at score alone, or enable it at filter again.
 """
@@ -55,7 +55,7 @@ def check(obj: ManifestObject, context: Context) -> Iterator[Problem]:
 
 
 def _disabled_by(name: str, point: str, named: list[Named]) -> Named | None:
-    """What disables a plugin at an extension point."""
+    """Return the entry of a profile that disables a plugin at an extension point, if any."""
     for at in (point, MULTI_POINT):
         for each in named:
             if each.point == at and not each.enabled and each.name in (name, ALL):

@@ -1,8 +1,9 @@
-"""Two profiles of a configuration are for the same pods, or sort the queue differently.
+"""Two profiles of a configuration have the same scheduler name, or different QueueSort plugins.
 
-A scheduler name may stand in one profile, and all profiles share one queue, so their QueueSort plugin must be the same.
+A scheduler name may occur in one profile only. All profiles share one queue, so their QueueSort plugin must be the
+same.
 
-kube-scheduler exits when it starts, and every pod of its profiles waits.
+kube-scheduler exits when it starts, and every pod of its profiles stays pending.
 
 Repair: give each profile its schedulerName, and all of them one QueueSort plugin.
 """

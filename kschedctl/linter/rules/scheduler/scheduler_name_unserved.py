@@ -1,8 +1,9 @@
-"""The pods name a scheduler that no profile of the given configuration is for.
+"""The pods name a scheduler that no profile of the manifest set's scheduler configuration serves.
 
-Asked only where a configuration is given: schedulers of others, as yunikorn or volcano, have none.
+The rule runs only if the manifest set has a scheduler configuration: other schedulers, such as yunikorn or volcano,
+have none.
 
-The API server takes it, and nobody schedules the pods.
+The API server accepts the object, and no scheduler schedules the pods.
 
 Repair: the schedulerName of a profile.
 """

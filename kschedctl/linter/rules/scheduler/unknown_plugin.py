@@ -1,11 +1,11 @@
 """A profile names a plugin that kube-scheduler does not have.
 
-Enabled, kube-scheduler exits when it starts; disabled, nothing is disabled, and what has its place goes on: since
-Kubernetes 1.22 NodeResourcesFit scores what NodeResourcesLeastAllocated did. Plugins of
-kubernetes-sigs/scheduler-plugins are info, as a scheduler must be built with them; your own are named in the settings
-(``plugins``).
+If the plugin is enabled, kube-scheduler exits when it starts. If it is disabled, nothing is disabled, and the plugin's
+replacement stays enabled: since Kubernetes 1.22 NodeResourcesFit computes the scores of NodeResourcesLeastAllocated.
+Plugins of kubernetes-sigs/scheduler-plugins are info, as a scheduler can be built with them. Name your own plugins in
+the settings (``plugins``).
 
-Pods of the profiles wait, or are placed otherwise than is meant.
+Pods of the profiles stay pending, or are scheduled to other nodes than intended.
 
 Repair: the plugin's name of today.
 """
@@ -32,7 +32,7 @@ profiles:
 """
 PASSES = FAILS.replace("NodeResourcesLeastAllocated", "NodeResourcesFit")
 
-#: What does today what they did.
+#: The plugin that replaces a removed one; empty if none does.
 _GONE: Final = {
     "NodeResourcesLeastAllocated": "NodeResourcesFit",
     "NodeResourcesMostAllocated": "NodeResourcesFit",

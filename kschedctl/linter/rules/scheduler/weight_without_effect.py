@@ -1,9 +1,9 @@
-"""A weight, or a plugin's arguments, have no effect.
+"""A plugin's weight or arguments have no effect.
 
-A weight counts for Score alone; 0 is taken for 1 (to have none, disable the plugin at score). Arguments of a plugin
-that no extension point has are read by nobody.
+A weight applies to Score only. A weight of 0 is treated as 1; to have no weight, disable the plugin at score. The
+arguments of a plugin that is enabled at no extension point are not used.
 
-Nodes are chosen otherwise than is meant.
+Nodes are chosen by other scores than intended.
 
 Repair: leave it out, or enable the plugin.
 """
@@ -72,5 +72,5 @@ def check(obj: ManifestObject, context: Context) -> Iterator[Problem]:
 
 
 def _enabled_by_default_elsewhere(name: str, known: frozenset[str]) -> bool:
-    """Whether a name is of no plugin at all, which is another rule's matter."""
+    """Report whether a name is unknown and begins in lower case, so that it is no plugin's; KS602 reports it."""
     return name not in known and not name[:1].isupper()

@@ -1,1 +1,1 @@
-"""KS4xx: volumes."""
+"""KS4xx: rules about volumes."""

@@ -1,9 +1,10 @@
-"""A claim names its volume, and the two do not fit: class, access modes, size, mode, or the claim that it is for.
+"""A claim names a volume that does not match it in class, access modes, size, volume mode or claim reference.
 
-The PersistentVolume controller binds a claim to the volume that it names only where the volume is of its class, has all
-its access modes and its volume mode, is as large as is asked for, and is not reserved for another claim.
+The PersistentVolume controller binds a claim to the volume that the claim names only if the volume has the same class,
+all access modes of the claim, the same volume mode and at least the requested size, and is not reserved for another
+claim.
 
-The API server takes both, and the pods wait for the claim.
+The API server accepts both, and the pods wait for the claim.
 
 Repair: make them agree.
 """

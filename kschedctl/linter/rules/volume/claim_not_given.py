@@ -1,8 +1,9 @@
-"""The pods mount a claim that is not given.
+"""The pods mount a claim that is not in the manifest set.
 
-Claims are often applied separately, so this is not asked unless it is selected; with a snapshot KS507 knows.
+Claims are often applied separately, so the rule runs only if it is selected. With a snapshot, KS507 checks the claims
+of the cluster.
 
-The API server takes it, and the pods wait where there is no such claim.
+The API server accepts the object, and the pods stay pending if the claim does not exist.
 
 Repair: give the claim, or name one that there is.
 """

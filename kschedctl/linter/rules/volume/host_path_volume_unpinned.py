@@ -1,9 +1,9 @@
-"""A persistent volume is a folder of a node, and does not say of which.
+"""A persistent volume is a directory on a node (hostPath), and has no node affinity for that node.
 
-A pod that uses it goes to any node and finds there whatever that node has at the path: an empty folder, mostly, after
-it moved. In clusters of one node that is meant so.
+A pod that uses the volume can be scheduled to any node and gets the directory of that node: usually an empty one, after
+the pod moved. In clusters with one node that is intended.
 
-The API server takes it; pods run, on the wrong node.
+The API server accepts the object; pods run, on the wrong node.
 
 Repair: nodeAffinity with the node's name, or a local volume, which must have it.
 """

@@ -1,9 +1,9 @@
-"""A storage class of volumes that lie on one node binds claims before anybody knows to which node the pod goes.
+"""A storage class for volumes on one node binds claims before the pod's node is known.
 
-With volumeBindingMode Immediate, which is the default, a claim takes a volume of any node, and the pod must go there,
-whether it has room or not.
+With volumeBindingMode Immediate, which is the default, a claim gets a volume on any node, and the pod must be scheduled
+to that node, whether it has free capacity or not.
 
-The API server takes it, and pods wait ("had volume node affinity conflict").
+The API server accepts the object, and pods stay pending ("had volume node affinity conflict").
 
 Repair: volumeBindingMode: WaitForFirstConsumer. A class cannot be changed: it must be made anew.
 """

@@ -1,11 +1,11 @@
-"""A storage class makes volumes of one zone at once, before anybody knows to which zone the pod must go.
+"""A storage class creates volumes in one zone immediately, before the pod's zone is known.
 
-With volumeBindingMode Immediate, which is the default, a claim gets its volume as soon as it is made, in any zone. The
-pod that uses it must go there, whatever its affinity, its spread constraints or its other volumes say. Nothing is said
-where the class allows certain topologies, names its zone, or makes regional volumes. Providers whose volumes are of the
-one place that a cluster is in are info.
+With volumeBindingMode Immediate, which is the default, a claim gets its volume as soon as it is created, in any zone.
+The pod that uses the volume must be scheduled to that zone, whatever its affinity, its spread constraints or its other
+volumes require. The rule ignores classes that restrict topologies, name their zone, or create regional volumes.
+Providers whose volumes are all in the one location of a cluster are reported as info.
 
-The API server takes it, and pods wait ("had volume node affinity conflict").
+The API server accepts the object, and pods stay pending ("had volume node affinity conflict").
 
 Repair: volumeBindingMode: WaitForFirstConsumer. A class cannot be changed: it must be made anew.
 """
@@ -40,7 +40,7 @@ _ZONAL: Final = frozenset(
     )
 )
 _ONE_PLACE: Final = frozenset(("dobs.csi.digitalocean.com", "csi.hetzner.cloud"))
-#: Parameters that name the zone; of Cinder it is the availability zone.
+#: Parameters that name the zone; for Cinder it is ``availability``, the availability zone.
 _ZONE_PARAMETERS: Final = frozenset(("zone", "zones", "availability", "availabilityzone", "zoneid"))
 
 

@@ -1,9 +1,10 @@
-"""A volume is of a plugin that Kubernetes no longer has.
+"""A volume uses a volume plugin that Kubernetes has removed or disabled.
 
-glusterfs, cephfs, rbd, quobyte, storageos, flocker, scaleIO and photonPersistentDisk were removed with their code, and
-gitRepo is switched off; their fields are still there and do nothing.
+The code of glusterfs, cephfs, rbd, quobyte, storageos, flocker, scaleIO and photonPersistentDisk is removed, and
+gitRepo is disabled; their fields still exist and do nothing.
 
-The API server takes it with a warning that few see, and the pods never start: no kubelet mounts the volume.
+The API server accepts the object, with a warning that is easily missed, and the pods never start: no kubelet mounts the
+volume.
 
 Repair: the CSI driver that has its place; for gitRepo an init container that clones into an emptyDir.
 """
@@ -26,7 +27,7 @@ volumes:
 """
 PASSES = FAILS.replace("gitRepo:", "emptyDir: {}").replace("    repository: https://example.com/code.git\n", "")
 
-#: The release that no longer has it.
+#: The first release without the plugin, by field.
 _GONE: Final = {
     "glusterfs": "1.26",
     "cephfs": "1.31",
