@@ -51,4 +51,5 @@ def _covers(budget: PodDisruptionBudget, pod: Pod) -> bool:
         selector = parse_label_selector(budget.spec.selector)
     except SelectorError:
         return False
-    return bool(selector) and matches(selector, pod.metadata.labels)
+    # Unlike for the scheduler, an empty selector matches all pods of the namespace (policy/v1).
+    return matches(selector, pod.metadata.labels)

@@ -108,6 +108,14 @@ def test_budgets_hold_it_up_until_replacements_run() -> None:
     assert len(pods_on(simulation.cluster, "n2")) == 2
 
 
+def test_a_budget_with_an_empty_selector_is_about_all_pods_of_the_namespace() -> None:
+    status = {"disruptionsAllowed": 1, "currentHealthy": 2, "desiredHealthy": 1}
+    pdb = make_object(PodDisruptionBudget, "pdb", namespace="default", spec={"selector": {}}, status=status)
+    (node,), _ = drained([web("web-1"), web("web-2")], pdb)
+    assert node.drained
+    assert node.waited == {"default/pdb": 5.0}
+
+
 @pytest.mark.parametrize(
     ("policy", "current", "goes"),
     [

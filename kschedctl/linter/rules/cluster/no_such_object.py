@@ -43,7 +43,7 @@ def check(pods: Pods, context: Context) -> Iterator[Problem]:
         if not name or not is_rendered(name) or _is_there(kind, name, namespace, context):
             continue
         known = sorted(each.name for each in cluster.cluster.list(kind))
-        if kind in (PriorityClass, RuntimeClass, StorageClass, DeviceClass) and not known and not _told(context, kind):
+        if kind in (PriorityClass, RuntimeClass, StorageClass, DeviceClass) and not known and not _is_listed(context, kind):
             context.cannot_decide("KS507", pods.obj, f"the snapshot has no {kind.__name__} at all")
             continue
         near = similar(name, known)
@@ -64,10 +64,9 @@ def check(pods: Pods, context: Context) -> Iterator[Problem]:
         )
 
 
-def _told(context: Context, kind: type[ApiObject]) -> bool:
+def _is_listed(context: Context, kind: type[ApiObject]) -> bool:
     """Report whether the snapshot states that it has all objects of a kind."""
-    summary = overlay_of(context).before.snapshot.summary
-    return kind.__name__ in getattr(summary, "told", ())
+    return kind.__name__ in overlay_of(context).before.snapshot.summary.looked_for
 
 
 def _is_there(kind: type[ApiObject], name: str, namespace: str, context: Context) -> bool:
