@@ -339,7 +339,7 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
     def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic:
         """Compare the preferred terms with the node's labels."""
         prepared = state.read(_PreScoreState)
-        # PreScore computed the scores on its own table of nodes, which may differ from the cluster's.
+        # Score may see node objects sent back by an extender. PreScore computed the scores on the original nodes.
         node = (prepared.nodes if prepared is not None else self.handle.cluster.nodes).objects[row]
         weighed = []
         for preferred in (*preferred_terms(pod), *self._added_preferred):
