@@ -1,8 +1,8 @@
 """ImageLocality: nodes that already have the pod's images score higher.
 
 Score: the sum of the sizes of the images on the node, each scaled by the share of nodes that have it, mapped from 23
-MiB (score 0) to 1000 MiB per container (score 100). From 1.37 on each image volume raises the upper threshold by 1000
-MiB too. The scaling is done in float64 and truncated, as upstream.
+MiB (score 0) to 1000 MiB per container (score 100). From 1.36 on images mounted as volumes count too, and from 1.37 on
+each of them raises the upper threshold by 1000 MiB. The scaling is done in float64 and truncated, as upstream.
 """
 
 from __future__ import annotations
