@@ -29,7 +29,8 @@ def tls_context(config: Extender, path: str, where: str = "") -> ssl.SSLContext:
 
     Notes
     -----
-    As in kube-scheduler, ``enableHTTPS`` does not select the protocol; the address does. Without a certificate authority, ``enableHTTPS`` disables server verification.
+    As in kube-scheduler, the address selects the protocol, not ``enableHTTPS``. Without a certificate authority,
+    ``enableHTTPS`` disables server verification.
     """
     tls = config.tls_config or ExtenderTLSConfig()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -49,7 +49,7 @@ class Response:
     status : int
         The status code.
     body : bytes
-        The received part of the body.
+        The received part of the body; empty if the body is too large (``MAX_ANSWER``).
     broken_off : str
         The reason why the body is incomplete; empty if it is complete, or if the server closed the connection.
     """
@@ -78,12 +78,12 @@ class Transport:
         self._tls: dict[str, Any] = {"ssl_context": tls, "server_hostname": server_name or None}
 
     def post(self, url: str, body: bytes) -> Response:
-        """Send a POST request and follow at most 10 redirects.
+        """Send a POST request and follow up to 9 redirects, as Go's client does.
 
         Raises
         ------
         ExtenderError
-            If there is no response, or a 10th redirect.
+            If there is no response, or on the 10th redirect.
         """
         until = Deadline.after(self._seconds)
         method, here = _POST, url
@@ -117,9 +117,9 @@ class Transport:
 
 
 class _Connection(HTTPSConnection):
-    """A connection whose response is read even if the server closes the connection during the request.
+    """An HTTPS connection whose response is read even if the server closes it during the request.
 
-    The server may have sent the reason.
+    The server may have sent a response with the reason.
     """
 
     def request(self, *args: Any, **options: Any) -> None:
