@@ -73,8 +73,8 @@ _GATED_PLUGINS: Final = (("NodeDeclaredFeatures", "NodeDeclaredFeatures"),)
 _PRE_FILTERS_OF_1_37: Final = frozenset(
     (name, "preFilter") for name in ("NodeName", "NodeUnschedulable", "TaintToleration")
 )
-#: Plugins for pod groups, without effect in 1.36 and 1.37, with their extension points for single pods. The last two have
-#: extension points for pod groups only.
+#: Plugins for pod groups, without effect in 1.36 and 1.37, with their extension points for single pods. The last two
+#: have extension points for pod groups only.
 _INERT_IN_1_36: Final[Mapping[str, frozenset[str]]] = {
     "GangScheduling": frozenset({"preEnqueue", "permit"}),
     "TopologyPlacementGenerator": frozenset(),
