@@ -1,1 +1,1 @@
-"""Extenders over HTTP: what kube-scheduler sends, what it makes of answers, and its words for failures."""
+"""Extenders over HTTP: kube-scheduler's requests, its decoding of responses, and its error messages."""

@@ -1,4 +1,4 @@
-"""An extender's answer as Go's decoder takes it: names in any case, null for nothing, and its words for what is wrong.
+"""Extender responses, decoded as by Go: field names in any case, null as zero value, and Go's error messages.
 
 The types are those of ``k8s.io/kube-scheduler/extender/v1``.
 """
@@ -24,25 +24,25 @@ _FAILED_NODES: Final = "v1.FailedNodesMap"
 
 
 class SentBackNode(Node, frozen=True, kw_only=True):
-    """A node as an extender sent it back, which is how the next one is sent it."""
+    """A node that an extender sent back, with its JSON text, which is sent to the next extender unchanged."""
 
     text: bytes = b"{}"
 
 
 @dataclass(frozen=True, slots=True)
 class FilterAnswer:
-    """What an extender answers to ``filter``.
+    """An extender's response to ``filter``.
 
     Attributes
     ----------
     nodes : tuple of SentBackNode or None
-        The nodes that it leaves, as objects; ``None`` where it sends none.
+        The nodes that pass, as objects; ``None`` if the response has none.
     node_names : tuple of str or None
-        The same by name.
+        The nodes that pass, by name; ``None`` if the response has none.
     failed, failed_and_unresolvable : mapping of str to str
-        Why others are out.
+        The messages of rejected nodes, by name.
     error : str
-        That it failed, and how; empty where it did not.
+        The extender's error; empty without one.
     """
 
     nodes: tuple[SentBackNode, ...] | None
@@ -53,12 +53,12 @@ class FilterAnswer:
 
 
 def filter_answer(response: Response) -> FilterAnswer:
-    """Read the answer to ``filter``.
+    """Decode the response to ``filter``.
 
     Raises
     ------
     ExtenderError
-        Where it is none.
+        If the response is invalid.
     """
     fields = _Struct("ExtenderFilterResult", first_value(response))
     names = fields.get("NodeNames", list, "[]string")
@@ -72,12 +72,12 @@ def filter_answer(response: Response) -> FilterAnswer:
 
 
 def priorities(response: Response) -> tuple[tuple[str, int], ...]:
-    """Read the answer to ``prioritize``: hosts and their scores.
+    """Decode the response to ``prioritize``: hosts and their scores.
 
     Raises
     ------
     ExtenderError
-        Where it is none.
+        If the response is invalid.
     """
     value = first_value(response)
     if value is None:
@@ -92,12 +92,12 @@ def priorities(response: Response) -> tuple[tuple[str, int], ...]:
 
 
 def preemption_answer(response: Response) -> dict[str, MetaVictims]:
-    """Read the answer to ``preempt``: victims by node.
+    """Decode the response to ``preempt``: victims by node.
 
     Raises
     ------
     ExtenderError
-        Where it is none.
+        If the response is invalid.
     """
     field = "NodeNameToMetaVictims"
     outer = _Struct("ExtenderPreemptionResult", first_value(response))
@@ -115,19 +115,19 @@ def preemption_answer(response: Response) -> dict[str, MetaVictims]:
 
 
 def binding_error(response: Response) -> str:
-    """Read the answer to ``bind``: that it failed, and how; empty where it did not.
+    """Decode the response to ``bind``: the extender's error; empty without one.
 
     Raises
     ------
     ExtenderError
-        Where it is none.
+        If the response is invalid.
     """
     fields = _Struct("ExtenderBindingResult", first_value(response))
     return fields.text("Error", fields.value("Error"))
 
 
 class _Struct:
-    """A JSON object as a Go struct: the last of the fields whose name differs in nothing but case.
+    """A JSON object decoded as a Go struct. Field names are case-insensitive; the last one of equal names counts.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ class _Struct:
     value : JSON value
         The object; null is an empty one.
     path : str
-        What stands before a field's name in errors.
+        The prefix of field names in errors.
     """
 
     def __init__(self, name: str, value: Any, path: str = "") -> None:
@@ -150,14 +150,14 @@ class _Struct:
         return self._fields.get(field.lower())
 
     def get(self, field: str, kind: type, go_type: str) -> Any:
-        """The value of a field, or ``None``."""
+        """Return the value of a field, or ``None``."""
         value = self.value(field)
         if value is not None and not isinstance(value, kind):
             raise self.wrong(field, value, go_type)
         return value
 
     def text(self, field: str, value: Any) -> str:
-        """A text in a field."""
+        """Return the string in a field; null is empty."""
         if value is None:
             return ""
         if not isinstance(value, str) or isinstance(value, GoNumber):
@@ -165,11 +165,11 @@ class _Struct:
         return value
 
     def texts(self, field: str, go_type: str) -> dict[str, str]:
-        """A map of texts."""
+        """Return the map of strings in a field; null is empty."""
         return {key: self.text(field, value) for key, value in (self.get(field, dict, go_type) or {}).items()}
 
     def integer(self, field: str) -> int:
-        """An integer of 64 bits."""
+        """Return the int64 in a field; null is 0."""
         value = self.value(field)
         if value is None:
             return 0
@@ -181,7 +181,7 @@ class _Struct:
         return number
 
     def wrong(self, field: str, value: Any, go_type: str, shown: str = "") -> ExtenderError:
-        """That a value is not what its field needs."""
+        """Return the error for a value of the wrong type."""
         where = f"Go struct field {self._name}.{self._path}{field} of type {go_type}"
         return ExtenderError(f"json: cannot unmarshal {shown or _kind(value)} into {where}")
 
@@ -203,7 +203,7 @@ def _node(text: bytes) -> SentBackNode:
 
 
 def _plain(value: Any) -> Any:
-    """The value with numbers as numbers."""
+    """Return the value with Python numbers instead of ``GoNumber``."""
     if isinstance(value, GoNumber):
         return float(value) if set(value) & set(".eE") else int(value)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""JSON as Go's decoder reads a stream: only the first value counts, and what is wrong is said in its words."""
+"""JSON decoded as by Go's stream decoder: only the first value counts, and errors have Go's messages."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ _UNEXPECTED_END: Final = "unexpected EOF"
 
 
 class GoNumber(str):
-    """A JSON number as it is written."""
+    """A JSON number in its original notation."""
 
     __slots__ = ()
 
 
 class _ConstantError(Exception):
-    """A number that JSON does not have."""
+    """The error for NaN and Infinity, which are not JSON numbers."""
 
 
 def first_value(response: Response) -> Any:
-    """The first JSON value of an answer, its numbers as they are written.
+    """Return the first JSON value of a response, with numbers in their original notation.
 
     Raises
     ------
     ExtenderError
-        Where there is none, or none that is whole.
+        If the response has no complete JSON value.
     """
     text = response.body.decode(errors="replace")
     start = _SPACE.match(text)
@@ -47,21 +47,22 @@ def first_value(response: Response) -> Any:
         problem = "exceeded max depth"
     except _ConstantError as error:
         problem = str(error)
-    # Where an answer breaks off, that is what is wrong with it.
+    # For a response that broke off, the reason of the break is reported instead of the syntax error.
     raise ExtenderError(response.broken_off if problem == _UNEXPECTED_END and response.broken_off else problem)
 
 
 def _no_constant(text: str) -> Any:
-    # NaN, Infinity and -Infinity: the letter that Go stumbles over.
+    # NaN, Infinity and -Infinity: Go reports the first invalid character.
     if text.startswith("-"):
         raise _ConstantError("invalid character 'I' in numeric literal")
     raise _ConstantError(f"invalid character '{text[0]}' looking for beginning of value")
 
 
 def _syntax(text: str, error: json.JSONDecodeError) -> str:
-    """What Go's decoder says of a syntax error.
+    """Return the message of Go's decoder for a syntax error.
 
-    Its words tell what it looked for; where both decoders agree on the place, they are found from the message.
+    Go's message names the expected syntax element. If both decoders agree on the position, it is derived from Python's
+    message.
     """
     at = error.pos
     if error.msg.startswith("Invalid control character"):
@@ -95,7 +96,7 @@ def _syntax(text: str, error: json.JSONDecodeError) -> str:
 
 
 def _literal(text: str, at: int) -> str:
-    """What is wrong with something that begins as true, false or null; empty where nothing does."""
+    """Return the error of a misspelled true, false or null; empty without one."""
     for literal in _LITERALS:
         if text[at] == literal[0]:
             for i, expected in enumerate(literal):
@@ -107,7 +108,7 @@ def _literal(text: str, at: int) -> str:
 
 
 def _in_array(text: str, at: int) -> bool:
-    """Whether the innermost thing that is open at a place is an array."""
+    """Report whether the innermost open bracket before a position is an array's."""
     opened: list[str] = []
     outside = re.sub(r'"(?:[^"\\]|\\.)*"', lambda found: "_" * len(found[0]), text[:at])
     for character in outside:
@@ -119,7 +120,7 @@ def _in_array(text: str, at: int) -> bool:
 
 
 def _quoted(character: str) -> str:
-    """A character as Go writes it."""
+    """Return a character as Go quotes it."""
     if character in ("'", "\\"):
         return f"'\\{character}'"
     if character == '"':

@@ -1,4 +1,4 @@
-"""An extender of the configuration over HTTP (upstream ``HTTPExtender``)."""
+"""An extender of the configuration, called over HTTP (upstream ``HTTPExtender``)."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ _DEFAULT_TIMEOUT: Final = Duration.seconds(5)
 
 
 class HTTPExtender(Extender):
-    """An extender that is asked over HTTP.
+    """An extender that is called over HTTP.
 
     Parameters
     ----------
     config : Extender of the configuration
-        Its address, what it is asked for, and how.
+        The extender's address, verbs and options.
     written : WrittenObjects, optional
-        Knows what nodes and pods hold besides what scheduling reads.
+        The manifests of nodes and pods, including fields that scheduling does not read.
     binds : bool
-        Whether it is really told to bind pods.
+        True if the extender really binds pods.
     path, where : str
-        Where the configuration has it, and the configuration's file, for errors.
+        The extender's path in the configuration, and the configuration's file, for errors.
 
     Raises
     ------
     ConfigError
-        Where a certificate or key cannot be read. Nothing is asked yet.
+        If a certificate or key cannot be read. The constructor sends no request.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class HTTPExtender(Extender):
         self._transport = Transport(seconds, tls_context(config, path, where), server_name)
 
     def filter(self, pod: Pod, nodes: Sequence[Node]) -> ExtenderFilterResult:
-        """Turn nodes away."""
+        """Call the verb ``filter`` and return the nodes that pass."""
         answer = filter_answer(self._send(self.config.filter_verb, self._about(pod, nodes)))
         if answer.error:
             raise ExtenderError(answer.error)
@@ -72,16 +72,16 @@ class HTTPExtender(Extender):
                 claim = f'claims a filtered node "{unknown}" which is not found in the input node list'
                 raise ExtenderError(f'extender "{self.name}" {claim}')
             return ExtenderFilterResult(answer.node_names, {}, *failed)
-        # Without either, none is left.
+        # Without nodes and names in the response, no node passes.
         left = {node.name: node for node in answer.nodes or ()}
         return ExtenderFilterResult(tuple(left), left, *failed)
 
     def prioritize(self, pod: Pod, nodes: Sequence[Node]) -> Sequence[tuple[str, int]]:
-        """Rate nodes."""
+        """Call the verb ``prioritize`` and return the scores by node name."""
         return priorities(self._send(self.config.prioritize_verb, self._about(pod, nodes)))
 
     def process_preemption(self, pod: Pod, victims: Mapping[str, Victims]) -> Mapping[str, MetaVictims]:
-        """Turn candidates away, or change their victims."""
+        """Call the verb ``preempt`` and return the accepted candidates with their victims."""
         cached = self.config.node_cache_capable
         by_node = {
             name: {
@@ -98,7 +98,7 @@ class HTTPExtender(Extender):
         return preemption_answer(self._send(self.config.preempt_verb, about))
 
     def bind(self, pod: Pod, node_name: str) -> None:
-        """Bind a pod."""
+        """Call the verb ``bind``."""
         metadata = pod.metadata
         about = {
             "PodName": metadata.name,
@@ -111,7 +111,7 @@ class HTTPExtender(Extender):
             raise ExtenderError(error)
 
     def _about(self, pod: Pod, nodes: Sequence[Node]) -> dict[str, Any]:
-        """What is sent to ``filter`` and ``prioritize``."""
+        """Return the arguments of ``filter`` and ``prioritize``."""
         if self.config.node_cache_capable:
             return {"Pod": self._json(pod), "Nodes": None, "NodeNames": [node.name for node in nodes]}
         items = [self._json(node) for node in nodes]
@@ -123,17 +123,17 @@ class HTTPExtender(Extender):
             return sent
         whole = self._written.of(obj)
         if isinstance(obj, Pod):
-            # Pods are told apart by it.
+            # Extenders identify pods by uid.
             whole.setdefault("metadata", {}).setdefault("uid", uid_of(obj))
         return whole
 
     def _send(self, verb: str, about: dict[str, Any]) -> Response:
-        """Ask for something.
+        """Send the request of a verb.
 
         Raises
         ------
         ExtenderError
-            Where there is no answer, or one that is none.
+            If there is no response, or its status is not 200.
         """
         url = f"{self.config.url_prefix.rstrip('/')}/{verb}"
         response = self._transport.post(url, msgspec.json.encode(about))
@@ -149,7 +149,7 @@ def http_extenders(
     binds: bool = False,
     where: str = "",
 ) -> tuple[HTTPExtender, ...]:
-    """The extenders of a configuration in the order in which they are asked.
+    """Return the extenders of a configuration, in the order in which they are called.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def http_extenders(
     Raises
     ------
     ConfigError
-        Where the certificate or key of one cannot be read.
+        If an extender's certificate or key cannot be read.
     """
     as_written = configuration.settings.extenders
     return tuple(

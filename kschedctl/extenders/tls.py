@@ -1,4 +1,4 @@
-"""How an extender's server is known and how we are known to it: ``tlsConfig`` and ``enableHTTPS``."""
+"""TLS for extenders: server verification and client certificates (``tlsConfig`` and ``enableHTTPS``)."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from kschedctl.live.certificates import why_unreadable
 
 
 def tls_context(config: Extender, path: str, where: str = "") -> ssl.SSLContext:
-    """What connections to an extender are encrypted with.
+    """Return the TLS context for connections to an extender.
 
     Parameters
     ----------
     config : Extender
         The extender's configuration.
     path, where : str
-        Where it stands, and the configuration's file, for errors.
+        The extender's path in the configuration, and the configuration's file, for errors.
 
     Raises
     ------
     ConfigError
-        Where a certificate or key cannot be read.
+        If a certificate or key cannot be read.
 
     Notes
     -----
-    As for kube-scheduler, ``enableHTTPS`` does not choose the protocol, which the address does: it says that without
-    a certificate authority any server is trusted.
+    As in kube-scheduler, the address selects the protocol, not ``enableHTTPS``. Without a certificate authority,
+    ``enableHTTPS`` disables server verification.
     """
     tls = config.tls_config or ExtenderTLSConfig()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -68,12 +68,12 @@ def _bytes(data: bytes, file: str, path: str) -> bytes:
 
 
 def _load_chain(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
-    # Certificates are only read from files. The folder is for its owner alone.
+    # load_cert_chain reads only files. The temporary folder is accessible to its owner only.
     with TemporaryDirectory() as folder:
         files = Path(folder, "certificate"), Path(folder, "key")
         for file, content in zip(files, (certificate, key), strict=True):
             file.write_bytes(content)
-        # Nobody is asked for the password of a key.
+        # An empty password prevents a prompt for encrypted keys.
         context.load_cert_chain(*files, password="")
 
 
@@ -81,5 +81,5 @@ def _load(load: Callable[[], None], path: str) -> None:
     try:
         load()
     except (OSError, ValueError) as error:
-        # ssl.SSLError is an OSError.
+        # ssl.SSLError is a subclass of OSError.
         raise ConfigError(f"holds no certificate or key that can be read: {why_unreadable(error)}", path=path) from None

@@ -1,4 +1,4 @@
-"""An extender's requests and their answers, failures in the words of Go's HTTP client."""
+"""The HTTP transport of extenders: requests, responses, and failures in the words of Go's HTTP client."""
 
 from __future__ import annotations
 
@@ -28,29 +28,30 @@ _PORTS: Final = {"http": 80, "https": 443}
 _MOST_REDIRECTS: Final = 10
 _POST: Final = "POST"
 _HEADERS: Final = {"Content-Type": JSON, "User-Agent": USER_AGENT}
-#: After these the new address is asked without the body.
+#: The redirects that are followed with GET and without the body.
 _SEE_OTHER: Final = (301, 302, 303)
 _REDIRECTS: Final = (*_SEE_OTHER, 307, 308)
 _LATE: Final = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
 _LATE_BODY: Final = "context deadline exceeded (Client.Timeout or context cancellation while reading body)"
 _UNVERIFIED: Final = "tls: failed to verify certificate: x509:"
-#: OpenSSL's codes of what is wrong with a certificate: expired or not yet valid, and not for this name or address.
+#: OpenSSL's certificate error codes: not yet valid or expired.
 _EXPIRED: Final = (9, 10)
+#: OpenSSL's certificate error codes: host name mismatch, IP address mismatch.
 _OTHER_NAME: Final = (62, 64)
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """An answer.
+    """An HTTP response.
 
     Attributes
     ----------
     status : int
-        Its status code.
+        The status code.
     body : bytes
-        As much of it as came.
+        The received part of the body; empty if the body is too large (``MAX_ANSWER``).
     broken_off : str
-        Why not all of it came; empty where it did, or the server left it at that.
+        The reason why the body is incomplete; empty if it is complete, or if the server closed the connection.
     """
 
     status: int
@@ -59,12 +60,16 @@ class Response:
 
 
 class Transport:
-    """Sends requests to an extender, each for so many seconds at most, with all that it is sent on to.
+    """An HTTP client for an extender.
 
     Parameters
     ----------
+    seconds : float
+        The timeout of a request in seconds, including its redirects.
+    tls : ssl.SSLContext
+        The TLS context.
     server_name : str
-        The name that the server's certificate is for; by default that of the address.
+        The host name in the server's certificate; by default that of the address.
     """
 
     def __init__(self, seconds: float, tls: ssl.SSLContext, server_name: str = "") -> None:
@@ -73,12 +78,12 @@ class Transport:
         self._tls: dict[str, Any] = {"ssl_context": tls, "server_hostname": server_name or None}
 
     def post(self, url: str, body: bytes) -> Response:
-        """Send a request and follow where it is sent on to.
+        """Send a POST request and follow up to 9 redirects, as Go's client does.
 
         Raises
         ------
         ExtenderError
-            Where there is no answer.
+            If there is no response, or on the 10th redirect.
         """
         until = Deadline.after(self._seconds)
         method, here = _POST, url
@@ -87,7 +92,7 @@ class Transport:
                 parts = _split(here)
                 content = body if method == _POST else None
                 timeout = Timeout(total=seconds_left(until))
-                # Of one connection for each request none can be one that the server has given up.
+                # A new connection for each request is never one that the server has already closed.
                 with self._pool(parts) as pool, sent(pool, method, here, _HEADERS, timeout, content) as response:
                     location = response.headers.get("Location", "")
                     if response.status not in _REDIRECTS or not location:
@@ -100,7 +105,7 @@ class Transport:
         raise ExtenderError(f'{method.capitalize()} "{here}": stopped after {_MOST_REDIRECTS} redirects')
 
     def _pool(self, parts: SplitResult) -> PoolManager:
-        """Make the connections to a server, perhaps by way of a proxy."""
+        """Return the connection pool for a server, with the environment's proxy if there is one."""
         proxy = _proxy(parts)
         if proxy is None:
             pool = PoolManager(**self._tls)
@@ -112,7 +117,10 @@ class Transport:
 
 
 class _Connection(HTTPSConnection):
-    """A connection that is read also where the server hangs up early, as it may have said why."""
+    """An HTTPS connection whose response is read even if the server closes it during the request.
+
+    The server may have sent a response with the reason.
+    """
 
     def request(self, *args: Any, **options: Any) -> None:
         """Send a request."""
@@ -125,7 +133,7 @@ class _Connections(HTTPSConnectionPool):
 
 
 class _AddressError(OSError):
-    """An address that is none, worded."""
+    """The error for an invalid address, with its message."""
 
 
 def _split(url: str) -> SplitResult:
@@ -142,7 +150,7 @@ def _split(url: str) -> SplitResult:
 
 
 def _proxy(parts: SplitResult) -> SplitResult | None:
-    """The proxy that the environment names for an address; what runs on this machine is asked without one."""
+    """Return the environment's proxy for an address, or ``None``; addresses of this machine use no proxy."""
     host = parts.hostname or ""
     if host == "localhost" or _is_loopback(host) or proxy_bypass(parts.netloc.rpartition("@")[2]):
         return None
@@ -180,15 +188,15 @@ def _read(response: BaseHTTPResponse, until: Deadline) -> Response:
     except (TimeoutError, LateError):
         broken_off = _LATE_BODY
     except HTTPError:
-        # As for Go's client, what came may be all that there is to read.
+        # As in Go's client, the received part may already be a complete JSON value.
         pass
     return Response(response.status, bytes(body), broken_off)
 
 
 def _cause(failed: BaseException, url: str) -> str:
-    """Put a failure in the words of Go's client."""
+    """Return the message of Go's client for a failure."""
     error = _innermost(failed)
-    # Of a proxy, urllib3 has the error of connecting among the arguments.
+    # For a proxy, urllib3 passes the connection error as an argument of its own error.
     dialling = any(isinstance(each, NewConnectionError) for each in (failed, *failed.args))
     match error:
         case socket.gaierror():
@@ -209,7 +217,7 @@ def _cause(failed: BaseException, url: str) -> str:
 
 
 def _innermost(error: BaseException) -> BaseException:
-    """Find the error of the system or of Python's HTTP that urllib3 tells of."""
+    """Return the operating system's or Python's error inside an error of urllib3."""
     for inner in (*error.args, error.__cause__):
         if isinstance(inner, BaseException):
             return _innermost(inner)
@@ -217,7 +225,7 @@ def _innermost(error: BaseException) -> BaseException:
 
 
 def _dialled(url: str) -> str:
-    """Name the server or proxy that was dialled, by its address; a name stands for one of its addresses."""
+    """Return Go's prefix for a failed connection: the IP address and port of the server or proxy."""
     parts = urlsplit(url)
     to = _proxy(parts) or parts
     host = to.hostname or ""

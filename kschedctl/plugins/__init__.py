@@ -1,1 +1,1 @@
-"""The scheduler's own plugins, one module each; the table of them is in ``registry``."""
+"""The in-tree scheduler plugins, one module each; the table of plugins is in ``registry``."""

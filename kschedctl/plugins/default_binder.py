@@ -1,4 +1,4 @@
-"""DefaultBinder: writes the binding. Offline there is nothing to write to, so a pod counts as bound."""
+"""DefaultBinder: writes the binding. Offline there is no API server to write to, so every pod counts as bound."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ class DefaultBinder(BindPlugin):
     name = "DefaultBinder"
 
     def bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
-        """Accept every node."""
+        """Return Success for every node."""
         return SUCCESS

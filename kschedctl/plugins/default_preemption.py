@@ -1,6 +1,7 @@
-"""DefaultPreemption: makes room for a pod by evicting pods of lower priority.
+"""DefaultPreemption: frees capacity for a pod by evicting pods of lower priority.
 
-All nodes are candidates, whatever ``minCandidateNodesPercentage`` says: which share kube-scheduler looks at is chance.
+All potential nodes are tried, whatever ``minCandidateNodesPercentage`` says: kube-scheduler chooses the share of nodes
+that it tries at random.
 """
 
 from __future__ import annotations
@@ -26,25 +27,29 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin):
     name = "DefaultPreemption"
 
     def pre_enqueue(self, pod: Pod) -> Status:
-        """Keep a pod out while its victims are being evicted."""
+        """Block a pod whose victims are still being evicted."""
         if self.handle.release.enabled(ASYNC_PREEMPTION) and uid_of(pod) in self.handle.preempting:
             return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (UNDER_WAY,))
         return SUCCESS
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
-        """Pods that go, which only end the waiting: whoever rejected the pod says whether it is tried again."""
+        """Return pod deletions, with a hint that never queues the pod.
+
+        The deletion of a victim only ends the block of PreEnqueue. The plugins that rejected the pod decide whether it
+        is tried again.
+        """
         if not self.handle.release.enabled(ASYNC_PREEMPTION):
             return ()
         pods = self.handle.pods_that_wake(EventResource.ASSIGNED_POD)
         return (registered(pods, ActionType.DELETE, lambda pod, old, new: False),)
 
     def post_filter(self, state: CycleState, pod: Pod, statuses: NodeStatuses) -> PostFilterResult:
-        """Find the node to make room on; what came of it is kept in the cycle state."""
+        """Nominate a node for preemption, and store the ``PreemptionResult`` in the cycle state."""
         found = preempt(self.handle.framework, state, pod, statuses)
         state.write(found)
         said = found.status.reasons
         if found.nominated and self.handle.release.preemption_names_node:
-            # Where chance decides, the event names any of the nodes; the answer names the first.
+            # If several nodes tie, kube-scheduler's event names a random one; this answer names the first by name.
             said = (found.placement(found.nominated[0]),)
         reasons = tuple(f"preemption: {text}" for text in said)
         return PostFilterResult(Status(found.status.code, reasons), found.nominated, found.clears_nomination)

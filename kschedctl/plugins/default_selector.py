@@ -1,4 +1,4 @@
-"""The selector that default spreading uses: of the Services and the controller that select a pod."""
+"""The label selector of default topology spreading, combined from a pod's Services and controller."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from kschedctl.cluster.cluster import Cluster
 
 
 def default_selector(cluster: Cluster, pod: Pod) -> Selector:
-    """What the Services and the owning controller of a pod select (plugins/helper ``DefaultSelector``).
+    """Return the combined selector of a pod's Services and owning controller (plugins/helper ``DefaultSelector``).
 
     Returns
     -------
     Selector
-        Empty where nothing selects the pod.
+        Empty if no Service and no controller selects the pod.
     """
     namespace = pod.metadata.namespace
     labels: dict[str, str] = {}

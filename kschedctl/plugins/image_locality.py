@@ -1,8 +1,8 @@
 """ImageLocality: nodes that already have the pod's images score higher.
 
-Score: the sizes of the present images, each scaled by the share of nodes that have it, between 23 MiB (0) and
-1000 MiB per container (100), from 1.37 on per container and image volume. The scaling is done in float64 and truncated,
-as upstream.
+Score: the sum of the sizes of the images on the node, each scaled by the share of nodes that have it, mapped from 23
+MiB (score 0) to 1000 MiB per container (score 100). From 1.36 on images mounted as volumes count too, and from 1.37 on
+each of them raises the upper threshold by 1000 MiB. The scaling is done in float64 and truncated, as upstream.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _NO_ROWS: Final = np.zeros(0, dtype=np.int64)
 
 
 def normalized_image_name(name: str) -> str:
-    """An image name with a tag: ``:latest`` where it has none."""
+    """Return the image name with a tag: ``:latest`` is appended if there is none."""
     return f"{name}:latest" if name.rfind(":") <= name.rfind("/") else name
 
 
 def scaled_size(size_bytes: int, n_holders: int, n_nodes: int) -> int:
-    """An image's size in bytes times the share of nodes that have it, truncated.
+    """Return an image's size in bytes times the share of nodes that have the image, truncated.
 
     Examples
     --------
@@ -51,13 +51,13 @@ class ScaledImage(msgspec.Struct, frozen=True, rename="camel"):
     Attributes
     ----------
     name : str
-        The image as the pod names it.
+        The image name in the pod's spec.
     size : int
-        Its size on the node in bytes; 0 where the node has it not.
+        The image's size on the node in bytes; 0 if the node does not have the image.
     holders : int
-        How many nodes have it.
+        The number of nodes that have the image.
     nodes : int
-        How many nodes there are.
+        The number of nodes in the cluster.
     """
 
     name: str
@@ -72,7 +72,7 @@ class ImagesScore(Arithmetic, frozen=True):
     Attributes
     ----------
     images : tuple of ScaledImage
-        The images that count.
+        The pod's images that are scored.
     most : int
         The upper threshold in bytes.
     score : int
@@ -84,11 +84,11 @@ class ImagesScore(Arithmetic, frozen=True):
     score: int
 
     def formula(self) -> str:
-        """The bytes that need not be pulled between two thresholds."""
+        """Return the formula: the bytes already present, scaled between the two thresholds."""
         return "100 * (present - 23Mi) // (1000Mi per image - 23Mi), present: sizes times the share of nodes with them"
 
     def steps(self) -> Iterator[Step]:
-        """Image by image, their sum within the thresholds, and the score."""
+        """Yield one step per image, then the sum bounded by the thresholds, then the score."""
         scaled = []
         for image in self.images:
             if not image.size:
@@ -115,12 +115,12 @@ class ImageLocality(ScorePlugin):
     reads = Reads(nodes=Reach.CLUSTER)
 
     def sign_pod(self, pod: Pod) -> Hashable:
-        """The images of its containers."""
+        """Sign the pod by the images of its containers and init containers."""
         containers = (*pod.spec.containers, *pod.spec.init_containers)
         return tuple(sorted({normalized_image_name(container.image) for container in containers}))
 
     def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
-        """Scale the bytes that need not be pulled into 0..100."""
+        """Scale the image bytes present on each node to 0..100."""
         nodes = self.handle.cluster.nodes
         wanted, n_counted = self._wanted(pod)
         present = np.zeros(len(nodes), dtype=np.int64)
@@ -130,12 +130,12 @@ class ImageLocality(ScorePlugin):
                 holders, size = found
                 present[holders] += scaled_size(size, len(holders), len(nodes))
         most = _MAX_THRESHOLD_PER_IMAGE * n_counted
-        # Not clip: with no containers the bounds are the wrong way round, and the lower one is looked at first.
+        # Not np.clip: without containers the upper bound is below the lower one. Upstream tests the lower one first.
         bounded = np.where(present < _MIN_THRESHOLD, _MIN_THRESHOLD, np.minimum(present, most))
         return (MAX_NODE_SCORE * (bounded - _MIN_THRESHOLD) // (most - _MIN_THRESHOLD))[rows]
 
     def _wanted(self, pod: Pod) -> tuple[list[str], int]:
-        """The images that the pod needs, and how many raise the upper threshold."""
+        """Return the images that the pod needs, and the number of those that raise the upper threshold."""
         release = self.handle.release
         wanted = [container.image for container in (*pod.spec.init_containers, *pod.spec.containers)]
         n_counted = len(wanted)
@@ -146,7 +146,7 @@ class ImageLocality(ScorePlugin):
         return wanted, n_counted
 
     def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic:
-        """The images that are there, and what that makes of the thresholds."""
+        """Return the images with their sizes on the node, the upper threshold and the score."""
         nodes = self.handle.cluster.nodes
         wanted, n_counted = self._wanted(pod)
         images = []

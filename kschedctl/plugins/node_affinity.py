@@ -1,6 +1,6 @@
-"""NodeAffinity: ``nodeSelector`` and node affinity, of the pod and added by the profile.
+"""NodeAffinity: ``nodeSelector`` and node affinity of the pod, and the affinity added by the profile.
 
-Score: the weights of the preferred terms that match, normalised so that the highest is 100.
+Score: the sum of the weights of the matching preferred terms, normalised so that the highest is 100.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _POD: Final = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (REASON_POD,))
 
 
 def named_nodes(selector: NodeSelector) -> frozenset[str] | None:
-    """The nodes that a selector names by ``metadata.name``; ``None`` where a term is open to any name."""
+    """Return the nodes that a selector names by ``metadata.name``, or ``None`` if a term does not restrict the name."""
     names: frozenset[str] = frozenset()
     for term in selector.node_selector_terms:
         fields = [set(f.values) for f in term.match_fields if f.key == "metadata.name" and f.operator == IN]
@@ -68,12 +68,14 @@ def named_nodes(selector: NodeSelector) -> frozenset[str] | None:
 
 
 def preference_scores(nodes: Nodes, terms: Iterable[PreferredSchedulingTerm]) -> Int64Array:
-    """The sum of the weights of matching terms per node: int64, shape (n_nodes,).
+    """Return the sum of the weights of the matching terms per node: int64, shape (n_nodes,).
+
+    Terms without a weight or without requirements are ignored.
 
     Raises
     ------
     PluginError
-        Where a term is wrong; terms without weight or requirements are not looked at.
+        If a term with a weight cannot be parsed.
     """
     scores = np.zeros(len(nodes), dtype=np.int64)
     for i, preferred in enumerate(terms):
@@ -89,7 +91,7 @@ def preference_scores(nodes: Nodes, terms: Iterable[PreferredSchedulingTerm]) ->
 
 
 def preferred_terms(pod: Pod) -> tuple[PreferredSchedulingTerm, ...]:
-    """The pod's preferred node affinity."""
+    """Return the pod's preferred node affinity terms."""
     affinity = pod.spec.affinity
     if affinity is None or affinity.node_affinity is None:
         return ()
@@ -102,24 +104,24 @@ class UnmetNodeSelector(Operands, frozen=True):
     Attributes
     ----------
     requirement : Requirement
-        The first that is not met.
+        The first requirement that the node does not meet.
     has : str or None
-        The node's value of that label; ``None`` where it has no such label.
+        The node's value of that label; ``None`` if it has no such label.
     """
 
     requirement: Requirement
     has: str | None
 
     def words(self) -> str:
-        """What is wanted, and what the node has."""
+        """Return the requirement and the node's label value as text."""
         return f"nodeSelector wants {self.requirement}, node has {show_labels({self.requirement.key: self.has})}"
 
     def data(self) -> dict[str, Any]:
-        """The requirement as text."""
+        """Return the requirement as text, and the node's label value."""
         return {"requirement": str(self.requirement), "has": self.has}
 
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
-        """Drop an entry of the selector, or label the node."""
+        """Propose to drop an entry of the selector, or to label the node."""
         return selector_remedies(context)
 
 
@@ -129,11 +131,11 @@ class UnmetNodeAffinity(Operands, frozen=True):
     Attributes
     ----------
     by_label : tuple of Requirement
-        Of every term the first requirement of a label that is not met.
+        The first unmet label requirement of each term.
     by_name : tuple of Requirement
-        Of every term the first requirement of the node's name that is not met.
+        The first unmet requirement on the node's name of each term.
     labels : dict of str to str or None
-        The node's values of the labels in ``by_label``; ``None`` where it has no such label.
+        The node's values of the labels in ``by_label``; ``None`` for a label that the node does not have.
     """
 
     by_label: tuple[Requirement, ...]
@@ -141,34 +143,34 @@ class UnmetNodeAffinity(Operands, frozen=True):
     labels: dict[str, str | None]
 
     def words(self) -> str:
-        """What is wanted, and what the node has."""
+        """Return the unmet requirements and the node's label values as text."""
         if not self.by_label and not self.by_name:
             return "no term of the affinity can match a node"
         wanted = " or ".join(dict.fromkeys(map(str, (*self.by_label, *self.by_name))))
         return f"affinity wants {wanted}" + (f", node has {show_labels(self.labels)}" if self.labels else "")
 
     def data(self) -> dict[str, Any]:
-        """The requirements as texts."""
+        """Return the unmet requirements as texts."""
         return {"unmet": [str(requirement) for requirement in (*self.by_label, *self.by_name)]}
 
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
-        """Drop a requirement, or all of them, or label the node."""
+        """Propose to drop one requirement or all of them, or to label the node."""
         return affinity_remedies(context)
 
 
 class WeighedTerm(msgspec.Struct, frozen=True, rename="camel"):
-    """A preferred term on a node.
+    """A preferred term evaluated on a node.
 
     Attributes
     ----------
     term : str
-        The term.
+        The term's requirements.
     weight : int
-        Its weight.
+        The term's weight.
     has : str
-        What the node has of the labels in it.
+        The node's values of the labels in the term.
     matches : bool
-        Whether it matches.
+        True if the term matches the node.
     """
 
     term: str
@@ -189,11 +191,11 @@ class PreferenceScore(Arithmetic, frozen=True):
     terms: tuple[WeighedTerm, ...]
 
     def formula(self) -> str:
-        """That weights are added up."""
+        """Return the formula: the sum of the weights of the matching terms."""
         return "the weights of the preferred terms that match, added up"
 
     def steps(self) -> Iterator[Step]:
-        """Term by term, and their sum."""
+        """Yield one step per term, then the sum."""
         for term in self.terms:
             weight = term.weight if term.matches else 0
             yield Step(term.term, str(weight), weight, f"{'matches' if term.matches else 'does not match'}: {term.has}")
@@ -221,7 +223,7 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
         self._added_preferred = added.preferred_during_scheduling_ignored_during_execution if added else ()
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
-        """Skip pods without requirements; narrow the search to the nodes that all terms name."""
+        """Return Skip for pods without requirements; else restrict the search to the nodes that all terms name."""
         required = required_node_selector(pod.spec)
         if required is None and self._added_required is None and not pod.spec.node_selector:
             return PreFilterResult(SKIP)
@@ -233,7 +235,7 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
         return PreFilterResult(node_names=names)
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
-        """Nodes that come, or whose labels begin to match."""
+        """Return node additions and label updates after which the node matches the pod."""
         action = ActionType.ADD | ActionType.UPDATE_NODE_LABEL
         return (registered(EventResource.NODE, action, self._after_node_change),)
 
@@ -246,16 +248,16 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
         return old is None or not nodes_matching_pod(Nodes((old,)), pod.spec)[0]
 
     def remedies(self, context: RemedyContext, status: Status) -> Iterator[Remedy]:
-        """Drop requirements of the affinity, which name nodes or contradict each other."""
+        """Propose to drop requirements of the affinity: they name nodes or contradict each other."""
         return affinity_remedies(context)
 
     def sign_pod(self, pod: Pod) -> Hashable:
-        """Its node selector and its node affinity."""
+        """Sign the pod by its node selector and its node affinity."""
         affinity = pod.spec.affinity.node_affinity if pod.spec.affinity is not None else None
         return encoded(affinity), encoded(pod.spec.node_selector)
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        """Turn away nodes that the profile's or the pod's requirements do not match."""
+        """Reject nodes that do not match the profile's or the pod's requirements."""
         table = self.handle.cluster.nodes
         which = np.where(nodes_matching_pod(table, pod.spec), -1, 1)
         if self._added_required is not None:
@@ -270,7 +272,7 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
         return Rejections.choose(which, (_ENFORCED, _POD), details)
 
     def _mismatch(self, pod: Pod, row: int) -> Reason:
-        """What of the pod's selector or affinity the node lacks."""
+        """Return the part of the pod's selector or affinity that the node does not match."""
         labels = self.handle.cluster.nodes.objects[row].metadata.labels
         for requirement in label_map_selector(pod.spec.node_selector):
             has = labels.get(requirement.key)
@@ -292,7 +294,7 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
         return Reason(REASON_POD, UnmetNodeAffinity(tuple(by_label), tuple(by_name), has_labels))
 
     def pre_score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
-        """Skip where neither the pod nor the profile prefers anything."""
+        """Return Skip if neither the pod nor the profile has preferred terms; else compute the raw scores."""
         terms = preferred_terms(pod)
         try:
             scores = self._preference_scores(terms)
@@ -308,17 +310,17 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
         return preference_scores(nodes, terms) + preference_scores(nodes, self._added_preferred)
 
     def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
-        """The weights of the preferred terms that match."""
+        """Return the sum of the weights of the matching preferred terms."""
         prepared = state.read(_PreScoreState)
         scores = prepared.scores if prepared is not None else self._preference_scores(preferred_terms(pod))
         return scores[rows]
 
     def normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array) -> Int64Array:
-        """The highest sum gets 100."""
+        """Scale the scores so that the highest becomes 100."""
         return default_normalize_score(scores, reverse=False)
 
     def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
-        """Every label of the node selector; of required affinity every term, one of which must match."""
+        """Check each label of the node selector, and one check per required affinity, which needs one matching term."""
         node = self.handle.cluster.nodes.objects[row]
         labels = node.metadata.labels
         checks = [
@@ -335,9 +337,9 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
         return tuple(checks)
 
     def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic:
-        """The preferred terms against the node's labels."""
+        """Compare the preferred terms with the node's labels."""
         prepared = state.read(_PreScoreState)
-        # Scoring may see nodes otherwise than its preparation.
+        # Score may see node objects sent back by an extender. PreScore computed the scores on the original nodes.
         node = (prepared.nodes if prepared is not None else self.handle.cluster.nodes).objects[row]
         weighed = []
         for preferred in (*preferred_terms(pod), *self._added_preferred):
@@ -346,12 +348,12 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
         return PreferenceScore(tuple(weighed))
 
     def explain_normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array, position: int) -> Arithmetic:
-        """By the highest sum."""
+        """Explain the scaling by the highest sum."""
         return explain_default_normalize_score(scores, position, reverse=False)
 
 
 def _told(term: NodeSelectorTerm, node: Node) -> tuple[str, str, bool]:
-    """A term, what the node has of what it asks for, and whether it matches."""
+    """Return a term as text, the node's values of its labels, and True if the term matches the node."""
     try:
         parsed = parse_node_term(term)
     except SelectorError as error:

@@ -1,4 +1,4 @@
-"""Remedies of NodeAffinity: a requirement of the pod is dropped, or the node gets the labels that are asked for."""
+"""Remedies of NodeAffinity: drop a requirement of the pod, or give the node the required labels."""
 
 from __future__ import annotations
 
@@ -22,13 +22,16 @@ from kschedctl.api.well_known import BETA_REGION, BETA_ZONE, HOSTNAME, REGION, Z
 from kschedctl.cluster.node_selection import required_node_selector
 from kschedctl.framework.remedy import Operation, Remedy, RemedyContext, Size, added, removed
 
-#: Labels that say which node it is, and where.
+#: Labels that identify a node or its location.
 _PLACES: Final = frozenset((HOSTNAME, ZONE, REGION, BETA_ZONE, BETA_REGION))
 _REQUIRED: Final = ("spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
 
 
 def selector_remedies(context: RemedyContext) -> Iterator[Remedy]:
-    """Drop an entry of ``nodeSelector``, or give the node the labels of all entries that it lacks."""
+    """Propose to drop an entry of ``nodeSelector``, or to give the node all required labels that it lacks.
+
+    The remedies of the required node affinity follow.
+    """
     selector = context.pod.spec.node_selector
     labels = context.node.metadata.labels
     unmet = {key: value for key, value in selector.items() if labels.get(key) != value}
@@ -45,7 +48,10 @@ def selector_remedies(context: RemedyContext) -> Iterator[Remedy]:
 
 
 def affinity_remedies(context: RemedyContext) -> Iterator[Remedy]:
-    """Drop a requirement of a term, or all terms, of the required node affinity; or label the node as a term asks."""
+    """Propose changes to the required node affinity, or labels for the node.
+
+    A change drops one requirement of a term, one of several terms, or the whole required affinity.
+    """
     required = required_node_selector(context.pod.spec)
     if required is None:
         return
@@ -53,7 +59,7 @@ def affinity_remedies(context: RemedyContext) -> Iterator[Remedy]:
     for i, term in enumerate(terms):
         yield from _without_one_requirement(context, i, term)
         if len(terms) > 1:
-            # One of several: without it the others count, which matters where its names narrow the search.
+            # The remaining terms still apply. Dropping one term helps if its node names restrict the search.
             yield context.pod_patch(
                 f"drop term {i + 1} of {len(terms)} of the required node affinity",
                 removed(*_REQUIRED, "nodeSelectorTerms", i),
@@ -73,12 +79,12 @@ def affinity_remedies(context: RemedyContext) -> Iterator[Remedy]:
 
 
 def _without_one_requirement(context: RemedyContext, i: int, term: NodeSelectorTerm) -> Iterator[Remedy]:
-    # A term without any requirement matches nothing.
+    # A term without requirements matches no node, so the last requirement is not dropped.
     if len(term.match_expressions) + len(term.match_fields) < 2:
         return
     for field, requirements in (("matchExpressions", term.match_expressions), ("matchFields", term.match_fields)):
         for j, each in enumerate(requirements):
-            # An expression of an operator alone has no values.
+            # The operators Exists and DoesNotExist have no values.
             words = " ".join((each.key, each.operator, *([f"({', '.join(each.values)})"] if each.values else [])))
             yield context.pod_patch(
                 f"drop {words} of the required node affinity",
@@ -89,7 +95,7 @@ def _without_one_requirement(context: RemedyContext, i: int, term: NodeSelectorT
 
 
 def _labelled_for(context: RemedyContext, term: NodeSelectorTerm) -> Iterator[Remedy]:
-    """Give the node the labels that a term asks for, and those of ``nodeSelector``."""
+    """Propose to give the node the labels required by a term and by ``nodeSelector``."""
     try:
         parsed = parse_node_term(term)
     except SelectorError:
@@ -102,14 +108,14 @@ def _labelled_for(context: RemedyContext, term: NodeSelectorTerm) -> Iterator[Re
 def labelled(
     context: RemedyContext, wanted: Mapping[str, str], requirements: Iterable[Requirement] = ()
 ) -> Iterator[Remedy]:
-    """Change the labels of the node so that some requirements hold, where that is possible.
+    """Propose to change the node's labels so that the requirements hold, if that is possible.
 
     Parameters
     ----------
     wanted : mapping of str to str
-        Labels that it must have.
+        Labels that the node must have.
     requirements : iterable of Requirement
-        What must hold besides.
+        Further requirements on the labels.
     """
     before = context.node.metadata.labels
     after: dict[str, str | None] = {key: value for key, value in wanted.items() if before.get(key) != value}
@@ -118,7 +124,7 @@ def labelled(
         has = after.get(requirement.key, before.get(requirement.key))
         if not requirement.holds(has):
             after[requirement.key] = _value_for(requirement)
-    # Where a node is, it does not learn by a label; only where the label is missing, it may have been forgotten.
+    # A label does not move a node, so an existing location label is not changed. A missing one may be an omission.
     if any(key in before for key in after if key in _PLACES):
         return
     if not after or not all(one.holds(after.get(one.key, before.get(one.key))) for one in asked):
@@ -134,7 +140,7 @@ def labelled(
 
 
 def _value_for(requirement: Requirement) -> str | None:
-    """A value of a label with which a requirement holds; ``None`` for no label."""
+    """Return a label value for which the requirement holds, or ``None`` to remove the label."""
     match requirement.operator:
         case op if op == IN:
             return requirement.values[0] if requirement.values else None

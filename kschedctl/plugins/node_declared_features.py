@@ -1,4 +1,4 @@
-"""NodeDeclaredFeatures: nodes must declare the kubelet features that the pod needs (KEP-5328)."""
+"""NodeDeclaredFeatures: the node must declare the kubelet features that the pod needs (KEP-5328)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REASON: Final = "node(s) didn't match Pod's required features"
 
 
 def needed_features(pod: Pod, release: Release) -> frozenset[str]:
-    """The features that a pod needs of its node, as far as a release knows them."""
+    """Return the kubelet features that the pod needs, of those that the release knows."""
     needed = set()
     containers = (*pod.spec.containers, *pod.spec.init_containers)
     if any(rule.action == "RestartAllContainers" for c in containers for rule in c.restart_policy_rules):
@@ -49,7 +49,7 @@ class UndeclaredFeatures(Operands, frozen=True):
     missing: tuple[str, ...]
 
     def words(self) -> str:
-        """Which features the node lacks."""
+        """List the features that the node does not declare."""
         return f"node does not declare {', '.join(self.missing)}"
 
 
@@ -67,11 +67,11 @@ class NodeDeclaredFeatures(PreFilterPlugin, FilterPlugin):
 
     @classmethod
     def exists_in(cls, release: Release) -> bool:
-        """The plugin came with its feature gate."""
+        """Report whether the release has the plugin's feature gate."""
         return _GATE in release.features
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
-        """Skip pods that need nothing, and everything where the feature gate is off."""
+        """Return Skip for pods that need no features, and for all pods if the feature gate is off."""
         needed = needed_features(pod, self.handle.release)
         if not needed or not self.handle.release.enabled(_GATE):
             return PreFilterResult(SKIP)
@@ -79,7 +79,7 @@ class NodeDeclaredFeatures(PreFilterPlugin, FilterPlugin):
         return PreFilterResult()
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
-        """Nodes that come or declare more; that the pod needs less."""
+        """Return added nodes, nodes that declare more features, and updates of the pod that change its needs."""
         if not self.handle.release.enabled(_GATE):
             return ()
         action = ActionType.ADD | ActionType.UPDATE_NODE_DECLARED_FEATURE
@@ -98,11 +98,11 @@ class NodeDeclaredFeatures(PreFilterPlugin, FilterPlugin):
         return same_pod(pod, new) and needed_features(old, release) != needed_features(new, release)
 
     def sign_pod(self, pod: Pod) -> Hashable:
-        """The features that it needs."""
+        """Sign the pod by the features that it needs."""
         return needed_features(pod, self.handle.release)
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        """Turn away nodes that do not declare all that is needed."""
+        """Reject nodes that do not declare all needed features."""
         found = state.read(_State)
         if found is None:
             raise PluginError('error reading "PreFilterNodeDeclaredFeatures" from cycle-state: not found')

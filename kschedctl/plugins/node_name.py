@@ -1,6 +1,6 @@
-"""NodeName: a pod that names its node runs there or nowhere.
+"""NodeName: a pod with ``spec.nodeName`` fits on that node only.
 
-From 1.37 on PreFilter narrows the search to that node, whether it exists or not.
+From 1.37 on PreFilter restricts the search to that node, whether the node exists or not.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ class OtherNodeNamed(Operands, frozen=True):
     Attributes
     ----------
     node_name : str
-        The node that it names.
+        The node in the pod's ``spec.nodeName``.
     """
 
     node_name: str
 
     def words(self) -> str:
-        """Which node the pod names."""
+        """Return the node name in the pod's spec as text."""
         return f"spec.nodeName is {self.node_name}"
 
 
@@ -47,20 +47,20 @@ class NodeName(PreFilterPlugin, FilterPlugin):
     prepares_from = OF_NOTHING
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
-        """Leave the node in ``spec.nodeName`` only, where there is one."""
+        """Restrict the search to the node in ``spec.nodeName``, if it is set."""
         wanted = pod.spec.node_name
         return PreFilterResult(node_names=frozenset({wanted}) if wanted else None)
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
-        """New nodes."""
+        """Return node additions."""
         return (registered(EventResource.NODE, ActionType.ADD),)
 
     def sign_pod(self, pod: Pod) -> Hashable:
-        """The node that it names."""
+        """Sign the pod by ``spec.nodeName``."""
         return pod.spec.node_name
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        """Turn away all nodes but the one in ``spec.nodeName``, where there is one."""
+        """Reject all nodes but the one in ``spec.nodeName``, if it is set."""
         wanted = pod.spec.node_name
         other = np.full(len(nodes), bool(wanted))
         if wanted:
@@ -72,6 +72,6 @@ class NodeName(PreFilterPlugin, FilterPlugin):
         return Rejections.where(other, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, REASON, details)
 
     def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
-        """The name that the pod wants, where it wants one."""
+        """Compare ``spec.nodeName`` with the node's name, if it is set."""
         wanted, name = pod.spec.node_name, self.handle.cluster.nodes.names[row]
         return (FilterCheck(f"spec.nodeName {wanted}", f"the node is {name}", wanted == name),) if wanted else ()

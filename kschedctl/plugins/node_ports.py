@@ -1,4 +1,4 @@
-"""NodePorts: a host port is used once per node, address and protocol."""
+"""NodePorts: a host port can be used only once per node, address and protocol."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _ANY_ADDRESS: Final = "0.0.0.0"
 
 @dataclass(frozen=True, slots=True)
 class HostPort:
-    """A port of the node that a container uses."""
+    """A host port requested or used by a container: address, protocol and number."""
 
     address: str
     protocol: str
     port: int
 
     def conflicts(self, other: HostPort) -> bool:
-        """Whether both cannot be used on one node; an unset address stands for all."""
+        """Report whether the two ports conflict on one node; the address ``0.0.0.0`` overlaps with every address."""
         return (
             self.port == other.port
             and self.protocol == other.protocol
@@ -47,47 +47,47 @@ class HostPort:
 
 
 class PortInUse(Operands, frozen=True):
-    """A pod of the node uses a port that is wanted.
+    """A pod on the node uses a host port that the pod requests.
 
     Attributes
     ----------
     port : HostPort
-        The port as the pod to place wants it.
+        The port requested by the pod to place.
     pod : str
-        ``namespace/name`` of the pod that uses it, or one that conflicts with it.
+        ``namespace/name`` of the pod on the node that uses this port or a conflicting one.
     """
 
     port: HostPort
     pod: str
 
     def words(self) -> str:
-        """Which port, and who uses it."""
+        """Return the port and the pod that uses it as text."""
         return f"host port {self.port} is used by {self.pod}"
 
     def data(self) -> dict[str, Any]:
-        """The port as text."""
+        """Return the port as text, and the pod that uses it."""
         return {"port": str(self.port), "pod": self.pod}
 
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
-        """Do without the port, or without the pod that uses it."""
+        """Propose to remove a host port from the pod, or to delete the pod that uses the port."""
         yield from _without_ports(context)
         yield from context.pod_removed(self.pod)
 
 
 class PortOfNominatedPod(Operands, frozen=True):
-    """A pod that is only nominated to the node would use a port that is wanted."""
+    """A pod nominated to the node would use a host port that the pod requests."""
 
     def words(self) -> str:
-        """That it is a nominated pod's."""
+        """State that a nominated pod uses the port."""
         return "host port is used by a pod nominated to the node"
 
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
-        """Do without the port."""
+        """Propose to remove a host port from the pod."""
         return _without_ports(context)
 
 
 def _without_ports(context: RemedyContext) -> Iterator[Remedy]:
-    """Take one host port of the pod away, whichever that is."""
+    """Yield one remedy per host port of the pod: remove it."""
     spec = context.pod.spec
     for field, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
         for i, container in enumerate(containers):
@@ -95,7 +95,7 @@ def _without_ports(context: RemedyContext) -> Iterator[Remedy]:
                 if port.host_port <= 0:
                     continue
                 at = ("spec", field, i, "ports", j)
-                # With hostNetwork every port of a container is one of the host.
+                # With hostNetwork every container port is a host port, so the whole entry is removed.
                 gone = removed(*at) if spec.host_network else removed(*at, "hostPort")
                 yield context.pod_patch(
                     f"do without host port {_host_port(port)}",
@@ -106,7 +106,7 @@ def _without_ports(context: RemedyContext) -> Iterator[Remedy]:
 
 
 def host_ports(pod: Pod) -> tuple[HostPort, ...]:
-    """The host ports of a pod's containers and sidecars (scheduler/util ``GetHostPorts``)."""
+    """Return the host ports of a pod's containers and sidecars (scheduler/util ``GetHostPorts``)."""
     sidecars = (container for container in pod.spec.init_containers if container.restart_policy == "Always")
     return tuple(
         _host_port(port)
@@ -126,9 +126,9 @@ def _host_port(port: ContainerPort) -> HostPort:
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """The wanted ports, and per port in use that conflicts with one, which pod classes use it.
+    """The requested host ports, and the pod classes that use each conflicting port.
 
-    The masks are bool, shape (n_classes,).
+    ``users`` has one mask per port in use that conflicts with a requested one: bool, shape (n_classes,).
     """
 
     wanted: tuple[HostPort, ...]
@@ -142,7 +142,7 @@ class NodePorts(PreFilterPlugin, FilterPlugin):
     reads = Reads(pods=Reach.NODE)
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
-        """Skip pods without host ports; find the pod classes that use one of the wanted."""
+        """Return Skip for pods without host ports; else find the pod classes that use a conflicting port."""
         wanted = host_ports(pod)
         if not wanted:
             return PreFilterResult(SKIP)
@@ -156,7 +156,7 @@ class NodePorts(PreFilterPlugin, FilterPlugin):
         return PreFilterResult()
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
-        """Pods that go and leave a wanted port; new nodes."""
+        """Return deletions of pods that use a conflicting port, and node additions."""
         pods = self.handle.pods_that_wake(EventResource.ASSIGNED_POD)
         return (
             registered(pods, ActionType.DELETE, _after_pod_deleted),
@@ -164,12 +164,12 @@ class NodePorts(PreFilterPlugin, FilterPlugin):
         )
 
     def sign_pod(self, pod: Pod) -> Hashable:
-        """The numbers of its host ports."""
+        """Sign the pod by its host port numbers."""
         containers = (*pod.spec.containers, *pod.spec.init_containers)
         return tuple(sorted({port.host_port for c in containers for port in c.ports if port.host_port}))
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        """Turn away nodes with a pod that uses a wanted port."""
+        """Reject nodes with a pod that uses a conflicting host port."""
         ports = state.read(_State)
         if ports is None:
             raise PluginError('reading "PreFilterNodePorts" from cycleState: not found')
@@ -177,7 +177,7 @@ class NodePorts(PreFilterPlugin, FilterPlugin):
         taken = np.zeros(len(nodes), dtype=np.bool_)
         for users in ports.users:
             held = pods.sum_per_node(users.astype(np.int64))[nodes.rows] > 0
-            # Upstream keeps a set: a pod that goes takes its port along, also where another pod has the same.
+            # Upstream stores a set: removing a pod frees its port even if another pod uses the same port.
             for worlds, changed, sign in nodes.changes():
                 held[worlds[users[pods.class_id[changed]]]] = sign > 0
             taken |= held
@@ -188,7 +188,7 @@ class NodePorts(PreFilterPlugin, FilterPlugin):
         return Rejections.where(taken, Code.UNSCHEDULABLE, REASON, details)
 
     def _reason(self, ports: _State, row: int) -> Reason:
-        """Name a pod of the node that uses a wanted port; one that is only nominated has no name here."""
+        """Return the reason with a pod on the node that uses a conflicting port; nominated pods are not named."""
         pods = self.handle.cluster.pods
         for index in pods.on_node(row):
             if any(users[pods.class_id[index]] for users in ports.users):
@@ -198,7 +198,7 @@ class NodePorts(PreFilterPlugin, FilterPlugin):
         return Reason(REASON, PortOfNominatedPod())
 
     def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
-        """Every host port against the pods of the node."""
+        """Compare every requested host port with the ports used by the pods on the node."""
         pods = self.handle.cluster.pods
         used = [
             (port, pods.key(index))

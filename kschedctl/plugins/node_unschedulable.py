@@ -1,4 +1,4 @@
-"""NodeUnschedulable: cordoned nodes take only pods that tolerate the taint that cordoning stands for."""
+"""NodeUnschedulable: cordoned nodes accept only pods that tolerate ``node.kubernetes.io/unschedulable:NoSchedule``."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class Cordoned(Operands, frozen=True):
     """The node is cordoned: ``spec.unschedulable``."""
 
     def words(self) -> str:
-        """That it is cordoned."""
+        """State that the node is cordoned."""
         return "the node is cordoned"
 
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
-        """Tolerate the taint that it stands for, or uncordon the node."""
+        """Propose to tolerate the taint of cordoned nodes, or to uncordon the node."""
         return taint_remedies(context, UNSCHEDULABLE_TAINT)
 
 
@@ -45,11 +45,11 @@ class NodeUnschedulable(PreFilterPlugin, FilterPlugin):
     prepares_from = OF_NOTHING
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
-        """Have nothing to prepare: a PreFilter plugin for pods of another kind, whose resize is deferred."""
+        """Return Success; upstream has this extension point only for pods with a deferred resize."""
         return PreFilterResult()
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
-        """Nodes that come or are uncordoned; a toleration that the pod gets."""
+        """Return added or uncordoned nodes, and tolerations added to the pod."""
         pods = self.handle.pods_that_wake(EventResource.TARGET_POD)
         return (
             registered(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_TAINT, _after_node_change),
@@ -57,11 +57,11 @@ class NodeUnschedulable(PreFilterPlugin, FilterPlugin):
         )
 
     def sign_pod(self, pod: Pod) -> Hashable:
-        """Its tolerations."""
+        """Sign the pod by its tolerations."""
         return signed_tolerations(pod)
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        """Turn away nodes with ``spec.unschedulable``."""
+        """Reject nodes with ``spec.unschedulable``, unless the pod tolerates the taint of cordoned nodes."""
         cordoned = self.handle.cluster.nodes.unschedulable[nodes.rows]
         if tolerated(pod.spec.tolerations, UNSCHEDULABLE_TAINT):
             cordoned = np.zeros_like(cordoned)
@@ -72,7 +72,7 @@ class NodeUnschedulable(PreFilterPlugin, FilterPlugin):
         return Rejections.where(cordoned, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, REASON, details)
 
     def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
-        """Whether the node is cordoned."""
+        """Report whether the node is cordoned and the pod tolerates it."""
         if not self.handle.cluster.nodes.unschedulable[row]:
             return (FilterCheck("spec.unschedulable", "not set", True),)
         fine = tolerated(pod.spec.tolerations, UNSCHEDULABLE_TAINT)

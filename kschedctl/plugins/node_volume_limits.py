@@ -1,7 +1,7 @@
-"""NodeVolumeLimits: a node takes so many volumes of a CSI driver as its CSINode says.
+"""NodeVolumeLimits: a node accepts as many volumes of a CSI driver as its CSINode allows.
 
-Per driver: volumes of the pods there and attached volumes, each once, + those that the pod adds <= limit. Before that,
-with the gate VolumeLimitScaling, a driver that insists on it must be on the node at all.
+Per driver: distinct volumes of the node's pods and attached volumes + distinct volumes added by the pod <= limit. With
+the gate VolumeLimitScaling, a driver with ``preventPodSchedulingIfMissing`` must also be installed on the node.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ _EXCEEDED: Final = Status(Code.UNSCHEDULABLE, (REASON,))
 
 
 class TooManyVolumes(Operands, frozen=True):
-    """The node would have more volumes of a driver than it takes.
+    """The node would have more volumes of a driver than its limit.
 
     Attributes
     ----------
     driver : str
         The CSI driver.
     added : int
-        How many volumes the pod adds.
+        The number of volumes that the pod adds.
     attached : int
-        How many the node has.
+        The number of volumes that the node has.
     limit : int
-        How many it takes.
+        The maximum number of volumes on the node.
     """
 
     driver: str
@@ -58,12 +58,12 @@ class TooManyVolumes(Operands, frozen=True):
     limit: int
 
     def words(self) -> str:
-        """The numbers of one driver."""
+        """Return the driver with its counts and its limit as text."""
         return f"{self.driver}: adds {self.added} to {self.attached} attached, the node takes {self.limit}"
 
 
 class DriverNotInstalled(Operands, frozen=True):
-    """The node has no driver for a volume of the pod.
+    """The driver of one of the pod's volumes is not installed on the node.
 
     Attributes
     ----------
@@ -74,22 +74,24 @@ class DriverNotInstalled(Operands, frozen=True):
     driver: str
 
     def words(self) -> str:
-        """Where the driver is missing."""
+        """State that the node's CSINode does not list the driver."""
         return f"the node's CSINode does not list {self.driver}"
 
 
 @dataclass(frozen=True, slots=True)
 class DriverCounts:
-    """The volumes of the drivers that a pod needs, per driver and world.
+    """The volume counts of the drivers that a pod needs, per driver and world.
 
     Attributes
     ----------
+    drivers : tuple of str
+        The CSI drivers.
     limit : ndarray of int64, shape (n_drivers, n_worlds)
-        How many the node takes; -1 without a limit.
+        The maximum number of volumes on the node; -1 without a limit.
     attached : ndarray of int64, shape (n_drivers, n_worlds)
-        How many there are.
+        The number of volumes that the node has.
     added : ndarray of int64, shape (n_drivers, n_worlds)
-        How many the pod adds.
+        The number of volumes that the pod adds.
     """
 
     drivers: tuple[str, ...]
@@ -99,7 +101,7 @@ class DriverCounts:
 
     @property
     def exceeded(self) -> Mask:
-        """Which limits the pod would break: bool, shape (n_drivers, n_worlds)."""
+        """The limits that the pod would exceed: bool, shape (n_drivers, n_worlds)."""
         mask: Mask = (self.limit >= 0) & (self.added > 0) & (self.attached + self.added > self.limit)
         return mask
 
@@ -112,7 +114,7 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
     prepares_from = OF_NOTHING
 
     def own_part(self, pod: Pod) -> Hashable:
-        """Name and uid, where claims of its volumes are named after the pod."""
+        """Return the pod's name and uid if claims for its ephemeral volumes are named after it, else ``None``."""
         return named_after(pod)
 
     @cached_property
@@ -121,7 +123,7 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
         return Attachments.of(self.handle.cluster, portworx_needs_annotation=release.portworx_needs_annotation)
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
-        """Nodes whose driver takes more volumes, volumes that go, a claim of the pod."""
+        """Return raised volume limits, deleted pods and attachments with volumes, and added claims of the pod."""
         pods = self.handle.pods_that_wake(EventResource.ASSIGNED_POD)
         return (
             registered(EventResource.CSI_NODE, ActionType.ADD),
@@ -132,15 +134,15 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
         )
 
     def sign_pod(self, pod: Pod) -> Hashable:
-        """Its volumes."""
+        """Sign the pod by its volumes."""
         return signed_volumes(pod)
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
-        """Skip pods without claims and without disks that are migrated to CSI."""
+        """Return Skip for pods without claims and without in-tree volumes that are migrated to CSI."""
         return PreFilterResult() if counts_volumes(pod) else PreFilterResult(SKIP)
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        """Turn away nodes without a driver that insists on it, or with more volumes of a driver than they take."""
+        """Reject nodes that lack a mandatory driver, or that would exceed a driver's volume limit."""
         attachments = self._attachments
         volumes = attachable_volumes(self.handle.cluster, pod, new=True)
         level = attachments.level[nodes.rows]
@@ -165,7 +167,7 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
             assert counts is not None
             return tuple(_reason(counts, int(i), position) for i in np.flatnonzero(counts.exceeded[:, position]))
 
-        # Without a limit, and without a volume of the pod that counts there, the pods of a node are not looked at.
+        # Volumes are counted only on nodes that have a limit and on which a volume of the pod counts, as upstream.
         undecided = (which < 0) & attachments.csi_nodes.any_limit[nodes.rows]
         undecided &= level >= min((volume.needs for volume in new), default=len(Needs))
         if not undecided.any():
@@ -180,9 +182,10 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
         return Rejections.choose(which, tuple(statuses), details)
 
     def _not_installed(self, new: tuple[Attachable, ...], rows: Rows) -> Iterator[tuple[str, Mask]]:
-        """The drivers of a pod's volumes that insist on being on the node, and where they are not.
+        """Yield the mandatory drivers of the pod's volumes, each with a mask of the nodes that lack it.
 
-        Of several, kube-scheduler names any; the answer has the first in the order of the pod's volumes.
+        If a node lacks several drivers, kube-scheduler names a random one. This answer names the first one in the order
+        of the pod's volumes.
         """
         if not self.handle.release.enabled("VolumeLimitScaling"):
             return
@@ -194,7 +197,7 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
                 yield driver, counts & ~self._attachments.csi_nodes.installed(driver)[rows]
 
     def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
-        """The volumes of every driver that the pod needs against the node's limit, where it has one."""
+        """Compare the node's volume count of every driver that the pod needs with the limit, if there is one."""
         volumes = attachable_volumes(self.handle.cluster, pod, new=True)
         new, rows = _distinct(volumes), np.array([row], dtype=np.int64)
         level, nodes = self._attachments.level[row], self.handle.cluster.overlay(rows)
@@ -217,7 +220,7 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
             takes = "any number" if limit < 0 else str(limit)
             found = f"{attached} attached, the node takes {takes}"
             checks.append(FilterCheck(f"{added} more of {driver}", found, not counts.exceeded[i, 0]))
-            # Where there is no limit, the pods of the node are not looked at.
+            # Without a limit the scheduler does not count the node's volumes, so it does not see the problem.
             if problem >= 0 and limit >= 0:
                 checks.append(
                     FilterCheck("volumes there that can be counted", self._attachments.problems[problem], False)
@@ -226,7 +229,7 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin):
 
 
 def _distinct(volumes: list[Attachable | Unattachable]) -> tuple[Attachable, ...]:
-    """Each volume once; of two ways to use it the one that needs less of the node."""
+    """Return each volume once, with the lower ``needs`` if the pod uses it in two ways."""
     found: dict[tuple[str, str], Attachable] = {}
     for volume in volumes:
         if isinstance(volume, Attachable):
@@ -237,16 +240,16 @@ def _distinct(volumes: list[Attachable | Unattachable]) -> tuple[Attachable, ...
 
 
 def count_volumes(attachments: Attachments, new: tuple[Attachable, ...], nodes: Overlay) -> DriverCounts:
-    """Count volumes of the drivers that a pod needs.
+    """Count the volumes of the drivers that a pod needs.
 
     Parameters
     ----------
     attachments : Attachments
-        What is attached.
+        The volumes in use on the nodes.
     new : tuple of Attachable
         The pod's volumes, each once.
     nodes : Overlay
-        The worlds.
+        The worlds: one hypothetical state per node.
     """
     drivers = tuple(dict.fromkeys(volume.driver for volume in new))
     group_of = {driver: i for i, driver in enumerate(drivers)}

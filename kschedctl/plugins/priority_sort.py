@@ -1,4 +1,4 @@
-"""PrioritySort: the queue's order is priority, then time of arrival."""
+"""PrioritySort: orders the queue by descending priority, then by time of arrival."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ class PrioritySort(QueueSortPlugin):
     name = "PrioritySort"
 
     def sort_key(self, pod: Pod, queued_at: datetime) -> tuple[object, ...]:
-        """Higher priority first, then the earlier."""
+        """Return a key that sorts by descending priority, then by ascending time of arrival."""
         return -(pod.spec.priority or 0), queued_at

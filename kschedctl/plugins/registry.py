@@ -1,4 +1,4 @@
-"""The table of the scheduler's own plugins, and where packages bring theirs."""
+"""The table of in-tree plugins, and the entry-point group in which other packages register theirs."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from kschedctl.plugins.volume_binding.plugin import VolumeBinding
 from kschedctl.plugins.volume_restrictions import VolumeRestrictions
 from kschedctl.plugins.volume_zone import VolumeZone
 
-#: Packages name their plugin classes in this entry-point group.
+#: The entry-point group in which installed packages list their plugin classes.
 ENTRY_POINT_GROUP: Final = "kschedctl.plugins"
 
-#: Every in-tree plugin by the name that configurations use.
+#: Every in-tree plugin, by its name in configurations.
 IN_TREE_PLUGINS: Final[Mapping[str, type[Plugin]]] = {
     plugin.name: plugin
     for plugin in (
@@ -62,17 +62,17 @@ IN_TREE_PLUGINS: Final[Mapping[str, type[Plugin]]] = {
 
 
 def in_tree_registry() -> Registry:
-    """The scheduler's own plugins."""
+    """Return a registry with the in-tree plugins."""
     return Registry(IN_TREE_PLUGINS)
 
 
 def full_registry() -> Registry:
-    """The scheduler's own plugins and those that installed packages bring.
+    """Return a registry with the in-tree plugins and those of installed packages.
 
     Raises
     ------
     ConfigError
-        Where two have the same name, or an entry point is no plugin class.
+        If two plugins have the same name, or an entry point is not a plugin class.
     """
     registry = in_tree_registry()
     for entry_point in entry_points(group=ENTRY_POINT_GROUP):

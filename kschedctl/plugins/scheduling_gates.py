@@ -1,4 +1,4 @@
-"""SchedulingGates: a pod with scheduling gates waits outside the queue (KEP-3521)."""
+"""SchedulingGates: a pod with scheduling gates does not enter the queue (KEP-3521)."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class SchedulingGates(PreEnqueuePlugin):
     name = "SchedulingGates"
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
-        """That the pod loses its gates."""
+        """Return the removal of the pod's last scheduling gate."""
         pods = self.handle.pods_that_wake(EventResource.TARGET_POD)
         action = ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED
         return (registered(pods, action, lambda pod, old, new: same_pod(pod, new)),)
 
     def pre_enqueue(self, pod: Pod) -> Status:
-        """Refuse a pod that has gates, naming them."""
+        """Reject a pod with scheduling gates, and list them."""
         gates = [gate.name for gate in pod.spec.scheduling_gates]
         if not gates:
             return Status()
@@ -32,7 +32,7 @@ class SchedulingGates(PreEnqueuePlugin):
         return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (text,))
 
     def remedies(self, context: RemedyContext, status: Status) -> Iterator[Remedy]:
-        """Remove the gates: usually the part of whoever put them there."""
+        """Propose to remove all gates; usually the controller that set them removes them."""
         gates = context.pod.spec.scheduling_gates
         if gates:
             yield context.pod_patch(

@@ -1,4 +1,4 @@
-"""TaintToleration: nodes whose taints the pod does not tolerate are out; soft taints cost score.
+"""TaintToleration: rejects nodes with untolerated hard taints; untolerated soft taints lower the score.
 
 Score: the number of ``PreferNoSchedule`` taints that are not tolerated, normalised in reverse.
 """
@@ -41,13 +41,13 @@ REASON: Final = "node(s) had untolerated taint(s)"
 
 
 def untolerated_taint(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> Taint | None:
-    """The first taint that keeps pods away and is not tolerated."""
+    """Return the first ``NoSchedule`` or ``NoExecute`` taint that is not tolerated, or ``None``."""
     hard = (taint for taint in taints if taint.effect in (NO_SCHEDULE, NO_EXECUTE))
     return next((taint for taint in hard if not tolerated(tolerations, taint)), None)
 
 
 def intolerable_soft_taints(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> int:
-    """How many ``PreferNoSchedule`` taints are not tolerated."""
+    """Return the number of ``PreferNoSchedule`` taints that are not tolerated."""
     return sum(taint.effect == PREFER_NO_SCHEDULE and not tolerated(tolerations, taint) for taint in taints)
 
 
@@ -63,15 +63,15 @@ class UntoleratedTaint(Operands, frozen=True):
     taint: Taint
 
     def words(self) -> str:
-        """Which taint."""
+        """State that the taint is not tolerated."""
         return f"taint {self.taint} is not tolerated"
 
     def data(self) -> dict[str, Any]:
-        """The taint as kubectl writes it."""
+        """Return the taint in kubectl's notation."""
         return {"taint": str(self.taint)}
 
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
-        """Tolerate it, or take it off the node."""
+        """Propose to tolerate the taint, or to remove it from the node."""
         return taint_remedies(context, self.taint)
 
 
@@ -81,18 +81,18 @@ class SoftTaints(Arithmetic, frozen=True):
     Attributes
     ----------
     untolerated, tolerated : tuple of str
-        The ``PreferNoSchedule`` taints of the node that the pod does not tolerate, and that it does.
+        The node's ``PreferNoSchedule`` taints that the pod does not tolerate, and those that it tolerates.
     """
 
     untolerated: tuple[str, ...]
     tolerated: tuple[str, ...]
 
     def formula(self) -> str:
-        """That they are counted."""
+        """Return the formula: the number of untolerated ``PreferNoSchedule`` taints."""
         return "the number of PreferNoSchedule taints that are not tolerated"
 
     def steps(self) -> Iterator[Step]:
-        """Taint by taint, and their number."""
+        """Yield one step per soft taint, then their number."""
         for taint in self.untolerated:
             yield Step(taint, "1", 1, "is not tolerated")
         for taint in self.tolerated:
@@ -103,7 +103,7 @@ class SoftTaints(Arithmetic, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """That PreScore ran."""
+    """A mark in the cycle state: PreScore ran."""
 
 
 class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
@@ -114,11 +114,11 @@ class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin
     prepares_from = OF_NOTHING
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
-        """Have nothing to prepare: a PreFilter plugin for pods of another kind, whose resize is deferred."""
+        """Return Success; upstream has this extension point only for pods with a deferred resize."""
         return PreFilterResult()
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
-        """Nodes that come or lose a taint; a toleration that the pod gets."""
+        """Return added nodes, nodes that become tolerated, and tolerations added to the pod."""
         pods = self.handle.pods_that_wake(EventResource.TARGET_POD)
         return (
             registered(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_TAINT, _after_node_change),
@@ -126,16 +126,16 @@ class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin
         )
 
     def sign_pod(self, pod: Pod) -> Hashable:
-        """Its tolerations."""
+        """Sign the pod by its tolerations."""
         return signed_tolerations(pod)
 
     def _per_list(self, judge: Callable[[tuple[Taint, ...]], int], rows: Int64Array) -> Int64Array:
-        """Ask once per distinct list of taints: int64, shape (n_rows,)."""
+        """Evaluate ``judge`` once per distinct list of taints: int64, shape (n_rows,)."""
         nodes = self.handle.cluster.nodes
         return np.array([judge(taints) for taints in nodes.taint_lists], dtype=np.int64)[nodes.taint_list[rows]]
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        """Turn away nodes with a ``NoSchedule`` or ``NoExecute`` taint that is not tolerated."""
+        """Reject nodes with a ``NoSchedule`` or ``NoExecute`` taint that is not tolerated."""
         columns, tolerations = self.handle.cluster.nodes, pod.spec.tolerations
         tainted = self._per_list(lambda taints: untolerated_taint(taints, tolerations) is not None, nodes.rows)
         code = (tainted * Code.UNSCHEDULABLE_AND_UNRESOLVABLE).astype(np.int8)
@@ -151,37 +151,37 @@ class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin
         return Rejections(code, taint_list, texts, details)
 
     def _text(self, taint: Taint | None) -> str:
-        """The scheduler's words for a taint that is not tolerated."""
+        """Return the scheduler's message for an untolerated taint."""
         if taint is None or not self.handle.release.names_untolerated_taint:
             return REASON
         return f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}"
 
     def pre_score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
-        """Note that it ran; the plugin never skips."""
+        """Record that PreScore ran; the plugin never returns Skip."""
         state.write(_State())
         return SUCCESS
 
     def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
-        """Count the soft taints that are not tolerated."""
+        """Count the untolerated ``PreferNoSchedule`` taints."""
         if state.read(_State) is None:
             raise PluginError('reading "PreScoreTaintToleration" from cycleState: not found')
-        # Only tolerations that can match a soft taint count; one for another effect never does.
+        # Upstream drops tolerations of other effects first. They never match a soft taint, so the count is the same.
         tolerations = pod.spec.tolerations
         return self._per_list(lambda taints: intolerable_soft_taints(taints, tolerations), rows)
 
     def normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array) -> Int64Array:
-        """Fewest soft taints get 100."""
+        """Scale the counts in reverse: 0 untolerated soft taints become 100, the highest count becomes 0."""
         return default_normalize_score(scores, reverse=True)
 
     def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
-        """Every taint that keeps pods away against the toleration that it meets."""
+        """Compare every ``NoSchedule`` and ``NoExecute`` taint with the first toleration that matches it."""
         taints = self.handle.cluster.nodes.objects[row].spec.taints
         hard = [taint for taint in taints if taint.effect in (NO_SCHEDULE, NO_EXECUTE)]
         none = FilterCheck("taints", "the node has none that keeps pods away", True)
         return tuple(_check(taint, pod.spec.tolerations) for taint in hard) or (none,)
 
     def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic:
-        """The soft taints of the node."""
+        """List the node's ``PreferNoSchedule`` taints."""
         taints = self.handle.cluster.nodes.objects[row].spec.taints
         soft = [taint for taint in taints if taint.effect == PREFER_NO_SCHEDULE]
         fine = [tolerated(pod.spec.tolerations, taint) for taint in soft]
@@ -192,7 +192,7 @@ class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin
         )
 
     def explain_normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array, position: int) -> Arithmetic:
-        """By the most soft taints of a node."""
+        """Explain the scaling by the highest number of soft taints."""
         return explain_default_normalize_score(scores, position, reverse=True)
 
 

@@ -1,4 +1,4 @@
-"""Remedies about taints: the pod tolerates one more, or the node loses it."""
+"""Remedies for taints: the pod tolerates the taint, or the taint is removed from the node."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ from kschedctl.framework.remedy import Operation, Remedy, RemedyContext, Size, a
 
 
 def taint_remedies(context: RemedyContext, taint: Taint) -> Iterator[Remedy]:
-    """Tolerate a taint, or take it off the node; where cordoning put it there, the node is uncordoned."""
+    """Propose to tolerate a taint, or to remove it from the node.
+
+    A node with the taint of cordoned nodes is uncordoned instead.
+    """
     node = context.node
     unsafe = taint.key.startswith(UNSAFE_TAINTS)
-    # What Kubernetes itself, or what removes nodes, taints a node with says that pods had better not go there.
+    # Kubernetes, cloud providers and autoscalers set these taints to protect pods, so tolerating one ranks later.
     size = Size.REPLACED if unsafe else Size.LOOSENED
     family = ("tolerate", taint.key, taint.value, taint.effect)
     yield context.pod_patch(f"tolerate {taint}", _tolerating(context, taint), size=size, family=family)
@@ -50,14 +53,14 @@ def _untainted(context: RemedyContext, taints: Sequence[Taint], what: str, argum
 
 
 def _untaint(node: Node, taints: Sequence[Taint]) -> Iterator[Operation]:
-    # From the last to the first, so that the numbers of those that are left stay right.
+    # From the last to the first, because each removal shifts the indices after it.
     for i in reversed(range(len(node.spec.taints))):
         if node.spec.taints[i] in taints:
             yield removed("spec", "taints", i)
 
 
 def without_toleration(context: RemedyContext) -> Iterator[Remedy]:
-    """Drop a toleration of the pod, one after the other; those that admission adds come back."""
+    """Propose to drop each toleration of the pod, except for the defaults, which admission would add again."""
     for i, toleration in enumerate(context.pod.spec.tolerations):
         if toleration in DEFAULT_TOLERATIONS:
             continue
@@ -79,7 +82,7 @@ def _tolerating(context: RemedyContext, taint: Taint) -> Operation:
 
 
 def _written(context: RemedyContext) -> tuple[Toleration, ...]:
-    """The tolerations that the pod has where it is patched: as stored, else as its manifest has them."""
+    """Return the tolerations of the object that is patched: the stored pod, else the manifest without defaults."""
     pods = context.cluster.pods
     index = pods.index.get((context.pod.namespace, context.pod.name))
     if index is not None:

@@ -1,4 +1,4 @@
-"""What the reasons of plugins have in common that look at domains of a topology."""
+"""The operands shared by the reasons of plugins that count pods per topology domain."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ from kschedctl.plugins.topology_remedies import label_remedies, spread_remedies,
 
 
 class NoTopologyLabel(Operands, frozen=True):
-    """The node lacks the label that makes the domains.
+    """The node lacks the label that defines the topology domains.
 
     Attributes
     ----------
     topology_key : str
-        The label.
+        The label's key.
     """
 
     topology_key: str
 
     def words(self) -> str:
-        """Which label."""
+        """State the missing label."""
         return f"node has no label {self.topology_key}"
 
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
-        """Drop what asks for the label, or put it on the node."""
+        """Propose to drop the constraints and terms that need the label, or to label the node."""
         yield from spread_remedies(context, self.topology_key)
         yield from term_remedies(context, self.topology_key)
         yield from label_remedies(context, self.topology_key)
 
 
 class InDomain(Operands, frozen=True):
-    """Base of reasons that lie in the node's domain of a topology.
+    """Base class of operands that refer to the node's topology domain.
 
     Attributes
     ----------
     topology_key : str
-        The label that makes the domains.
+        The key of the label that defines the domains.
     domain : str
-        The node's.
+        The node's domain, which is its value of that label.
     """
 
     topology_key: str

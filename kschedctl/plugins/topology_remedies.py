@@ -1,4 +1,4 @@
-"""Remedies of plugins that look at domains: constraints and terms are relaxed, or the node gets a label."""
+"""Remedies of plugins with topology domains: relax constraints and terms, or label the node."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _DO_NOT_SCHEDULE: Final = "DoNotSchedule"
 _SCHEDULE_ANYWAY: Final = "ScheduleAnyway"
 _HONOR: Final = "Honor"
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
-#: So many values of a label are tried on a node that lacks it.
+#: The maximum number of label values that are proposed for a node without the label.
 _MOST_DOMAINS: Final = 5
 
 
 def spread_remedies(context: RemedyContext, topology_key: str, skew: int = 0) -> Iterator[Remedy]:
-    """Relax or drop the pod's hard spread constraints of a topology.
+    """Propose to relax or drop the pod's hard spread constraints over a topology key.
 
     Parameters
     ----------
     topology_key : str
-        The label that makes the domains.
+        The key of the label that defines the domains.
     skew : int
-        The skew that a node would have; 0 where a larger ``maxSkew`` does not help.
+        The skew that the node's domain would have; 0 if a larger ``maxSkew`` does not help.
     """
     constraints = context.pod.spec.topology_spread_constraints
     hard = [(i, c) for i, c in enumerate(constraints) if c.when_unsatisfiable == _DO_NOT_SCHEDULE]
@@ -52,14 +52,15 @@ def spread_remedies(context: RemedyContext, topology_key: str, skew: int = 0) ->
         )
         yield context.pod_patch(f"drop {what}", removed(*at), size=Size.DROPPED, family=("drop constraint", i))
     if any(constraint.node_taints_policy == _HONOR for _, constraint in hard):
-        # Where taints are honoured, domains that only a toleration lets count keep the least count low.
+        # With nodeTaintsPolicy Honor, a toleration may include domains with few pods, which raise the skew elsewhere.
         yield from without_toleration(context)
 
 
 def term_remedies(context: RemedyContext, topology_key: str) -> Iterator[Remedy]:
-    """Drop one of the pod's required terms: of anti-affinity one of a topology, of affinity any.
+    """Propose to drop one of the pod's required terms.
 
-    A pod counts for affinity only where it matches every term, so that each of them has a say everywhere.
+    Anti-affinity terms are dropped only if they have the key ``topology_key``, affinity terms with any key: an existing
+    pod counts for affinity only if it matches all terms, so each term influences every topology.
     """
     affinity = context.pod.spec.affinity
     if affinity is not None:
@@ -84,7 +85,10 @@ def _without_term(
 
 
 def label_remedies(context: RemedyContext, key: str) -> Iterator[Remedy]:
-    """Give the node the label that makes the domains: its own name, or a value that other nodes have."""
+    """Propose to give the node the label that defines the domains.
+
+    The value is the node's name for the hostname label, else one of the first 5 values that other nodes have.
+    """
     node = context.node
     known = context.cluster.nodes.labels[key].values[:_MOST_DOMAINS]
     values = [node.name] if key == HOSTNAME else list(known)

@@ -1,4 +1,4 @@
-"""VolumeRestrictions: a disk that pods name directly is used once per node, a ReadWriteOncePod claim once at all."""
+"""VolumeRestrictions: limits an inline disk to one pod per node and a ReadWriteOncePod claim to one pod at all."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _DISK, _ONCE = range(2)
 
 
 def is_restricted(volume: Volume) -> bool:
-    """Whether the volume is a disk that two pods on a node may not always share."""
+    """Report whether the volume is a GCE, AWS, iSCSI or RBD disk, which two pods on a node cannot always share."""
     return (
         volume.gce_persistent_disk is not None
         or volume.aws_elastic_block_store is not None
@@ -40,9 +40,9 @@ def is_restricted(volume: Volume) -> bool:
 
 
 def disks_conflict(one: Volume, other: Volume) -> bool:
-    """Whether two pods on one node cannot use these disks: the same, and not both for reading only.
+    """Report whether two pods on one node cannot use these two volumes.
 
-    The same AWS disk always conflicts.
+    The volumes conflict if they are the same disk and at least one is writable. The same AWS disk always conflicts.
     """
     gce, other_gce = one.gce_persistent_disk, other.gce_persistent_disk
     if gce is not None and other_gce is not None and gce.pd_name == other_gce.pd_name:
@@ -74,34 +74,34 @@ class ClaimInUse(Operands, frozen=True):
     pod: str
 
     def words(self) -> str:
-        """Which claim, and who uses it."""
+        """State the claim and the pod that uses it."""
         return f"claim {self.claim} is used by {self.pod}"
 
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
-        """Use another claim, or do without the pod that uses it."""
+        """Propose to use another claim, or to delete the pod that uses the claim."""
         yield from claim_remedies(context, self.claim)
         yield from context.pod_removed(self.pod)
 
 
 class ClaimOfNominatedPod(Operands, frozen=True):
-    """A pod that is only nominated to the node would use a ReadWriteOncePod claim of the pod."""
+    """A pod nominated to the node would use a ReadWriteOncePod claim of the pod."""
 
     def words(self) -> str:
-        """That it is a nominated pod's."""
+        """State that a nominated pod uses the claim."""
         return "the claim is used by a pod nominated to the node"
 
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
-        """Use another claim."""
+        """Propose to use another claim."""
         return claim_remedies(context)
 
 
 class DiskInUse(Operands, frozen=True):
-    """A pod of the node uses a disk of the pod.
+    """A pod on the node uses a disk of the pod.
 
     Attributes
     ----------
     volume : str
-        The volume with that disk, in the spec of the pod to place.
+        The name of the volume with that disk, in the spec of the pod to place.
     pod : str
         ``namespace/name`` of the pod that uses the disk.
     """
@@ -110,42 +110,42 @@ class DiskInUse(Operands, frozen=True):
     pod: str
 
     def words(self) -> str:
-        """Which disk, and who uses it."""
+        """State the volume and the pod that uses its disk."""
         return f"the disk of volume {self.volume} is used by {self.pod}"
 
     def data(self) -> dict[str, Any]:
-        """Who uses it."""
+        """Return the pod that uses the disk."""
         return {"pod": self.pod}
 
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
-        """Do without the pod that uses it."""
+        """Propose to delete the pod that uses the disk."""
         yield from context.pod_removed(self.pod)
 
 
 class DiskOfNominatedPod(Operands, frozen=True):
-    """A pod that is only nominated to the node would use a disk of the pod."""
+    """A pod nominated to the node would use a disk of the pod."""
 
     def words(self) -> str:
-        """That it is a nominated pod's."""
+        """State that a nominated pod uses the disk."""
         return "the disk is used by a pod nominated to the node"
 
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What the pod needs for itself.
+    """The pod's exclusive disks and claims, and their users.
 
     Attributes
     ----------
     disks : tuple of Volume
-        Its restricted disks.
+        The pod's restricted disks.
     disk_users : ndarray of int64, shape (n_classes,)
-        1 for pod classes with a disk that conflicts with one of them.
+        1 for pod classes with a disk that conflicts with one of ``disks``.
     claims : frozenset of str
-        Its ReadWriteOncePod claims.
+        The pod's ReadWriteOncePod claims.
     claim_users : ndarray of int64, shape (n_classes,)
-        How often pods of a class mount a claim of one of these names.
+        The number of mounts of a claim with one of these names, per pod of the class.
     in_use : int
-        How many of the claims are in use.
+        The number of the pod's ReadWriteOncePod claims that pods on nodes use.
     """
 
     disks: tuple[Volume, ...]
@@ -162,7 +162,7 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
     reads = Reads(pods=Reach.CLUSTER, kinds=frozenset({PersistentVolumeClaim}))
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
-        """Pods that go and leave a disk or a claim; new nodes; a claim of the pod."""
+        """Return deletions of pods with the same disk or claim, added nodes, and added claims of the pod."""
         pods = self.handle.pods_that_wake(EventResource.ASSIGNED_POD)
         return (
             registered(pods, ActionType.DELETE, _after_pod_deleted),
@@ -171,19 +171,19 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
         )
 
     def losses_can_hurt(self, state: CycleState, pod: Pod) -> bool:
-        """Never: fewer pods hold fewer disks."""
+        """Return False: fewer pods use fewer disks."""
         return False
 
     def sign_pod(self, pod: Pod) -> Hashable:
-        """Its volumes."""
+        """Sign the pod by its volumes."""
         return signed_volumes(pod)
 
     def remedies(self, context: RemedyContext, status: Status) -> Iterator[Remedy]:
-        """Use other claims than one that does not exist."""
+        """Propose other claims in place of one that does not exist."""
         return claim_remedies(context)
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
-        """Count who uses the pod's disks and claims; skip where nobody can be in its way."""
+        """Count the users of the pod's disks and claims; return Skip if no pod can conflict."""
         cluster = self.handle.cluster
         claims = set()
         for name in _mounted_claims(pod):
@@ -199,7 +199,7 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
         disk_users = np.zeros(len(cluster.pods.classes), dtype=np.int64)
         for i, volumes in cluster.pods.classes_having(_restricted_disks):
             disk_users[i] = any(disks_conflict(disk, used) for used in volumes for disk in disks)
-        # The namespace is not looked at here, upstream's counting of added and removed pods does not either.
+        # The namespace is ignored, as in upstream's counting of added and removed pods.
         claim_users = np.zeros(len(cluster.pods.classes), dtype=np.int64)
         for i, names in cluster.pods.classes_having(_claims_of_class):
             claim_users[i] = sum(name in claims for name in names)
@@ -207,7 +207,7 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
         return PreFilterResult()
 
     def _claims_in_use(self, namespace: str, claims: set[str]) -> int:
-        """How many of the claims a pod on some node mounts."""
+        """Return the number of the claims that are mounted by a pod on a node."""
         pods = self.handle.cluster.pods
         if not claims:
             return 0
@@ -221,7 +221,7 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin):
         return len({name for i in on_nodes.tolist() for name in mounted[i]})
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        """Turn away nodes with a conflicting disk, and every node while a ReadWriteOncePod claim is in use."""
+        """Reject nodes with a conflicting disk, and every node while a ReadWriteOncePod claim is in use."""
         found = state.read(_State)
         if found is None:
             raise PluginError('cannot read "PreFilterVolumeRestrictions" from cycleState')
@@ -267,7 +267,7 @@ def _claims_of_class(pod_class: PodClass) -> list[str]:
 
 
 def _mounted_claims(pod: Pod) -> list[str]:
-    """The claims that a pod names; those of its ephemeral volumes are its own anyway."""
+    """Return the claims named in the pod's spec; claims of ephemeral volumes belong to one pod and are left out."""
     return [use.claim for use in claim_uses(pod) if not use.ephemeral]
 
 

@@ -1,4 +1,4 @@
-"""VolumeZone: a bound volume's zone and region labels must match its node's, where the node has any such label."""
+"""VolumeZone: a bound volume's zone and region labels must match the node's, if the node has such labels."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _KINDS: Final[frozenset[type[ApiObject]]] = frozenset({PersistentVolumeClaim, Pe
 
 
 class _UnusableClaimError(Exception):
-    """A claim without a volume whose zone could be looked at."""
+    """The error for a claim that rejects the pod, because its volume's zone cannot be found."""
 
 
 class OtherZone(Operands, frozen=True):
@@ -53,13 +53,13 @@ class OtherZone(Operands, frozen=True):
     claim : str
         The claim, in the pod's namespace.
     volume : str
-        The volume that it is bound to.
+        The volume that the claim is bound to.
     label : str
-        The volume's label of its zone or region.
+        The key of the volume's zone or region label.
     volume_values : tuple of str
-        The zones or regions that the volume is in.
+        The volume's zones or regions.
     node_value : str or None
-        The one that the node is in; ``None`` where it has no such label.
+        The node's zone or region; ``None`` if the node has no such label.
     """
 
     claim: str
@@ -69,20 +69,20 @@ class OtherZone(Operands, frozen=True):
     node_value: str | None
 
     def words(self) -> str:
-        """Where the volume is, and where the node."""
+        """State the locations of the volume and of the node."""
         kind = VolumeLabel(self.volume, self.label, self.volume_values).kind
         where = f"in {kind} {self.node_value}" if self.node_value is not None else f"in no {kind}"
         zones = " or ".join(self.volume_values)
         return f"claim {self.claim} is on volume {self.volume} in {kind} {zones}, the node is {where}"
 
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
-        """Have the volume where the node is, or use another claim."""
+        """Propose to move the volume to the node's zone, or to use another claim."""
         return elsewhere_remedies(context, self.claim, self.volume)
 
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """The labels of the pod's volumes, each with its claim."""
+    """The zone and region labels of the pod's volumes, each with its claim."""
 
     labels: tuple[tuple[str, VolumeLabel], ...]
 
@@ -95,7 +95,7 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
     prepares_from = Reads(kinds=_KINDS)
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
-        """Claims of the pod, volumes, classes that bind late, and nodes that come or get other labels."""
+        """Return changes of the pod's claims, of volumes and of nodes, and added classes with WaitForFirstConsumer."""
         return (
             registered(EventResource.STORAGE_CLASS, ActionType.ADD, after_delayed_class_added),
             registered(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL),
@@ -104,15 +104,18 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
         )
 
     def sign_pod(self, pod: Pod) -> Hashable:
-        """Its volumes."""
+        """Sign the pod by its volumes."""
         return signed_volumes(pod)
 
     def remedies(self, context: RemedyContext, status: Status) -> Iterator[Remedy]:
-        """Use other claims than those whose volumes cannot be looked at."""
+        """Propose other claims in place of those without a usable volume."""
         return claim_remedies(context)
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
-        """Collect the labels of the pod's volumes; skip where there are none. Ephemeral volumes are not looked at."""
+        """Collect the labels of the pod's bound volumes, or return Skip if there are none.
+
+        Ephemeral volumes are ignored.
+        """
         labels: list[tuple[str, VolumeLabel]] = []
         try:
             for use in claim_uses(pod):
@@ -127,7 +130,7 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
         return PreFilterResult()
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        """Turn away nodes in other zones or regions. Other pods play no part."""
+        """Reject nodes in other zones or regions than the pod's volumes. Other pods have no influence."""
         found = state.read(_State)
         if found is None:
             raise PluginError('reading "PreFilterVolumeZone" from cycleState: not found')
@@ -135,7 +138,7 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
         conflict = np.zeros(len(table), dtype=np.bool_)
         for _, label in found.labels:
             conflict |= ~label.matches(table)
-        # A node without any such label is taken to be in a cluster without zones.
+        # Upstream treats a node without zone and region labels as part of a cluster without zones.
         conflict &= zoned_nodes(table)
 
         def details(position: int) -> tuple[Reason, ...]:
@@ -144,7 +147,7 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
         return Rejections.where(conflict[nodes.rows], Code.UNSCHEDULABLE_AND_UNRESOLVABLE, REASON, details)
 
     def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
-        """The zone and region of every volume against the node's."""
+        """Compare the zone and region of every volume with the node's."""
         found, table = state.read(_State), self.handle.cluster.nodes
         zoned = bool(zoned_nodes(table)[row])
         checks = []
@@ -157,7 +160,14 @@ class VolumeZone(PreFilterPlugin, FilterPlugin):
 
 
 def _bound_volume(cluster: Cluster, namespace: str, name: str) -> PersistentVolume | None:
-    """The volume of a claim; ``None`` for a claim that waits for its first pod."""
+    """Return the volume of a claim, or ``None`` for an unbound claim with WaitForFirstConsumer.
+
+    Raises
+    ------
+    _UnusableClaimError
+        If the claim has no name, does not exist, has a volume that does not exist, or is unbound without a class that
+        binds late.
+    """
     if not name:
         raise _UnusableClaimError(NO_CLAIM_NAME)
     claim = cluster.get(PersistentVolumeClaim, name, namespace)

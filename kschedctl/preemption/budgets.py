@@ -1,6 +1,6 @@
-"""Disruption budgets: which victims' eviction would break one (upstream ``filterPodsWithPDBViolation``).
+"""Disruption budgets: the victims whose eviction would violate one (upstream ``filterPodsWithPDBViolation``).
 
-From pods in worlds to a mask over these entries. Budgets cover pods by class.
+From pods in worlds to a mask over these entries. Whether a budget covers a pod is determined per pod class.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kschedctl.cluster.worlds import PodsInWorlds
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """A budget and the pods that it covers.
+    """A disruption budget and the pods that it covers.
 
     Attributes
     ----------
@@ -27,9 +27,9 @@ class Budget:
     allowed : int
         ``status.disruptionsAllowed``.
     classes : ndarray of bool, shape (n_classes,)
-        Which pod classes it covers.
+        True for the pod classes that the budget covers.
     disrupted : frozenset of str
-        The names of pods whose eviction the API server has already taken in.
+        ``status.disruptedPods``: the names of pods whose eviction the API server has already processed.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Budget:
     disrupted: frozenset[str]
 
     def covers(self, cluster: Cluster, pods: PodIndices) -> Mask:
-        """Which of some pods count against the budget: bool, shape (k,)."""
+        """Return the pods whose eviction counts against the budget: bool, shape (k,)."""
         mask: Mask = self.classes[cluster.pods.class_id[pods]]
         if self.disrupted:
             records = cluster.pods.records
@@ -46,15 +46,15 @@ class Budget:
         return mask
 
     def broken_by(self, cluster: Cluster, pods: PodIndices, pod: int) -> bool:
-        """Whether a pod's eviction breaks the budget if some pods are evicted one after the other, it among them."""
+        """Report whether the eviction of ``pod`` violates the budget if all ``pods`` are evicted in their order."""
         covered = pods[self.covers(cluster, pods)]
         return pod in covered[max(self.allowed, 0) :]
 
 
 def get_pod_disruption_budgets(cluster: Cluster) -> tuple[Budget, ...]:
-    """The budgets that cover any pod (upstream ``getPodDisruptionBudgets``).
+    """Return the budgets that cover any pod (upstream ``getPodDisruptionBudgets``).
 
-    One without a selector, with an empty or a wrong one covers none.
+    A budget with a missing, empty or invalid selector covers no pod.
     """
     pods = cluster.pods
     out = []
@@ -76,14 +76,14 @@ def get_pod_disruption_budgets(cluster: Cluster) -> tuple[Budget, ...]:
 
 
 def filter_pods_with_pdb_violation(cluster: Cluster, budgets: tuple[Budget, ...], victims: PodsInWorlds) -> Mask:
-    """Whose eviction would break a budget, if all pods of a world were evicted one after the other.
+    """Return the pods whose eviction would violate a budget if all pods of a world were evicted in order.
 
     Parameters
     ----------
     budgets : tuple of Budget
-        The budgets; each world has them for itself.
+        The budgets; each world starts with all of ``allowed``.
     victims : PodsInWorlds
-        The pods, by world and then the most important first.
+        The pods, sorted by world, then by descending importance.
 
     Returns
     -------
@@ -94,7 +94,7 @@ def filter_pods_with_pdb_violation(cluster: Cluster, budgets: tuple[Budget, ...]
         at = np.flatnonzero(budget.covers(cluster, victims.pods))
         if len(at):
             worlds = victims.worlds[at]
-            # How many before it in its world are covered too.
+            # The number of covered pods before it in its world.
             earlier = np.arange(len(at)) - np.searchsorted(worlds, worlds)
             out[at[earlier >= budget.allowed]] = True
     return out

@@ -1,6 +1,6 @@
-"""Extenders that have a say in preemption (upstream ``callExtenders``): candidates they decline, victims they change.
+"""The extenders that support preemption (upstream ``callExtenders``): they decline candidates or change victims.
 
-From candidates to candidates: one extender after the other is asked about those that the one before left.
+From candidates to candidates: each extender is called with the candidates that the extender before it accepted.
 """
 
 from __future__ import annotations
@@ -20,33 +20,33 @@ from kschedctl.framework.interface import PluginsRunner
 from kschedctl.preemption.dry_run_preemption import DryRun
 from kschedctl.workloads.template import uid_of
 
-#: A candidate's victims by index, and how many evictions break a budget.
+#: A candidate's victims by index, and the number of evictions that violate a budget.
 _Found = tuple[tuple[int, ...], int]
 
 
 def call_extenders(framework: PluginsRunner, state: CycleState, pod: Pod, run: DryRun) -> DryRun:
-    """Ask the extenders that support preemption and are interested in the pod.
+    """Call the extenders that support preemption and are interested in the pod.
 
     Parameters
     ----------
     framework : PluginsRunner
         The pod's profile.
     state : CycleState
-        Is told of extenders whose failure does not matter.
+        The cycle state, in which failures of ignorable extenders are recorded.
     pod : Pod
         The preemptor.
     run : DryRun
-        What the dry run found, at least one candidate.
+        The result of the dry run, with at least one candidate.
 
     Returns
     -------
     DryRun
-        The same with the candidates that are left, and ``run`` itself where nobody is asked.
+        The result with the remaining candidates; ``run`` itself if no extender is called.
 
     Raises
     ------
     ExtenderError
-        Where one fails that must not be ignored, or answers what cannot be.
+        If an extender that is not ignorable fails, or if a response is inconsistent with the cluster.
     """
     cluster = framework.cluster
     extenders = [each for each in framework.handle.extenders if each.config.preempt_verb and each.is_interested(pod)]
@@ -88,7 +88,7 @@ def _candidates(cluster: Cluster, run: DryRun) -> dict[str, _Found]:
 
 
 def _pods(cluster: Cluster, indices: tuple[int, ...]) -> tuple[Pod, ...]:
-    """The pods as they are stored, each with its node."""
+    """Return the stored pods, each with its node name."""
     pods = cluster.pods
     return tuple(
         structs.replace(pod, spec=structs.replace(pod.spec, node_name=pods.records[index].node_name))
@@ -98,7 +98,7 @@ def _pods(cluster: Cluster, indices: tuple[int, ...]) -> tuple[Pod, ...]:
 
 
 def _converted(cluster: Cluster, extender: Extender, answer: Mapping[str, MetaVictims]) -> dict[str, _Found]:
-    """What an extender answers with pods instead of uids; any pod of the node may be a victim."""
+    """Return an extender's response with pod indices instead of uids; any pod of the node may be a victim."""
     found: dict[str, _Found] = {}
     for name in sorted(answer):
         row = cluster.nodes.row.get(name)
@@ -124,7 +124,7 @@ def _with_candidates(cluster: Cluster, run: DryRun, found: Mapping[str, _Found],
     return replace(
         run,
         victims=PodsInWorlds(rows, worlds, pods),
-        # Whose eviction breaks a budget is known of those that the dry run chose.
+        # Budget violations are known only for the victims that the dry run chose.
         violating=np.isin(pods, run.victims.pods[run.violating]),
         counted=np.array([violations for _, _, violations in ordered], dtype=np.int64),
         declined=declined,

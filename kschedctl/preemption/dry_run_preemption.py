@@ -1,7 +1,7 @@
-"""The dry run (upstream ``DryRunPreemption``): whom evictions would cost on every potential node.
+"""The dry run (upstream ``DryRunPreemption``): the victims of preemption on every potential node.
 
-From node rows to candidates. A candidate is a world of ``DryRun.victims``: a node on which evicting these pods, the
-world's entries, makes room.
+From node rows to candidates. A candidate is a world of ``DryRun.victims``: a node on which the pod fits after the
+world's entries are evicted.
 """
 
 from __future__ import annotations
@@ -23,29 +23,30 @@ from kschedctl.preemption.select_victims_on_node import select_victims_on_node
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """What the dry run found.
+    """The result of the dry run.
 
     Attributes
     ----------
     looked_at : ndarray of int64
-        The rows of the nodes that were looked at, ascending.
+        The rows of the nodes that were tried, ascending.
     victims : PodsInWorlds
-        The candidates' nodes are its rows, ascending; the victims its entries, by candidate and then the most important
-        first. Every candidate has one at least.
+        The candidates and their victims. The rows are the candidates' nodes, ascending. The entries are the victims,
+        sorted by candidate, then by descending importance. Every candidate has at least one victim.
     violating : ndarray of bool, shape (n_entries,)
-        Whose eviction breaks a budget.
+        True for victims whose eviction violates a budget.
     without_victims : ndarray of int64
         The rows of the nodes without any pod of lower priority.
     statuses : NodeStatuses
-        What the filters say of the others with all these pods gone, by row; 0 where the pod fits then.
+        The filters' verdicts on the other nodes without their pods of lower priority, by row; 0 if the pod fits then.
     needless : ndarray of int64
-        The rows of the nodes on which nobody need be evicted, which the scheduler takes as an internal error.
+        The rows of the nodes on which the pod fits without evictions, which kube-scheduler reports as an internal
+        error.
     budgets : tuple of Budget
-        The budgets that were looked at.
+        The budgets that were checked.
     counted : ndarray of int64, shape (n_candidates,), optional
-        How many evictions break a budget, where an extender counted.
+        The number of evictions that violate a budget, if an extender returned it.
     declined : mapping of int to str
-        The candidates that extenders declined, by row with the extender's address; they are candidates no longer.
+        The rows of the nodes that extenders declined, with the extender's address. They are not candidates.
     """
 
     looked_at: Rows
@@ -60,13 +61,13 @@ class DryRun:
 
     @property
     def violations(self) -> Int64Array:
-        """How many evictions break a budget, by candidate: int64."""
+        """The number of evictions that violate a budget, by candidate: int64."""
         if self.counted is not None:
             return self.counted
         return np.bincount(self.victims.worlds[self.violating], minlength=self.victims.n_worlds)
 
     def among(self, rows: Rows) -> DryRun:
-        """What was found on some of the nodes, ascending."""
+        """Return the result on some of the nodes, given as ascending rows."""
         victims = self.victims
         candidates = Numbering.of(np.flatnonzero(np.isin(victims.rows, rows)), victims.n_worlds)
         kept, _ = candidates.find(victims.worlds)
@@ -105,7 +106,7 @@ def dry_run_preemption(
     needed = found.victims.counts > 0
     return DryRun(
         potential_nodes,
-        # Worlds without victims have no entries, so that no entry is lost.
+        # Dropped worlds have no entries, so ``violating`` still matches the entries.
         found.victims.among(Numbering.of(np.flatnonzero(needed), len(needed))),
         found.violating,
         found.without_victims,

@@ -1,4 +1,4 @@
-"""The whole of preemption for one pod: kube-scheduler's stages in their order (upstream ``Evaluator.Preempt``)."""
+"""The evaluator of preemption for one pod: kube-scheduler's stages in their order (upstream ``Evaluator.Preempt``)."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ NOT_HELPFUL: Final = "Preemption is not helpful for scheduling"
 
 
 def preempt(framework: PluginsRunner, state: CycleState, pod: Pod, statuses: NodeStatuses) -> PreemptionResult:
-    """Look for a node to make room on.
+    """Find the nodes on which evicting pods of lower priority lets the pod fit.
 
-    Every node is looked at; kube-scheduler stops at a share of them (``minCandidateNodesPercentage``).
+    All potential nodes are tried; kube-scheduler stops at a share of them (``minCandidateNodesPercentage``).
 
     Parameters
     ----------
@@ -37,9 +37,9 @@ def preempt(framework: PluginsRunner, state: CycleState, pod: Pod, statuses: Nod
     state : CycleState
         The state after PreFilter.
     pod : Pod
-        The pod that fits nowhere.
+        The pod that fits on no node.
     statuses : NodeStatuses
-        Why each node was turned away.
+        The filters' verdicts, by node.
     """
     cluster = framework.cluster
     problem = pod_eligible_to_preempt_others(cluster, pod, statuses)
@@ -73,7 +73,7 @@ def _no_candidate(cluster: Cluster, run: DryRun) -> Status:
 
 
 def _not_helpful(cluster: Cluster, reasons: Counter[str], n_looked_at: int) -> Status:
-    """Unschedulable, with the reasons counted over all nodes."""
+    """Return the status Unschedulable, with the reasons counted over all nodes."""
     n_nodes = len(cluster.nodes)
     if n_nodes > n_looked_at:
         reasons[NOT_HELPFUL] += n_nodes - n_looked_at

@@ -1,6 +1,6 @@
-"""Whether a pod may evict others at all (upstream ``PodEligibleToPreemptOthers``).
+"""The check whether a pod may preempt others (upstream ``PodEligibleToPreemptOthers``).
 
-From the pod, and what the filters say of the one node that it is nominated to, to a text.
+From the pod, and the filters' verdict on its nominated node, to a reason.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ TERMINATING: Final = "not eligible due to a terminating pod on the nominated nod
 
 
 def pod_eligible_to_preempt_others(cluster: Cluster, pod: Pod, statuses: NodeStatuses) -> str:
-    """Why a pod may not preempt; empty where it may.
+    """Return the reason why a pod may not preempt others; empty if it may.
 
     Parameters
     ----------
     pod : Pod
         The preemptor.
     statuses : NodeStatuses
-        Why each node was turned away.
+        The filters' verdicts, by node.
     """
     if pod.spec.preemption_policy == "Never":
         return NEVER
@@ -41,6 +41,6 @@ def pod_eligible_to_preempt_others(cluster: Cluster, pod: Pod, statuses: NodeSta
 
 
 def _evicted_by_scheduler(status: PodStatus) -> bool:
-    """Whether a pod's first DisruptionTarget condition says that it is a victim of preemption."""
+    """Report whether the pod's first DisruptionTarget condition has the reason PreemptionByScheduler."""
     target = next((condition for condition in status.conditions if condition.type == "DisruptionTarget"), None)
     return target is not None and target.status == "True" and target.reason == "PreemptionByScheduler"

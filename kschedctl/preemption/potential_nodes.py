@@ -1,6 +1,6 @@
 """The nodes on which removing pods may help (upstream ``potentialNodes`` in ``findCandidates``).
 
-From what the filters say, by node row, to node rows.
+From the filters' verdicts, by node row, to node rows.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from kschedctl.framework.verdicts import NodeStatuses
 
 
 def potential_nodes(statuses: NodeStatuses) -> Rows:
-    """The nodes that were turned away for something that pods there may have to do with.
+    """Return the nodes with the status Unschedulable, on which removing pods may help.
 
     Parameters
     ----------
     statuses : NodeStatuses
-        Why each node was turned away.
+        The filters' verdicts, by node.
 
     Returns
     -------
     ndarray of int64, shape (n_potential,)
-        Rows, ascending: those of status Unschedulable, not UnschedulableAndUnresolvable.
+        The rows, ascending. Nodes with UnschedulableAndUnresolvable are not among them.
     """
     return np.flatnonzero(statuses.code == Code.UNSCHEDULABLE)

@@ -1,4 +1,4 @@
-"""What else changes when a candidate is taken (upstream ``prepareCandidate``), beside its victims being evicted.
+"""The effects of choosing a candidate, besides the eviction of its victims (upstream ``prepareCandidate``).
 
 From a node row to pod indices.
 """
@@ -13,14 +13,14 @@ from kschedctl.cluster.cluster import Cluster
 
 
 def lower_priority_nominated_pods(cluster: Cluster, pod: Pod, row: int) -> PodIndices:
-    """The pods that lose their nomination to a node (upstream ``getLowerPriorityNominatedPods``).
+    """Return the pods that lose their nomination to a node (upstream ``getLowerPriorityNominatedPods``).
 
     Parameters
     ----------
     pod : Pod
         The preemptor.
     row : int
-        The row of the node that is taken.
+        The row of the chosen node.
     """
     pods = cluster.pods
     return np.flatnonzero((pods.nominated_row == row) & (pods.priority < (pod.spec.priority or 0)))

@@ -1,4 +1,4 @@
-"""The operands behind what preemption says of a node."""
+"""The operands behind the reasons that preemption gives for a node."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kschedctl.framework.operands import Operands
 
 
 class NoLowerPriority(Operands, frozen=True):
-    """The node has no pod that could be evicted.
+    """The node has no pod that preemption could evict.
 
     Attributes
     ----------
@@ -19,9 +19,9 @@ class NoLowerPriority(Operands, frozen=True):
     priority: int
 
     def words(self) -> str:
-        """Which pods there are none of."""
+        """State that the node has no pod below the priority."""
         return f"no pod of a priority below {self.priority}"
 
     def data(self) -> dict[str, Any]:
-        """Nothing: the answer has the pod's priority in another place."""
+        """Return no data: the response has the pod's priority elsewhere."""
         return {}

@@ -1,4 +1,4 @@
-"""What preemption came to for one pod: candidates, victims, and why others are none, in names instead of indices."""
+"""The result of preemption for one pod, in names: candidates, victims, and the reasons for rejected nodes."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ NO_VICTIMS: Final = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ("No preemption 
 
 @dataclass(frozen=True, slots=True)
 class Victim:
-    """A pod that would be evicted.
+    """A pod that preemption would evict.
 
     Attributes
     ----------
     pod : int
-        Its index in ``Cluster.pods``.
+        The pod's index in ``Cluster.pods``.
     violates : bool
-        Whether its eviction breaks a disruption budget.
+        True if the eviction violates a disruption budget.
     budgets : tuple of Budget
-        The budgets that cover it.
+        The budgets that cover the pod.
     violated : tuple of Budget
-        Those of them that its eviction breaks, all pods of lower priority on the node counted.
+        The covering budgets that the eviction violates, if all pods of lower priority on the node are evicted in order.
     """
 
     pod: int
@@ -47,22 +47,22 @@ class Victim:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A node that evictions would make room on.
+    """A preemption candidate: a node and the victims on it.
 
     Attributes
     ----------
     node : str
-        Its name.
+        The node's name.
     victims : tuple of Victim
-        Whom it would cost, the most important first.
+        The victims, by descending importance.
     n_violations : int
-        How many evictions break a disruption budget.
+        The number of evictions that violate a disruption budget.
     lost_at : str
-        The criterion at which it lost against others; empty for those that chance decides among.
+        The criterion at which the candidate lost against others; empty for the best candidates.
     criterion : int
         The index of that criterion; -1 without one.
     has, against : int
-        What the candidate and the winner have there, as in ``Choice.values``; 0 without a criterion.
+        The values of the candidate and of the winner for that criterion, as in ``Choice.values``; 0 without one.
     """
 
     node: str
@@ -75,20 +75,22 @@ class Candidate:
 
 
 class PreemptionResult:
-    """What preemption came to. Candidates are worded when somebody looks.
+    """The result of preemption for one pod. Descriptions of candidates are computed on access.
 
     Parameters
     ----------
+    cluster : Cluster
+        The cluster.
     pod : Pod
         The preemptor.
     status : Status
-        Success where a node was found.
+        Success if a node was found.
     run : DryRun, optional
-        The dry run; ``None`` where the pod may not preempt, or removing pods can help nowhere.
+        The dry run; ``None`` if the pod may not preempt, or removing pods can help on no node.
     choice : Choice, optional
-        How the candidates compare; ``None`` without any.
+        The comparison of the candidates; ``None`` without candidates.
     clears_nomination : bool
-        Whether the pod loses the nomination that it has, as no node can be made room on.
+        True if the pod loses its existing nomination, because preemption can help on no node.
     """
 
     def __init__(
@@ -110,13 +112,13 @@ class PreemptionResult:
 
     @property
     def nominated(self) -> tuple[str, ...]:
-        """The nodes that can be taken, by name; several where chance decides."""
+        """The names of the nodes that may be nominated, sorted; several if candidates tie."""
         if self.run is None or self.choice is None:
             return ()
         return tuple(sorted(self._names(self.run.victims.rows[self.choice.best])))
 
     def placement(self, node: str) -> str:
-        """What kube-scheduler says of a node that is taken, from 1.37 on.
+        """Return kube-scheduler's message for a nominated node, from 1.37 on.
 
         Parameters
         ----------
@@ -135,21 +137,21 @@ class PreemptionResult:
 
     @cached_property
     def candidates(self) -> tuple[Candidate, ...]:
-        """All nodes that could be made room on; those that chance decides among first, then the closest."""
+        """All candidates: first the best ones, then by the criterion at which they lost, latest first."""
         if self.run is None or self.choice is None:
             return ()
-        # The later a candidate dropped out, the closer it came.
+        # A candidate that lost at a later criterion was closer to the best ones.
         rank = np.where(self.choice.lost_at < 0, len(CRITERIA), self.choice.lost_at)
         order = np.lexsort((self.run.victims.rows, -rank))
         return tuple(self._candidate(self.run, self.choice, world) for world in order.tolist())
 
     def candidate(self, node: str) -> Candidate:
-        """One node that could be made room on; of the others nothing is worded.
+        """Return one candidate without the computation of the others.
 
         Parameters
         ----------
         node : str
-            One of ``nominated``, or another candidate.
+            The name of a candidate's node, such as one of ``nominated``.
         """
         assert self.run is not None
         assert self.choice is not None
@@ -180,7 +182,7 @@ class PreemptionResult:
 
     @cached_property
     def rejected(self) -> dict[str, Status]:
-        """Per node on which removing pods might have helped, why it does not."""
+        """The status of each potential node that is not a candidate, by name."""
         if self.run is None:
             return {}
         names = self._cluster.nodes.names
@@ -194,26 +196,26 @@ class PreemptionResult:
 
     @property
     def errors(self) -> tuple[str, ...]:
-        """What the scheduler takes as internal errors."""
+        """The messages of kube-scheduler's internal errors."""
         return dry_run_errors(self._cluster, self.run) if self.run is not None else ()
 
     def loses_nomination(self, node: str) -> tuple[int, ...]:
-        """Pods of lower priority, by index, that are nominated to a node and would be so no longer once it is taken."""
+        """Return the indices of the pods of lower priority that lose their nomination to a node."""
         row = self._cluster.nodes.row[node]
         return tuple(lower_priority_nominated_pods(self._cluster, self._pod, row).tolist())
 
     def shortlist(self, num_candidates: int, offset: int) -> PreemptionResult:
-        """What comes of it where not all nodes are looked at.
+        """Return the result if not all potential nodes are tried.
 
-        kube-scheduler stops as soon as it has enough candidates and one of them violates no budget. Where it begins,
-        and in which order it goes, is chance.
+        kube-scheduler stops as soon as it has enough candidates and one of them violates no budget. It starts at a
+        random node and tries several nodes concurrently.
 
         Parameters
         ----------
         num_candidates : int
-            How many candidates are enough.
+            The number of candidates that is enough.
         offset : int
-            At which of the nodes on which removing pods may help it begins; from there on the cluster's order.
+            The index of the first node among the potential nodes. The others follow in the cluster's order.
         """
         if self.run is None or self.choice is None:
             return self
@@ -225,18 +227,18 @@ class PreemptionResult:
 
 
 def dry_run_errors(cluster: Cluster, run: DryRun) -> tuple[str, ...]:
-    """The scheduler's words for filters that end in an error, and for nodes on which nobody need be evicted."""
+    """Return the messages of filters that failed, and of nodes on which the pod fits without evictions."""
     failed = {run.statuses.status(int(row)).message for row in _tried(run) if run.statuses.code[row] == Code.ERROR}
     return tuple(sorted(failed | {_needless(cluster.nodes.names[row]) for row in run.needless}))
 
 
 def _tried(run: DryRun) -> Rows:
-    """The nodes that the filters were asked about with the victims gone."""
+    """Return the nodes that were filtered without their pods of lower priority."""
     return np.setdiff1d(run.looked_at, run.without_victims)
 
 
 def _declined(url: str) -> Status:
-    """Our own words: kube-scheduler has none for it."""
+    """Return the status of a node that an extender declined; kube-scheduler has no message for it."""
     return Status(Code.UNSCHEDULABLE, (f"the extender {url} declines it",), EXTENDER_NAME)
 
 

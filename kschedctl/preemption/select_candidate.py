@@ -1,7 +1,7 @@
-"""Which candidate is taken (upstream ``SelectCandidate``, ``pickOneNodeForPreemption``).
+"""The choice among the candidates (upstream ``SelectCandidate``, ``pickOneNodeForPreemption``).
 
-Criterion after criterion, each keeps the best of what the one before left. From candidates with their victims, which
-are the worlds and entries of a table, to candidates.
+Each criterion keeps the best of the candidates that the criterion before it kept. From a table of candidates (worlds)
+and victims (entries) to candidates.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ _SHIFT: Final = 2**31
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """How the candidates compare.
+    """The comparison of the candidates.
 
     Attributes
     ----------
     values : ndarray of int64, shape (n_criteria, n_candidates)
-        Per criterion what each candidate has: violations, priority, sum of priorities, number of victims, and start
+        The value of each candidate per criterion: violations, priority, sum of priorities, number of victims, and start
         time in microseconds.
     lost_at : ndarray of int64, shape (n_candidates,)
-        The index of the criterion at which a candidate dropped out; -1 for those that chance decides among.
+        The index of the criterion at which a candidate lost; -1 for the best candidates, which tie.
     """
 
     values: Int64Array
@@ -44,31 +44,31 @@ class Choice:
 
     @property
     def best(self) -> Worlds:
-        """The candidates that are left: int64."""
+        """The best candidates: int64."""
         return np.flatnonzero(self.lost_at < 0)
 
 
 def pick_one_node_for_preemption(pods: Pods, victims: PodsInWorlds, violations: Int64Array) -> Choice:
-    """Compare candidates.
+    """Compare the candidates by each criterion in order.
 
     Parameters
     ----------
     pods : Pods
         The pods of the cluster.
     victims : PodsInWorlds
-        The candidates and their victims, the most important first unless an extender says otherwise; every candidate
-        has at least one.
+        The candidates and their victims, at least one each. The victims are sorted by descending importance, unless an
+        extender returned another order.
     violations : ndarray of int64, shape (n_candidates,)
-        How many evictions break a disruption budget.
+        The number of evictions that violate a disruption budget.
     """
     n = victims.n_worlds
     priority = pods.priority[victims.pods]
     highest = priority[victims.first]
-    # Shifted, so that a few low priorities weigh less than many.
+    # Priorities are shifted to be at least 0, as upstream, so that fewer victims of negative priority are preferred.
     total = np.zeros(n, dtype=np.int64)
     np.add.at(total, victims.worlds, priority + _SHIFT)
     earliest = np.full(n, 2**63 - 1, dtype=np.int64)
-    # The first victim is taken for the most important one where the priorities of nodes are compared, but not here.
+    # Upstream compares priorities by the first victim, but start times by the victims of truly highest priority.
     truly_highest = highest.copy()
     np.maximum.at(truly_highest, victims.worlds, priority)
     important = priority == truly_highest[victims.worlds]

@@ -1,13 +1,13 @@
 """The victims on nodes (upstream ``SelectVictimsOnNode``), for all nodes together.
 
-Remove every pod of lower priority. Where the pod fits then, spare one victim after the other, round by round: those
-first whose eviction would break a disruption budget, the most important first; who keeps the pod from fitting stays a
-victim.
+Remove every pod of lower priority. If the pod fits then, reprieve one victim after the other, one per node and round:
+first the victims whose eviction would violate a disruption budget, by descending importance, then the others. A pod
+stays a victim if the preemptor does not fit with it.
 
-From node rows to pods in worlds. The worlds get fewer on the way, so there are four lists of them, each numbering some
-of the one before: the rows given; those with a pod of lower priority; those where the pod fits with all these gone;
-and, while victims are spared, those where somebody is still to be tried. All of them are selections of one overlay,
-which carries the nominated pods along.
+From node rows to pods in worlds. Each step keeps fewer worlds, so there are four lists of worlds, each a selection of
+the one before: the given rows; the rows with a pod of lower priority; the rows on which the preemptor fits without
+these pods; and, during the reprieve, the rows with a victim left to try. All of them are selections of one overlay,
+which also contains the nominated pods.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from kschedctl.preemption.budgets import Budget, filter_pods_with_pdb_violation
 
 @dataclass(frozen=True, slots=True)
 class SelectedVictims:
-    """Who has to go on which node.
+    """The victims on each node.
 
     Attributes
     ----------
     victims : PodsInWorlds
-        The victims, by world and then the most important first. There is a world for every node that the pod fits on
-        with all pods of lower priority gone.
+        The victims, sorted by world, then by descending importance. There is a world for every node on which the pod
+        fits without the pods of lower priority.
     violating : ndarray of bool, shape (n_entries,)
-        Whose eviction breaks a budget.
+        True for victims whose eviction violates a budget.
     statuses : NodeStatuses
-        By node row, what the filters say with all pods of lower priority gone; 0 where the pod fits then.
+        The filters' verdicts without the pods of lower priority, by node row; 0 if the pod fits then.
     without_victims : ndarray of int64
-        The rows of the nodes without any pod of lower priority, which are not asked about.
+        The rows of the nodes without any pod of lower priority, which are not filtered.
     """
 
     victims: PodsInWorlds
@@ -54,7 +54,7 @@ class SelectedVictims:
 def select_victims_on_node(
     framework: PluginsRunner, state: CycleState, pod: Pod, rows: Rows, budgets: tuple[Budget, ...]
 ) -> SelectedVictims:
-    """Find the smallest number of victims on each of some nodes.
+    """Find the victims on each of some nodes.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def select_victims_on_node(
     pod : Pod
         The preemptor.
     rows : ndarray of int64, shape (n_rows,)
-        The nodes, ascending.
+        The rows of the nodes, ascending.
     budgets : tuple of Budget
         The disruption budgets.
     """
@@ -83,19 +83,19 @@ def select_victims_on_node(
 
 
 def lower_priority_pods(cluster: Cluster, pod: Pod, rows: Rows) -> PodsInWorlds:
-    """The pods that may be evicted for a pod (upstream ``isPreemptionAllowed``) on some nodes.
+    """Return the pods on some nodes that may be evicted for a pod (upstream ``isPreemptionAllowed``).
 
     Parameters
     ----------
     pod : Pod
         The preemptor.
     rows : ndarray of int64, shape (n_worlds,)
-        The nodes, ascending.
+        The rows of the nodes, ascending.
 
     Returns
     -------
     PodsInWorlds
-        A world per row; its pods the most important first.
+        One world per row, with its pods by descending importance.
     """
     pods = cluster.pods
     lower = pods.by_importance
@@ -107,25 +107,25 @@ def lower_priority_pods(cluster: Cluster, pod: Pod, rows: Rows) -> PodsInWorlds:
 def _reprieve(
     framework: PluginsRunner, state: CycleState, pod: Pod, emptied: Overlay, victims: PodsInWorlds, violating: Mask
 ) -> Mask:
-    """Put one victim of every world back a round, and let it stay where the pod still fits (upstream ``reprievePod``).
+    """Add back one victim per world and round, and keep it if the preemptor still fits (upstream ``reprievePod``).
 
     Parameters
     ----------
     framework, state, pod : PluginsRunner, CycleState, Pod
         As in ``select_victims_on_node``.
     emptied : Overlay
-        The worlds of ``victims``, with all victims removed. It is changed.
+        The worlds of ``victims``, with all victims removed. It is modified.
     victims : PodsInWorlds
-        The victims, by world and then the most important first.
+        The victims, sorted by world, then by descending importance.
     violating : ndarray of bool, shape (n_entries,)
-        Whose eviction breaks a budget; they come first.
+        True for victims whose eviction violates a budget. They are tried first.
 
     Returns
     -------
     ndarray of bool, shape (n_entries,)
-        Who is spared.
+        True for the reprieved pods.
     """
-    # Per world the entries in the order in which they are tried; a world's entries stand together.
+    # The entries in the order in which they are tried, grouped by world.
     order = np.lexsort((~violating, victims.worlds)) if violating.any() else np.arange(len(victims))
     first, counts = victims.first, victims.counts
     spared = np.zeros(len(victims), dtype=np.bool_)
@@ -133,10 +133,10 @@ def _reprieve(
     for turn in range(int(counts.max(initial=0))):
         active = counts[left.originals] > turn
         if 2 * int(active.sum()) < len(left):
-            # Worlds that are done only cost time.
+            # Drop finished worlds to save time.
             left = left.select(active)
             active = np.ones(len(left), dtype=np.bool_)
-        # Of the worlds left those that have a turn, and the entry that is tried in each.
+        # The worlds with a victim left to try, and the entry that is tried in each.
         worlds: Worlds = np.flatnonzero(active)
         entries: Entries = order[first[left.originals[worlds]] + turn]
         left.overlay.add(worlds, victims.pods[entries])

@@ -1,6 +1,6 @@
-"""Where kube-scheduler stops the dry run: it does not look at every node of a large cluster.
+"""The point at which kube-scheduler stops the dry run: it does not try every node of a large cluster.
 
-From what was found on all potential nodes to what it would have found before it stopped.
+From the result on all potential nodes to the result that kube-scheduler would have when it stops.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ _PLUGIN = "DefaultPreemption"
 
 
 def calculate_num_candidates(framework: PluginsRunner, n_nodes: int) -> int:
-    """At how many candidates the dry run stops (upstream ``calculateNumCandidates``).
+    """Return the number of candidates at which the dry run stops (upstream ``calculateNumCandidates``).
 
     Parameters
     ----------
     framework : PluginsRunner
         The pod's profile.
     n_nodes : int
-        On how many nodes removing pods may help.
+        The number of potential nodes.
 
     Returns
     -------
     int
-        The share of them that the profile names, at least its absolute number; the division truncates.
+        The profile's percentage of ``n_nodes``, truncated; at least the profile's absolute number, at most ``n_nodes``.
     """
     args = framework.profile.args.get(_PLUGIN)
     if not isinstance(args, DefaultPreemptionArgs):
@@ -37,21 +37,21 @@ def calculate_num_candidates(framework: PluginsRunner, n_nodes: int) -> int:
 
 
 def shortlisted(run: DryRun, num_candidates: int, offset: int) -> DryRun:
-    """What is found up to where enough candidates are known and one of them violates no budget.
+    """Return the result up to the node with which there are enough candidates, one of which violates no budget.
 
     Parameters
     ----------
     run : DryRun
-        What is found on all potential nodes.
+        The result on all potential nodes.
     num_candidates : int
-        How many candidates are enough.
+        The number of candidates that is enough.
     offset : int
-        At which of the potential nodes it begins; from there on the cluster's order, and round.
+        The index of the first node among the potential nodes. The others follow in the cluster's order, cyclically.
 
     Returns
     -------
     DryRun
-        ``run`` itself where that is never so.
+        ``run`` itself if there are never enough candidates.
     """
     rows = np.roll(run.looked_at, -offset)
     victims = run.victims

@@ -1,1 +1,1 @@
-"""What a Kubernetes release changes for the scheduler, and which one applies."""
+"""The differences between Kubernetes releases for the scheduler, and the choice of the release whose rules apply."""

@@ -1,4 +1,4 @@
-"""Which release's rules apply: as asked for, else as the cluster is, else the newest that is modelled."""
+"""The choice of the release: the requested one, else the cluster's, else the newest modelled one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _VERSION: Final = re.compile(r"v?(\d{1,9})\.(\d{1,9})(?:[.+-].*)?", re.ASCII)
 
 
 class ChosenBy(StrEnum):
-    """What the choice goes by, in the order of what counts more."""
+    """The source of the chosen version, by descending precedence."""
 
     OPTION = "option"
     CONTROL_PLANE = "controlPlane"
@@ -25,18 +25,18 @@ class ChosenBy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReleaseChoice:
-    """A release and why it was chosen.
+    """A release and the reason why it was chosen.
 
     Attributes
     ----------
     release : Release
-        The rules.
+        The release whose rules apply.
     chosen_by : ChosenBy
-        What the choice goes by.
+        The source of the version.
     cluster_version : str
-        The version that it goes by, as the cluster writes it; empty for an option or the default.
+        The version of the control plane or kubelet, as the cluster reports it; empty for an option or the default.
     nearest : bool
-        Whether the cluster's own release is not modelled and this one is the nearest.
+        True if the cluster's own release is not modelled and this one is the nearest.
     """
 
     release: Release
@@ -46,7 +46,7 @@ class ReleaseChoice:
 
     @property
     def why(self) -> str:
-        """Why it was chosen, in a few words."""
+        """The reason of the choice, in a few words."""
         match self.chosen_by:
             case ChosenBy.OPTION:
                 return "as asked for"
@@ -59,7 +59,7 @@ class ReleaseChoice:
 
     @property
     def warning(self) -> str:
-        """What to be careful about; empty where the release is the cluster's own."""
+        """A warning if the cluster's release is not modelled; else empty."""
         if not self.nearest:
             return ""
         return (
@@ -69,21 +69,21 @@ class ReleaseChoice:
 
 
 def choose_release(requested: str, server_version: str, kubelet_versions: Iterable[str]) -> ReleaseChoice:
-    """Choose whose rules apply.
+    """Choose the release whose rules apply.
 
     Parameters
     ----------
     requested : str
-        A version that was asked for, such as ``1.36`` or ``v1.36.3``; empty for none.
+        The requested version, such as ``1.36`` or ``v1.36.3``; empty for none.
     server_version : str
-        The control plane's version; empty where it is not known.
+        The control plane's version; empty if it is unknown.
     kubelet_versions : iterable of str
-        Those of the nodes.
+        The kubelet versions of the nodes; the newest one counts.
 
     Raises
     ------
     UnsupportedError
-        Where the version that was asked for is not modelled.
+        If the requested version is not modelled.
 
     Examples
     --------
@@ -122,5 +122,5 @@ def _minor(version: str) -> tuple[int, int] | None:
 
 
 def _patch(version: str) -> tuple[int, ...]:
-    """Sorts versions: major, minor, patch."""
+    """Return a sort key for versions: major, minor, patch."""
     return tuple(int(number) for number in re.findall(r"\d{1,9}", version)[:3])

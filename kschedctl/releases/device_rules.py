@@ -1,4 +1,4 @@
-"""What differs between releases in the allocation of devices, as data."""
+"""The differences between releases in the allocation of devices, as data."""
 
 from __future__ import annotations
 
@@ -8,67 +8,70 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class DeviceRules:
-    """How a release's allocator deals with devices.
+    """The rules by which a release's allocator allocates devices.
 
-    The allocator exists several times upstream; which one a release takes shows in these fields.
+    Upstream has several allocators; these fields describe the one that a release uses by default.
 
     Attributes
     ----------
     allocates : bool
-        Whether claims play a part at all (DynamicResourceAllocation); else DynamicResources does nothing.
+        True if claims are allocated (DynamicResourceAllocation); else DynamicResources does nothing.
     capacity_requests : bool
-        Consumable capacity and devices that several claims share (DRAConsumableCapacity).
+        True if capacity is consumable and several claims can share a device (DRAConsumableCapacity).
     refuses_capacity_requests : bool
-        Whether a request for capacity is an error where capacity is not consumable; else it is ignored.
+        True if a request for capacity is an error when capacity is not consumable; else it is ignored.
     multiple_allocations_visible : bool
-        Whether selectors see a device's ``allowMultipleAllocations``; else it is always false.
+        True if selectors see a device's ``allowMultipleAllocations``; else they see false.
     distinct_attribute : bool
-        Whether constraints by ``distinctAttribute`` are known; else they are errors.
+        True if constraints by ``distinctAttribute`` are supported; else they are errors.
     distinct_compares : bool
-        Whether such a constraint compares values; else any two devices that have the attribute differ.
+        True if such a constraint compares values; else any two devices with the attribute count as distinct.
     distinct_keeps_all : bool
-        Whether a device must differ from all that such a constraint has taken; else from the latest of each request.
+        True if such a constraint compares a device with all devices allocated before; else only with the latest one of
+        each request.
     partitionable : bool
-        Counters, and node selection per device (DRAPartitionableDevices).
+        True if counters and node selection per device are supported (DRAPartitionableDevices).
     counter_slices_count : bool
-        Where counters are not known: whether slices with shared counters are part of their pool all the same.
+        If ``partitionable`` is false: True if slices with shared counters still belong to their pool.
     counter_slices_everywhere : bool
-        Whether slices with shared counters are read on every node, whatever their node selection.
+        True if slices with shared counters apply to every node, regardless of their node selection.
     counters_by_driver : bool
-        Whether counters are kept by driver and pool; else by the pool's name alone.
+        True if counter usage is tracked by driver and pool; else by the pool's name alone.
     taints : bool
-        Taints of devices and their tolerations (DRADeviceTaints).
+        True if taints of devices and their tolerations are supported (DRADeviceTaints).
     taint_rules : bool
-        DeviceTaintRule objects (DRADeviceTaintRules).
+        True if DeviceTaintRule objects are supported (DRADeviceTaintRules).
     binding_conditions : bool
-        Devices that are ready only some time after allocation (DRADeviceBindingConditions).
+        True if devices may become ready only after their allocation (DRADeviceBindingConditions).
     whole_pools : bool
-        Whether a pool is looked at over all nodes: one that lacks slices is not used, a newer generation elsewhere
-        makes it obsolete. Else slices for other nodes are missed, and incomplete pools are used.
+        True if a pool is evaluated over all nodes: a pool that lacks slices is not used, and a newer generation on
+        another node makes it obsolete. Else slices for other nodes count as missing, and incomplete pools are used.
     invalid_pool_fails : bool
-        Whether the search ends in an error when it comes to an invalid pool; else the pool is passed over.
+        True if the search ends with an error at an invalid pool; else it skips the pool.
     combinations : bool
-        Whether a request goes on with the device after the last one taken; else with the first again.
+        True if a request continues with the device after the last allocated one; else it starts again at the first
+        device.
     keeps_alternative : bool
-        Whether an alternative that wants all devices stays chosen from the second device on.
+        True if an alternative with allocation mode All remains chosen after its first device; else the search continues
+        with the first alternative.
     names_device_in_selector_errors : bool
-        Whether errors of selectors name the device, and say what helps against absent keys.
+        True if errors of selectors name the device and suggest a remedy for missing keys.
     capacity_errors : bool
-        Whether capacity that cannot be reckoned ends the cycle; else the device is passed over.
+        True if capacity that cannot be computed ends the cycle with an error; else the device is skipped.
     all_fails_on_used_capacity : bool
-        Whether ``All`` fails on a device whose capacity is used too far; else it leaves the device out.
+        True if mode All fails on a device with too little remaining capacity; else it leaves the device out.
     hides_compatibility_groups : bool
-        Whether slices with devices of compatibility groups are left out, so that their pool lacks them.
+        True if slices with devices of compatibility groups are ignored, so that their pool is incomplete.
     refuses_derived_attributes : bool
-        Whether a request with derived attributes is an error; else they are ignored.
+        True if a request with derived attributes is an error; else they are ignored.
     optional_node_operations : bool
-        Whether an allocation that skips node operations needs a node that declares to know them.
+        True if an allocation that skips node operations requires a node that declares this feature.
     ownership_problem : str
-        What is said of a claim that belongs to another pod's template.
+        The message for a claim that belongs to another pod's template.
     silent_post_filter : bool
-        Whether PostFilter gives no reason where it has nothing to do.
+        True if PostFilter gives no reason when it has nothing to deallocate.
     score_needs_new_allocations : bool
-        Whether scoring fails for a pod with claims that were allocated before.
+        True if scoring fails for a pod with claims that were allocated before.
     """
 
     allocates: bool
@@ -129,7 +132,7 @@ DEVICES_1_34: Final = DeviceRules(
     silent_post_filter=False,
     score_needs_new_allocations=False,
 )
-#: Claims play no part in 1.33; the other rules are those that they have where they first do.
+#: 1.33 does not allocate claims; its other rules are those of 1.34.
 DEVICES_1_33: Final = replace(DEVICES_1_34, allocates=False)
 DEVICES_1_35: Final = replace(
     DEVICES_1_34,

@@ -1,9 +1,10 @@
-"""The feature gates that the kube-scheduler of a release takes, and what becomes of those that are given.
+"""The feature gates of a release's kube-scheduler, and the check of gates that are set.
 
-``feature_gates.txt`` has what kube-scheduler itself registers: Kubernetes' gates with those of its API machinery,
-client, logs and metrics, by release; ``on`` or ``off`` by default, ``!`` where that is locked, ``.`` where the release
-does not know the gate. Its column ``decides`` has those that the scheduler reads on the way to a decision; whatever
-else it reads is about how it works (queue, batches, calls) or about its endpoints, and the rest is of no concern to it.
+``feature_gates.txt`` lists the gates that kube-scheduler registers, by release: Kubernetes' gates and those of its API
+machinery, client, logs and metrics. An entry is ``on`` or ``off`` by default, with ``!`` if the default is locked, or
+``.`` if the release does not know the gate. The column ``decides`` marks the gates that the scheduler reads in a
+scheduling decision. All other gates concern the scheduler's operation (queue, batches, API calls) or its endpoints, or
+do not affect it.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from kschedctl.errors import UnsupportedError
 _TABLE: Final = Path(__file__).with_name("feature_gates.txt")
 _ABSENT: Final = "."
 _LOCKED: Final = "!"
-#: How alike a name must be to be meant, from 0 to 1.
+#: The minimum similarity of a suggested name, from 0 to 1.
 _NEAR: Final = 0.7
-#: Gates that set others, which have other defaults: also their own default sets these.
+#: The gate that sets other gates. Setting it to its own default also sets gates with another default.
 _SETS_OTHERS: Final = "AllBeta"
 
 
@@ -33,11 +34,11 @@ class Gate:
     Attributes
     ----------
     default : bool
-        Whether it is on where nobody sets it.
+        True if the gate is on by default.
     locked : bool
-        Whether kube-scheduler refuses to set it otherwise.
+        True if kube-scheduler refuses to change the gate.
     decides : bool
-        Whether it bears on decisions.
+        True if the gate affects scheduling decisions.
     """
 
     default: bool
@@ -47,7 +48,7 @@ class Gate:
 
 @cache
 def known_gates(version: str) -> Mapping[str, Gate]:
-    """The gates that the kube-scheduler of a release takes.
+    """Return the gates that the kube-scheduler of a release accepts.
 
     Parameters
     ----------
@@ -65,7 +66,7 @@ def known_gates(version: str) -> Mapping[str, Gate]:
 
 @cache
 def gate_defaults(version: str) -> Mapping[str, bool]:
-    """Whether each gate is on by default; those that went away because they are always on are on.
+    """Return the default of each gate. A removed gate is on if it was last locked to on, else off.
 
     Parameters
     ----------
@@ -91,7 +92,7 @@ def gate_defaults(version: str) -> Mapping[str, bool]:
 
 
 def idle_gates(version: str, given: Mapping[str, bool], modelled: Mapping[str, bool]) -> tuple[str, ...]:
-    """Check feature gates as kube-scheduler does, and find those that are set for nothing.
+    """Validate feature gates as kube-scheduler does, and return those without effect.
 
     Parameters
     ----------
@@ -100,18 +101,18 @@ def idle_gates(version: str, given: Mapping[str, bool], modelled: Mapping[str, b
     given : mapping of str to bool
         The gates that are set.
     modelled : mapping of str to bool
-        Those that take effect.
+        The modelled gates.
 
     Returns
     -------
     tuple of str
-        The gates that have no effect on a decision, although they are set otherwise than by default.
+        The gates that are set to another value than their default, but affect no decision.
 
     Raises
     ------
     UnsupportedError
-        For a gate that the release does not know or that is locked to the other value, and for one that would change
-        decisions and is not modelled.
+        If the release does not know a gate, if a gate is locked to the other value,
+        or if a gate would change decisions and is not modelled.
     """
     known = known_gates(version)
     idle = []

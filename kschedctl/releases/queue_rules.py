@@ -1,4 +1,4 @@
-"""What releases do differently about the scheduling queue: which events wake a pod, preemption, batches, as data."""
+"""The differences between releases in the scheduling queue, as data: events, preemption and batches."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class QueueRules:
-    """The rules of the queue and of what surrounds a scheduling cycle.
+    """The rules of the scheduling queue and of the steps around a scheduling cycle.
 
     Attributes
     ----------
     unscheduled_pods_wake : bool
-        Whether plugins hear of what happens to other pods that are on no node.
+        True if plugins receive the events of other pods that are not on a node.
     nominated_pods_wake : bool
-        Whether pods that are only nominated count in the hints of InterPodAffinity and PodTopologySpread.
+        True if nominated pods count in the hints of InterPodAffinity and PodTopologySpread.
     anti_affinity_of_deleted_pods_wakes : bool
-        Whether InterPodAffinity looks at the anti-affinity of a pod that goes.
+        True if InterPodAffinity's hint checks the anti-affinity of a deleted pod.
     any_anti_affinity_term_wakes : bool
-        Whether one of several anti-affinity terms is enough; else all of them must mean the pod.
+        True if InterPodAffinity's hint requires one anti-affinity term to match; else all terms must match.
     deleted_claims_wake : bool
-        Whether a ResourceClaim that was allocated and goes wakes the pods of DynamicResources.
+        True if the deletion of an allocated ResourceClaim queues the pods that DynamicResources rejected.
     taints_stand_for_new_nodes : bool
-        Whether plugins that hear of new nodes hear of all taints that change.
+        True if plugins that register added nodes also receive all changes of taints.
     binding_ends_nomination : bool
-        Whether a pod that is bound counts as gone from the node that it was nominated to.
+        True if the binding of a pod also counts as its removal from its nominated node.
     skips_terminating_victims : bool
-        Whether a preemption all of whose victims are going already does nothing.
+        True if preemption does nothing if all victims are already terminating.
     batch_rescores : bool
-        Whether a batch goes on where the node taken last could take another pod.
+        True if a batch continues when the last chosen node fits another pod.
     devices_prevent_batches : bool
-        Whether no pod is batched while classes may stand for extended resources.
+        True if pods are never batched while device classes may back extended resources.
     """
 
     unscheduled_pods_wake: bool

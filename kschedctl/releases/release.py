@@ -1,6 +1,6 @@
-"""What differs between Kubernetes releases, as data: default plugins, feature gates, texts and formulas.
+"""The differences between Kubernetes releases, as data: default plugins, feature gates, messages and formulas.
 
-Plugins ask a ``Release`` for what they need; nothing compares version numbers.
+Plugins read these from a ``Release``. No code compares version numbers.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from kschedctl.releases.validation_rules import (
     ValidationRules,
 )
 
-#: The default profile: multiPoint plugins in order, with their weights (0: none given).
+#: The default profile: multiPoint plugins in order, with their weights; 0 if none is set.
 _DEFAULT_PLUGINS: Final = (
     ("SchedulingGates", 0),
     ("PrioritySort", 0),
@@ -51,7 +51,7 @@ _DEFAULT_PLUGINS: Final = (
     ("DefaultBinder", 0),
 )
 
-#: The feature gates that are modelled, with their defaults in 1.34.
+#: The modelled feature gates, with their defaults in 1.34.
 _GATES: Final = {
     "InPlacePodVerticalScaling": True,
     "MatchLabelKeysInPodTopologySpread": True,
@@ -60,20 +60,21 @@ _GATES: Final = {
     "StorageCapacityScoring": False,
     "VolumeAttributesClass": True,
 }
-#: Those that were still off in 1.33.
+#: The modelled gates that are off by default in 1.33 and on in 1.34.
 _OFF_IN_1_33: Final = {"PodLevelResources": False, "VolumeAttributesClass": False}
-#: The modelled gates that came with 1.35; off there and on in 1.36.
+#: The modelled gates added in 1.35: off by default there, and on in 1.36.
 _GATES_OF_1_35: Final = ("InPlacePodLevelResourcesVerticalScaling", "NodeDeclaredFeatures")
 _GATES_OF_1_36: Final = _GATES | dict.fromkeys(_GATES_OF_1_35, True) | {"VolumeLimitScaling": False}
-#: The gates of the queue, which decide nothing for a single pod, with their defaults in 1.34.
+#: The gates of the queue, which do not affect the decision for a single pod, with their defaults in 1.34.
 _QUEUE_GATES: Final = {"SchedulerAsyncPreemption": True, "SchedulerPopFromBackoffQ": True}
-#: The gates that put a plugin into the default profile.
+#: Pairs of a gate and the plugin that it adds to the default profile.
 _GATED_PLUGINS: Final = (("NodeDeclaredFeatures", "NodeDeclaredFeatures"),)
-#: The plugins that are PreFilter plugins from 1.37 on.
+#: Pairs of a plugin and an extension point that it has from 1.37 on only.
 _PRE_FILTERS_OF_1_37: Final = frozenset(
     (name, "preFilter") for name in ("NodeName", "NodeUnschedulable", "TaintToleration")
 )
-#: Plugins of pod groups, which have no effect in 1.36 and 1.37; the last two have extension points of their own.
+#: Plugins for pod groups, without effect in 1.36 and 1.37, with their extension points for single pods. The last two
+#: have extension points for pod groups only.
 _INERT_IN_1_36: Final[Mapping[str, frozenset[str]]] = {
     "GangScheduling": frozenset({"preEnqueue", "permit"}),
     "TopologyPlacementGenerator": frozenset(),
@@ -83,66 +84,68 @@ _INERT_IN_1_36: Final[Mapping[str, frozenset[str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """One Kubernetes release, as far as its scheduler decides differently from others.
+    """The scheduling rules of a Kubernetes release, as far as they differ from other releases.
 
     Attributes
     ----------
     version : str
         ``major.minor``.
     ungated_plugins : tuple of (str, int)
-        The multiPoint plugins that the default profile always has, in order, with their weights; 0 where none is set.
+        The multiPoint plugins that the default profile always has, in order, with their weights; 0 if none is set.
     dynamic_resources_scores : bool
-        Whether DynamicResources is a Score plugin.
+        True if DynamicResources is a Score plugin.
     balanced_allocation_compares : bool
-        Whether NodeResourcesBalancedAllocation scores the change that the pod makes instead of the result.
+        True if NodeResourcesBalancedAllocation scores the change of the balance by the pod; else the balance with the
+        pod.
     image_volumes_have_locality : bool
-        Whether ImageLocality looks at images mounted as volumes.
+        True if ImageLocality counts images mounted as volumes.
     image_volumes_raise_threshold : bool
-        Whether such images raise the sum that ImageLocality takes for the highest score.
+        True if such images raise the upper threshold of ImageLocality.
     devices_back_extended_resources : bool
-        Whether a DeviceClass can stand for an extended resource.
+        True if a DeviceClass can back an extended resource.
     portworx_needs_annotation : bool
-        Whether Portworx volumes count as CSI volumes only on nodes whose CSINode says that they are migrated.
+        True if Portworx volumes count as CSI volumes only on nodes whose CSINode has the migration annotation.
     dynamic_resources_binding_timeout : bool
-        Whether DynamicResources has a binding timeout (the gate DRADeviceBindingConditions).
+        True if DynamicResources has a binding timeout (the gate DRADeviceBindingConditions).
     capacity_ratio_follows_type : bool
-        Whether NodeResourcesFit takes requestedToCapacityRatio with that type of scoring strategy only.
+        True if NodeResourcesFit accepts ``requestedToCapacityRatio`` only with the scoring strategy of that type.
     absent_points : frozenset of (str, str)
-        Plugins and extension points at which other releases have them and this one does not.
+        Plugins and extension points that exist in other releases, but not in this one.
     inert_plugins : mapping of str to frozenset of str
-        Plugins that a configuration may name and that have no effect, because their feature gates are off, with the
-        extension points of single pods at which they may stand.
+        Plugins that a configuration may list without effect, because their feature gates are off. The values are the
+        extension points for single pods at which they may be listed.
     bind_mount_options_are_declared : bool
-        Whether ``bindMountOptions`` of a mount are a feature that a node must declare.
+        True if ``bindMountOptions`` of a mount require a node that declares the feature.
     resizes_count_in_totals : bool
-        Whether what is wanted, allocated and actuated is summed over a running pod before the largest of each resource
-        is taken; else the largest is taken per container.
+        True if desired, allocated and actuated resources are summed over a running pod before the maximum of each
+        resource is computed; else the maximum is computed per container.
     gated_pods_keep_nomination : bool
-        Whether a pod that PreEnqueue holds back counts on the node that it is nominated to.
+        True if a pod that PreEnqueue rejects counts on its nominated node.
     preemption_names_node : bool
-        Whether a preemption that finds a node says which one.
+        True if the message of a successful preemption names the node.
     names_untolerated_taint : bool
-        Whether TaintToleration says which taint turned the pod away.
+        True if the message of TaintToleration names the untolerated taint.
     fit_gives_up : bool
-        Whether NodeResourcesFit says of a node that offers less than the pod wants that evicting pods does not help.
+        True if NodeResourcesFit returns UnschedulableAndUnresolvable for a node with less allocatable than requested,
+        because evicting pods does not help.
     claim_in_use : str
-        What VolumeRestrictions says where another pod uses a ReadWriteOncePod claim.
+        The message of VolumeRestrictions if another pod uses a ReadWriteOncePod claim.
     absent_config_fields : frozenset of str
-        The fields of a KubeSchedulerConfiguration that this release does not know yet.
+        The fields of a KubeSchedulerConfiguration that this release does not know.
     plugins_without_args : frozenset of str
-        Plugins that have args in other releases only; what is given for them is not looked at.
+        Plugins with args in other releases only. Their args are ignored.
     features : mapping of str to bool
         The modelled feature gates.
     queue_gates : mapping of str to bool
-        Those that bear on many pods only: on the queue and on what surrounds a scheduling cycle.
+        The modelled gates that affect many pods only: the queue and the steps around a scheduling cycle.
     idle_gates : tuple of str
-        Gates that are set and change no decision.
+        Gates that are set but affect no decision.
     devices : DeviceRules
-        How devices are allocated.
+        The rules of device allocation.
     queue : QueueRules
-        How the scheduling queue works, and what surrounds a scheduling cycle.
+        The rules of the scheduling queue and of the steps around a scheduling cycle.
     validation : ValidationRules
-        What the API server refuses otherwise than that of other releases.
+        The API server's validation rules that differ from other releases.
     """
 
     version: str
@@ -175,32 +178,34 @@ class Release:
 
     @property
     def locked_features(self) -> frozenset[str]:
-        """The modelled gates that kube-scheduler refuses to change."""
+        """The modelled gates that are locked in this release."""
         known = known_gates(self.version)
         return frozenset(name for name in self.features if known[name].locked)
 
     @property
     def default_plugins(self) -> tuple[tuple[str, int], ...]:
-        """The multiPoint plugins of the default profile: those that a feature gate brings come last."""
+        """The multiPoint plugins of the default profile; those added by a feature gate come last."""
         return self.ungated_plugins + tuple((name, 0) for gate, name in _GATED_PLUGINS if self.enabled(gate))
 
     def enabled(self, gate: str) -> bool:
-        """Whether a feature gate is on; a gate that this release does not know is off."""
+        """Report whether a feature gate is on; a gate that is not modelled in this release is off."""
         return self.features.get(gate, self.queue_gates.get(gate, False))
 
     def api_server_has(self, gate: str) -> bool:
-        """Whether a feature gate is on in the API server: as it is set for the scheduler, else by default."""
+        """Report whether a feature gate is on in the API server.
+
+        The scheduler's setting counts if the gate is modelled, else the release's default.
+        """
         known = self.features.get(gate)
         return gate_defaults(self.version).get(gate, False) if known is None else known
 
     def with_features(self, gates: Mapping[str, bool]) -> Release:
-        """The same release with some feature gates set.
+        """Return the same release with some feature gates set.
 
         Raises
         ------
         UnsupportedError
-            For a gate that kube-scheduler of this release refuses, and for one that would change decisions and is not
-            modelled.
+            If kube-scheduler of this release refuses a gate, or a gate would change decisions and is not modelled.
         """
         idle = idle_gates(self.version, gates, self.features)
         modelled = {name: value for name, value in gates.items() if name in self.features}
@@ -222,7 +227,7 @@ def _without(plugins: tuple[tuple[str, int], ...], name: str) -> tuple[tuple[str
 
 
 def _moved(plugins: tuple[tuple[str, int], ...], name: str, *, before: str) -> tuple[tuple[str, int], ...]:
-    """The plugins with one of them moved to the place before another."""
+    """Return the plugins with plugin ``name`` moved to the position before another one."""
     moved = next(plugin for plugin in plugins if plugin[0] == name)
     others = [plugin for plugin in plugins if plugin[0] != name]
     at = next(i for i, plugin in enumerate(others) if plugin[0] == before)
@@ -320,7 +325,7 @@ _V1_37: Final = replace(
     validation=VALIDATION_1_37,
 )
 
-#: The releases that are modelled, oldest first.
+#: The modelled releases, oldest first.
 RELEASES: Final[Mapping[str, Release]] = MappingProxyType(
     {r.version: r for r in (_V1_33, _V1_34, _V1_35, _V1_36, _V1_37)}
 )

@@ -1,4 +1,4 @@
-"""What differs between releases in what their API servers refuse of a new object, as data; gates are not among it."""
+"""The differences between releases in the API servers' validation of objects, as data, except for feature gates."""
 
 from __future__ import annotations
 
@@ -8,28 +8,30 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class ValidationRules:
-    """How a release's validation deviates from others.
+    """The validation rules of a release that differ between releases.
 
     Attributes
     ----------
     tolerations_compare : bool
-        Whether the operators Lt and Gt of tolerations are known, if perhaps gated; else they are like any wrong one.
+        True if the operators Lt and Gt of tolerations are known, possibly behind a gate; else they are invalid
+        operators.
     restart_rules_need_policy : bool
-        Whether an init container with restart rules must have a restart policy.
+        True if an init container with restart rules requires a restart policy.
     restart_rules_are_counted : bool
-        Whether too many restart rules are told as a number of items; else as a length.
+        True if too many restart rules are reported as a number of items; else as a length.
     resize_restarts_only_sidecars : bool
-        Whether an init container that runs to its end may not be restarted for a resize.
+        True if the resize policy RestartContainer is forbidden for init containers that are not sidecars.
     resize_message_names_pod : bool
-        Whether the message about resize policies says that the restart policy is the pod's.
+        True if the message about resize policies says that the restart policy is the pod's.
     driver_name_checked_when_empty : bool
-        Whether the form of an empty name of a CSI driver is told besides that it is missing.
+        True if an empty CSI driver name is reported as malformed too, in addition to missing.
     templates_need_image_reference : bool
-        Whether the image of an image volume must be given in templates too.
+        True if the image of an image volume is required in templates too.
     grace_period_not_negative : bool
-        Whether a Pod's own grace period must not be below zero.
+        True if a Pod's termination grace period must not be negative.
     restart_actions_listed : bool
-        Whether a wrong action of a restart rule is answered with all that the gates allow; else with Restart alone.
+        True if the message about an invalid action of a restart rule lists all actions that the gates allow; else only
+        Restart.
     """
 
     tolerations_compare: bool

@@ -1,1 +1,1 @@
-"""The scheduling cycle for one pod, and the decision that comes out of it."""
+"""The scheduling cycle for one pod, and the resulting decision."""

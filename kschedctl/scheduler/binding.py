@@ -1,4 +1,4 @@
-"""What follows the choice of a node: Reserve, Permit, PreBind and Bind, as far as it can be known offline."""
+"""The binding cycle after the choice of a node: Reserve, Permit, PreBind and Bind, as far as possible offline."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ class Binding:
 
     Attributes
     ----------
+    node : str
+        The node's name.
     status : Status
-        Success where the pod is bound, Wait where a Permit plugin holds it back, else why it is not.
+        Success if the pod is bound, Wait if a Permit plugin delays it, else the rejection or error.
     waits : mapping of str to float
-        Per Permit plugin that lets the pod wait for how many seconds at the most.
+        The maximum wait in seconds, per Permit plugin that delays the pod.
     """
 
     node: str
@@ -28,12 +30,12 @@ class Binding:
 
 
 def bind(decision: Decision, node: str) -> Binding:
-    """Go on from a decision to the binding on one of its best nodes.
+    """Run the binding cycle of a decision on one of its best nodes.
 
     Parameters
     ----------
     decision : Decision
-        A decision that found nodes.
+        A decision with at least one best node.
     node : str
         One of ``decision.best``.
     """

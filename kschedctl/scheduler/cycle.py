@@ -1,4 +1,4 @@
-"""One scheduling cycle, from PreEnqueue to the choice of a node or PostFilter (upstream ``schedulePod``)."""
+"""The scheduling cycle of a pod, from PreEnqueue to the choice of a node or PostFilter (upstream ``schedulePod``)."""
 
 from __future__ import annotations
 
@@ -27,39 +27,40 @@ _NO_ROWS = np.empty(0, dtype=np.int64)
 
 
 def schedule_pod(framework: Framework, pod: Pod) -> Decision:
-    """Decide where a pod goes, or why it cannot.
+    """Run the scheduling cycle of a pod.
 
-    All nodes are evaluated and all feasible ones scored, also where kube-scheduler would stop looking earlier.
+    All nodes are filtered and all feasible nodes are scored, even if kube-scheduler would stop earlier
+    (``percentageOfNodesToScore``).
 
     Parameters
     ----------
     framework : Framework
-        The profile that the pod's ``schedulerName`` names.
+        The profile named by the pod's ``schedulerName``.
     pod : Pod
-        The pod, defaulted. It does not count as running, also where the cluster has it on a node.
+        The pod, defaulted. It does not count as a pod on a node, even if the cluster has it on one.
     """
     state = framework.new_state(pod)
     try:
         return _cycle(framework, state, pod)
     finally:
-        # What is kept moves on with the next cycle, and the state stays with the decision.
+        # The decision retains the state, but the next cycle reuses and changes the cached results.
         state.discard(CachedResults)
 
 
 def find_nodes_that_fit_pod(framework: Framework, pod: Pod) -> Rows:
-    """The nodes that a pod could go to, filters and extenders asked; nothing is scored, and nobody evicted.
+    """Return the nodes that pass the filters and the extenders, without scoring and without preemption.
 
     Parameters
     ----------
     framework : Framework
-        The profile that the pod's ``schedulerName`` names.
+        The profile named by the pod's ``schedulerName``.
     pod : Pod
         The pod, defaulted.
 
     Returns
     -------
     ndarray of int64
-        Their rows, ascending; none where the cycle ends with an error.
+        The rows of the nodes, ascending; empty if the cycle ends with an error.
     """
     if not len(framework.cluster.nodes):
         return _NO_ROWS
@@ -98,7 +99,7 @@ def _cycle(framework: Framework, state: CycleState, pod: Pod) -> Decision:
     feasible = searched[statuses.code[searched] == 0] if statuses.code.any() else searched
     own = nodes.row.get(pod.status.nominated_node_name, -1)
     fits_own = own >= 0 and outcome.status.code is Code.SUCCESS and statuses.code[own] == 0
-    # The node that the pod is nominated to is taken alone, before the others are looked at.
+    # The pod's nominated node is evaluated alone first. If the pod fits there, no other node is considered.
     extenders = ExtenderFilters(framework.cluster, framework.handle.extenders, state, pod)
     fits_own = fits_own and _passes_alone(extenders, own)
     error = "" if fits_own else _filter_error(framework, statuses)
@@ -119,7 +120,7 @@ def _cycle(framework: Framework, state: CycleState, pod: Pod) -> Decision:
             else:
                 scores = prioritize_nodes(framework, state, pod, passed)
         except PluginError as failure:
-            # With a single node in question kube-scheduler does not score at all.
+            # kube-scheduler does not run Score for a single feasible node.
             if not fits_own and len(feasible) > 1:
                 error = str(failure)
         only = own if fits_own else feasible[0]
@@ -149,7 +150,7 @@ def _cycle(framework: Framework, state: CycleState, pod: Pod) -> Decision:
 
 
 def _passes_alone(extenders: ExtenderFilters, row: int) -> bool:
-    """Whether extenders leave the node that the pod is nominated to; an error only has all nodes looked at."""
+    """Report whether the extenders accept the pod's nominated node; on an error all nodes are evaluated."""
     try:
         return len(extenders.passing(np.array([row], dtype=np.int64)).rows) > 0
     except ExtenderError:
@@ -157,7 +158,7 @@ def _passes_alone(extenders: ExtenderFilters, row: int) -> bool:
 
 
 def rows_in_question(framework: Framework, outcome: PreFilterOutcome) -> Int64Array:
-    """The rows of the nodes that PreFilter leaves."""
+    """Return the rows of the nodes that PreFilter allows."""
     nodes = framework.cluster.nodes
     if outcome.status.code is not Code.SUCCESS:
         return _NO_ROWS
@@ -169,10 +170,11 @@ def rows_in_question(framework: Framework, outcome: PreFilterOutcome) -> Int64Ar
 def _filter(
     framework: Framework, state: CycleState, pod: Pod, outcome: PreFilterOutcome, searched: Int64Array
 ) -> NodeStatuses:
-    """Filter the nodes in question, and the node that the pod itself is nominated to.
+    """Filter the nodes that PreFilter allows, and the pod's own nominated node.
 
-    That one is looked at first, whatever PreFilter leaves. It keeps its status, unless that is an error, and who turned
-    it away is named among those that narrowed the search: upstream collects both in one set.
+    The nominated node is filtered first, whether PreFilter allows it or not. It keeps its status, unless that is an
+    error. The plugin that rejects it is listed among those that restricted the search: upstream collects both in one
+    set.
     """
     nodes = framework.cluster.nodes
     if outcome.status.code is not Code.SUCCESS:
@@ -197,13 +199,13 @@ def _filtered(framework: Framework, state: CycleState, pod: Pod, outcome: PreFil
 
 
 def _not_in_question(plugins: Iterable[str]) -> Status:
-    """What is said of the nodes that PreFilter leaves out."""
+    """Return the status of the nodes that PreFilter excludes."""
     text = f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(plugins))}]"
     return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (text,))
 
 
 def _filter_error(framework: Framework, statuses: NodeStatuses) -> str:
-    """The error of a filter, which ends the cycle; of several that of the first node by name."""
+    """Return the error of a filter, which ends the cycle; if several nodes fail, the error of the first one by name."""
     if not (statuses.code == Code.ERROR).any():
         return ""
     failed = np.flatnonzero(statuses.code == Code.ERROR)
@@ -212,7 +214,7 @@ def _filter_error(framework: Framework, statuses: NodeStatuses) -> str:
 
 
 def _best(framework: Framework, scores: Scores | None, only: int, *, alone: bool) -> tuple[str, ...]:
-    """The nodes with the highest total, or the only one that comes into question."""
+    """Return the nodes with the highest total score, or the only feasible node."""
     nodes = framework.cluster.nodes
     if alone or scores is None:
         return (nodes.names[only],)

@@ -1,4 +1,4 @@
-"""What kube-scheduler would decide for a pod, with everything that its plugins said."""
+"""The decision that kube-scheduler would make for a pod, with the results of all plugins."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from kschedctl.whatif.targets import find_node
 
 @dataclass(frozen=True, slots=True, repr=False)
 class NodeVerdict:
-    """What was said of one node.
+    """The verdict on one node.
 
     Attributes
     ----------
     node : str
-        Its name.
+        The node's name.
     status : Status
-        What kube-scheduler stops at, nominated pods counted; Success where the pod fits.
+        The status with which kube-scheduler stops filtering the node, nominated pods included; Success if the pod fits.
     reasons : mapping of plugin name to reasons, as a tuple of pairs
-        Every filter that turns the node away, in the profile's order; the deciding one first where nominated
-        pods decide.
+        The reasons of every filter that rejects the node, in the profile's order. If nominated pods cause the
+        rejection, the plugin that rejects comes first.
     """
 
     node: str
@@ -43,7 +43,7 @@ class NodeVerdict:
 
     @property
     def feasible(self) -> bool:
-        """Whether the pod fits on the node."""
+        """True if the pod fits on the node."""
         return self.status.code is Code.SUCCESS
 
     def __repr__(self) -> str:
@@ -62,27 +62,27 @@ class Decision:
     pod : Pod
         The pod, defaulted.
     framework : Framework
-        The profile that decided, over its cluster.
+        The profile's framework, with its cluster.
     state : CycleState
-        What the plugins kept.
+        The cycle state that the plugins wrote.
     error : str
-        Why the scheduler would give up with an internal error; empty where it would not.
+        The internal error with which kube-scheduler would end the cycle; empty without one.
     pre_enqueue : Status
-        What keeps the pod out of the queue; Success where nothing does.
+        The rejection by PreEnqueue, which blocks the pod from the queue; Success without one.
     pre_filter : PreFilterOutcome or None
-        What PreFilter said; ``None`` where the cycle ended before.
+        The result of PreFilter; ``None`` if the cycle ended before.
     searched : ndarray of int64
-        The rows of the nodes that came into question.
+        The rows of the nodes that PreFilter allows.
     statuses : NodeStatuses or None
-        What the filters said; ``None`` where the cycle ended before.
+        The filters' verdicts, by node; ``None`` if the cycle ended before.
     scores : Scores or None
-        The scores of the feasible nodes.
+        The scores of the feasible nodes; ``None`` if nothing was scored.
     best : tuple of str
-        The nodes the pod can go to, by name; chance decides among several.
+        The names of the best nodes; kube-scheduler picks a random one if there are several.
     message : str
-        The text of the FailedScheduling event; empty where the pod fits.
+        The message of the FailedScheduling event; empty if the pod fits.
     post_filter : PostFilterResult or None
-        What PostFilter said, preemption included.
+        The result of PostFilter, including preemption; ``None`` if PostFilter did not run.
     """
 
     pod: Pod
@@ -100,17 +100,17 @@ class Decision:
 
     @property
     def cluster(self) -> Cluster:
-        """The cluster that was decided over."""
+        """The cluster that the decision was made for."""
         return self.framework.cluster
 
     @property
     def release(self) -> Release:
-        """The rules that applied."""
+        """The release whose rules applied."""
         return self.framework.release
 
     @property
     def outcome(self) -> Outcome:
-        """What comes of it. A pod that waits at a gate is not tried, wherever it would fit without."""
+        """The outcome. A pod that PreEnqueue rejects is gated, even if it would fit on a node."""
         if self.error:
             return Outcome.ERROR
         if self.pre_enqueue.code is not Code.SUCCESS:
@@ -119,32 +119,32 @@ class Decision:
 
     @property
     def schedulable(self) -> bool:
-        """Whether the pod would be scheduled now."""
+        """True if the pod would be scheduled."""
         return self.outcome is Outcome.SCHEDULED
 
     def pick(self, seed: int | None = None) -> str | None:
-        """The node that the pod goes to.
+        """Return the node to which the pod is scheduled.
 
         Parameters
         ----------
         seed : int or None
-            kube-scheduler draws anew for every pod; a seed makes the draw repeatable.
+            The seed of the random choice among several best nodes, which makes it repeatable.
 
         Returns
         -------
         str or None
-            ``None`` where it goes nowhere, or chance decides and there is no seed.
+            ``None`` if the pod is not schedulable, or if there are several best nodes and no seed.
         """
         return drawn(self.best, seed) if self.schedulable else None
 
     @property
     def preemption(self) -> PreemptionResult | None:
-        """What preemption came to; ``None`` where it was not asked."""
+        """The result of preemption; ``None`` if preemption did not run."""
         return self.state.read(PreemptionResult)
 
     @property
     def victims(self) -> Mapping[str, tuple[str, ...]]:
-        """Per node that preemption may take, by name, whom that would evict: ``namespace/name`` in order."""
+        """The victims per node that preemption may nominate: ``namespace/name``, sorted."""
         preemption, pods = self.preemption, self.cluster.pods
         if preemption is None:
             return {}
@@ -153,21 +153,21 @@ class Decision:
 
     @property
     def not_modelled(self) -> tuple[NotModelled, ...]:
-        """What bears on the answer and is not modelled."""
+        """Features that are not modelled and may change the answer."""
         return tuple(self.state.not_modelled)
 
     def node(self, name: str) -> NodeVerdict:
-        """What was said of one node.
+        """Return the verdict on a node.
 
         Raises
         ------
         InputError
-            Where the cluster has no node of that name, with those that are meant perhaps.
+            If the cluster has no node of that name. The error suggests similar names.
         """
         return self.verdict(find_node(self.cluster, name))
 
     def verdict(self, row: int) -> NodeVerdict:
-        """What was said of the node of a row."""
+        """Return the verdict on the node in a row."""
         name = self.cluster.nodes.names[row]
         if self.statuses is None:
             status = self.pre_filter.status if self.pre_filter is not None else self.pre_enqueue
@@ -181,19 +181,19 @@ class Decision:
 
 
 def drawn(nodes: tuple[str, ...], seed: int | None) -> str | None:
-    """One of the nodes that chance decides among.
+    """Return a random one of the tied nodes.
 
     Parameters
     ----------
     nodes : tuple of str
-        Their names.
+        The names of the nodes.
     seed : int or None
-        Makes the draw repeatable.
+        The seed of the random choice.
 
     Returns
     -------
     str or None
-        ``None`` where there is none, or there are several and no seed.
+        ``None`` if there are no nodes, or several nodes and no seed.
     """
     if len(nodes) == 1:
         return nodes[0]

@@ -1,4 +1,4 @@
-"""Extenders as filters (upstream ``findNodesThatPassExtenders``): one after the other, over the nodes that are left."""
+"""Extenders as filters (upstream ``findNodesThatPassExtenders``): each filters the nodes that the previous one left."""
 
 from __future__ import annotations
 
@@ -19,33 +19,37 @@ from kschedctl.framework.verdicts import Afterthought, NodeStatuses
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """The nodes that extenders leave.
+    """The nodes that pass the extenders.
 
     Attributes
     ----------
     rows : ndarray of int64
-        The nodes, in the last extender's order.
+        The rows of the nodes, in the order of the last extender's response.
     objects : mapping of int to Node
-        By row those that an extender sent back as objects.
+        By row: the nodes that an extender sent back as objects.
     """
 
     rows: Rows
     objects: Mapping[int, Node] = field(default_factory=dict)
 
     def in_order(self) -> Rows:
-        """The nodes in the order of the cluster."""
+        """Return the rows in the order of the cluster."""
         return self.rows if bool((self.rows[1:] > self.rows[:-1]).all()) else np.sort(self.rows)
 
 
 class ExtenderFilters:
-    """The extenders that filter, over the nodes of one scheduling cycle. They may be asked twice in it.
+    """The filtering extenders in one scheduling cycle. They may be called twice in a cycle.
 
     Parameters
     ----------
+    cluster : Cluster
+        The cluster.
     extenders : sequence of Extender
-        Those of the configuration, in their order.
+        The extenders of the configuration, in their order.
     state : CycleState
-        Is told of those whose failure does not matter.
+        The cycle state, in which failures of ignorable extenders are recorded.
+    pod : Pod
+        The pod; only extenders that are interested in it are called.
     """
 
     def __init__(self, cluster: Cluster, extenders: Sequence[Extender], state: CycleState, pod: Pod) -> None:
@@ -57,17 +61,17 @@ class ExtenderFilters:
         self._elsewhere: dict[str, Status] = {}
 
     def passing(self, rows: Rows) -> Passed:
-        """The nodes that all extenders leave.
+        """Return the nodes that pass all extenders.
 
         Parameters
         ----------
         rows : ndarray of int64
-            Those that passed the filters.
+            The rows of the nodes that passed the filters.
 
         Raises
         ------
         ExtenderError
-            Where one of them fails that must not be ignored.
+            If an extender that is not ignorable fails.
         """
         passed = Passed(rows)
         for extender in self._extenders:
@@ -84,14 +88,14 @@ class ExtenderFilters:
         return passed
 
     def statuses(self, statuses: NodeStatuses, passed: Rows) -> NodeStatuses:
-        """What is said of all nodes, extenders included.
+        """Return the verdicts on all nodes, extenders included.
 
         Parameters
         ----------
         statuses : NodeStatuses
-            What the filters say.
+            The filters' verdicts.
         passed : ndarray of int64
-            The nodes that the pod fits on in the end.
+            The rows of the nodes on which the pod fits after the extenders.
         """
         if not self._said and not self._elsewhere:
             return statuses
@@ -141,7 +145,7 @@ class ExtenderFilters:
 
 
 def ignored(extender: Extender, effect: str) -> NotModelled:
-    """That an extender has no part in the answer, and what that means for it."""
+    """Return a note that an extender does not influence the answer, with the effect."""
     return NotModelled(f"the extender {extender.name}", effect)
 
 

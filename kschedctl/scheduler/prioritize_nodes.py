@@ -1,4 +1,4 @@
-"""The scores of the nodes that are left, those of extenders included (upstream ``prioritizeNodes``)."""
+"""The scores of the feasible nodes, including those of extenders (upstream ``prioritizeNodes``)."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from kschedctl.scheduler.find_nodes_that_pass_extenders import Passed, ignored
 
 
 def prioritize_nodes(framework: Framework, state: CycleState, pod: Pod, passed: Passed) -> Scores:
-    """Score nodes.
+    """Score the nodes that passed filters and extenders.
 
     Parameters
     ----------
     passed : Passed
-        The nodes that filters and extenders leave.
+        The nodes that passed.
 
     Raises
     ------
     PluginError
-        Where a plugin ends the cycle with an error.
+        If a plugin ends the cycle with an error.
     """
     scores = run_score(framework, state, pod, passed.in_order(), as_sent_back(framework, passed.objects))
     extenders = [each for each in framework.handle.extenders if each.config.prioritize_verb and each.is_interested(pod)]
-    # With a single node in question kube-scheduler does not score at all.
+    # kube-scheduler does not run Score for a single feasible node.
     if not extenders or len(passed.rows) < 2:
         return scores
     objects = framework.cluster.nodes.objects
@@ -51,7 +51,7 @@ def _with_extenders(
     extenders: Sequence[Extender],
     nodes: Sequence[Node],
 ) -> Scores:
-    """Add what extenders give to what plugins give; one that fails gives nothing."""
+    """Add the extenders' scores to those of the plugins; an extender that fails adds nothing."""
     with ThreadPoolExecutor(len(extenders)) as threads:
         asked = [threads.submit(extender.prioritize, pod, nodes) for extender in extenders]
     raw, normalized, weights = dict(scores.raw), dict(scores.normalized), dict(scores.weights)
@@ -64,7 +64,7 @@ def _with_extenders(
         except ExtenderError as error:
             state.not_modelled.append(ignored(extender, f"asking it for scores failed, so it gives none: {error}"))
             continue
-        # Two extenders may be of one address.
+        # Two extenders may have the same address.
         name = _unused(extender.name, raw)
         raw[name], normalized[name], weights[name] = given, given * scale, extender.config.weight
         total += normalized[name] * np.int64(extender.config.weight)
@@ -72,17 +72,19 @@ def _with_extenders(
 
 
 def as_sent_back(framework: Framework, objects: Mapping[int, Node]) -> Framework | None:
-    """The profile over nodes as an extender sent them back: kube-scheduler knows neither pods nor images of these.
+    """Return the profile over the nodes that an extender sent back.
+
+    kube-scheduler knows neither the pods nor the images of such nodes, so they count as empty.
 
     Parameters
     ----------
     objects : mapping of int to Node
-        What was sent back, by row.
+        The nodes that an extender sent back, by row.
 
     Returns
     -------
     Framework or None
-        ``None`` where nothing was.
+        ``None`` if ``objects`` is empty.
     """
     if not objects:
         return None
@@ -95,12 +97,15 @@ def as_sent_back(framework: Framework, objects: Mapping[int, Node]) -> Framework
 
 
 def _given(answer: Sequence[tuple[str, int]], position: Mapping[str, int]) -> Int64Array:
-    """What an extender gives the nodes; nothing to those that it does not name, and all to one that it names twice."""
+    """Return an extender's scores by node.
+
+    A node that is missing in the response gets 0. The scores of a node that occurs more than once are summed.
+    """
     given = [0] * len(position)
     for host, score in answer:
         if host in position:
             given[position[host]] += score
-    # As in Go, what overflows comes round.
+    # int64 sums wrap around on overflow, as in Go.
     return np.array([(each + 2**63) % 2**64 - 2**63 for each in given], dtype=np.int64)
 
 

@@ -1,4 +1,4 @@
-"""A scheduler over one cluster: a release, a configuration, and a framework per profile."""
+"""A scheduler over one cluster: a release, a configuration, and one framework per profile."""
 
 from __future__ import annotations
 
@@ -20,24 +20,25 @@ from kschedctl.scheduler.decision import Decision
 
 
 class Scheduler:
-    """Decides for pods as kube-scheduler would.
+    """A scheduler that decides for pods as kube-scheduler would.
 
     Parameters
     ----------
     cluster : Cluster
-        The cluster to place pods in. It is never changed.
+        The cluster to schedule pods in. It is never changed.
     release : Release, optional
-        Whose rules apply; by default the newest that is modelled.
+        The release whose rules apply; by default the newest modelled one.
     configuration : SchedulerConfiguration, optional
-        Profiles and their plugins; by default kube-scheduler's own.
+        The profiles and their plugins; by default kube-scheduler's own.
     registry : Registry, optional
-        The plugins that there are; by default the in-tree ones.
+        The available plugins; by default the in-tree ones.
     waiting_pods : WaitingPods, optional
-        Where pods wait at Permit; a scheduler over a cluster that moved on takes over those of the one before.
+        The pods that wait at Permit; by default none. A scheduler over a later cluster state shares those of the
+        earlier one.
     preempting : set of str, optional
-        The pods, by ``uid_of``, whose victims are being evicted; likewise.
+        The pods, by ``uid_of``, whose victims are being evicted; by default none. Shared in the same way.
     extenders : sequence of Extender
-        Who is asked besides, in this order: those of the configuration, or none.
+        The extenders to call, in this order: those of the configuration, or none.
     """
 
     def __init__(
@@ -60,9 +61,9 @@ class Scheduler:
         self._frameworks: dict[str, Framework] = {}
 
     def moved(self, cluster: Cluster) -> Scheduler:
-        """The same scheduler over a cluster that was derived from its own; pods that wait at Permit go on waiting.
+        """Return the same scheduler over a cluster that was derived from its own.
 
-        What its plugins found out goes along.
+        The cached results of its plugins are reused, and pods that wait at Permit keep waiting.
 
         Parameters
         ----------
@@ -83,16 +84,16 @@ class Scheduler:
         return new
 
     def knows(self, pod: Pod) -> bool:
-        """Whether one of the profiles is responsible for a pod."""
+        """Report whether one of the profiles has the pod's ``schedulerName``."""
         return pod.spec.scheduler_name in self.configuration.profiles
 
     def framework(self, scheduler_name: str) -> Framework:
-        """The framework of the profile that a pod's ``schedulerName`` names.
+        """Return the framework of the profile with a given ``schedulerName``; it is created on first use.
 
         Raises
         ------
         ManifestError
-            Where the configuration has no such profile.
+            If the configuration has no such profile.
         """
         framework = self._frameworks.get(scheduler_name)
         if framework is None:
@@ -118,7 +119,7 @@ class Scheduler:
         return framework
 
     def decide(self, pod: Pod) -> Decision:
-        """Decide where a pod goes, or why it cannot.
+        """Run the scheduling cycle of a pod, and record features that are not modelled.
 
         Parameters
         ----------

@@ -1,1 +1,1 @@
-"""DynamicResources: a node must have the devices that the pod's claims ask for."""
+"""DynamicResources: a node must have the devices requested by the pod's claims."""

@@ -1,4 +1,4 @@
-"""What the claims of a pod have or would get on a node, as Filter found it."""
+"""The allocations of a pod's claims on a node: existing ones, and those that Filter found."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from kschedctl.plugins.dynamic_resources.state import State
 
 
 def with_allocated_claims(cluster: Cluster, pod: Pod, cycle: CycleState, row: int) -> Cluster:
-    """The cluster once the claims of a pod have the devices that they get on a node, and are reserved for the pod.
+    """Return the cluster after a pod's claims are allocated on a node and reserved for the pod.
 
     Parameters
     ----------
     pod : Pod
-        The pod that was decided for.
+        The pod that the decision is about.
     cycle : CycleState
-        What the plugins kept.
+        The cycle state that the plugins wrote.
     row : int
-        The node, one that the pod fits on.
+        The row of the node, on which the pod fits.
     """
     changed = {(claim.namespace, claim.name): claim for claim in changed_objects(bind_pod_claims(pod, cycle, row))}
     if not changed:
@@ -38,7 +38,7 @@ def with_allocated_claims(cluster: Cluster, pod: Pod, cycle: CycleState, row: in
 
 
 def bind_pod_claims(pod: Pod, cycle: CycleState, row: int) -> Iterator[ObjectChange]:
-    """The claims of a pod that change when it is bound: they are allocated and reserved for it.
+    """Yield the claims that change when the pod is bound: they are allocated and reserved for the pod.
 
     Parameters
     ----------
@@ -59,19 +59,19 @@ def bind_pod_claims(pod: Pod, cycle: CycleState, row: int) -> Iterator[ObjectCha
 
 
 def allocations_on(cycle: CycleState, row: int) -> tuple[ClaimAllocation, ...]:
-    """The allocations of a pod's claims on a node: those that they have, then what the scheduler would write.
+    """Return the allocations of a pod's claims on a node: the existing ones, then those that the scheduler would write.
 
     Parameters
     ----------
     cycle : CycleState
-        What the plugins kept.
+        The cycle state that the plugins wrote.
     row : int
-        The node.
+        The row of the node.
 
     Returns
     -------
     tuple of ClaimAllocation
-        Empty for a pod without claims, and where these cannot be used on the node.
+        Empty for a pod without claims, and if the claims cannot be used on the node.
     """
     state = cycle.read(State)
     if state is None or state.is_empty or state.verdict_of[row] < 0 or not state.available[:, row].all():

@@ -1,4 +1,4 @@
-"""Which nodes have the devices: allocated claims must be usable there, the others are allocated for real."""
+"""The Filter of DynamicResources: allocated claims must be usable on the node, all others must be allocatable there."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CANNOT_FIT: Final = "cannot fit resource"
 
 
 def examine(state: State, inventory: Inventory, rows: Int64Array) -> None:
-    """Find out about nodes that were not asked about yet; the answers are kept in the state."""
+    """Allocate the claims on the nodes that were not examined before, and store the verdicts in the state."""
     new = rows[state.verdict_of[rows] < 0]
     for verdict, members in _verdicts(state, inventory, new):
         state.verdict_of[members] = len(state.verdicts)
@@ -35,7 +35,7 @@ def examine(state: State, inventory: Inventory, rows: Int64Array) -> None:
 
 
 def _verdicts(state: State, inventory: Inventory, rows: Int64Array) -> list[tuple[Verdict, Int64Array]]:
-    """Groups of nodes that need the same claims, with what these get there."""
+    """Return one verdict per group of nodes that need the same claims, with the rows of the group."""
     if not len(rows):
         return []
     if state.extended is None:
@@ -56,7 +56,15 @@ def _verdicts(state: State, inventory: Inventory, rows: Int64Array) -> list[tupl
 
 
 def _served(cluster: Cluster, extended: Extended, rows: Int64Array) -> tuple[Mask, Mask]:
-    """Which resources come from devices, shape (n_resources, n_rows), and where one comes from nowhere."""
+    """Return the resources that devices must provide, and the nodes that cannot have one of the resources.
+
+    Returns
+    -------
+    delegated : ndarray of bool, shape (n_resources, n_rows)
+        True if the node offers none of the resource and a DeviceClass backs it.
+    misfit : ndarray of bool, shape (n_rows,)
+        True if neither the node nor a DeviceClass has one of the resources.
+    """
     delegated = np.zeros((len(extended.amounts), len(rows)), dtype=np.bool_)
     misfit = np.zeros(len(rows), dtype=np.bool_)
     offers = [cluster.nodes.allocatable[row] for row in rows.tolist()]
@@ -87,7 +95,7 @@ def _with_resources(
 
 
 def _allocated(state: State, inventory: Inventory, rows: Int64Array, verdict: Verdict) -> Verdict:
-    """Allocate what is open on each of the nodes."""
+    """Allocate the unallocated claims on each of the nodes, and store the result in the verdict."""
     claims = [*state.open_claims, *([verdict.extended_claim] if verdict.extended_claim is not None else [])]
     if claims:
         verdict.allocations = allocate(claims, inventory, rows)
@@ -95,14 +103,14 @@ def _allocated(state: State, inventory: Inventory, rows: Int64Array, verdict: Ve
 
 
 def rejections(state: State, cluster: Cluster, rules: DeviceRules, rows: Int64Array) -> Rejections:
-    """What is said of some nodes that were examined.
+    """Return the rejections of nodes that were examined.
 
     Parameters
     ----------
     rules : DeviceRules
         The release's rules.
     rows : ndarray of int64, shape (n_rows,)
-        The nodes.
+        The rows of the nodes.
     """
     texts: dict[str, int] = {}
     code = np.zeros(len(rows), dtype=np.int8)
@@ -126,14 +134,14 @@ def rejections(state: State, cluster: Cluster, rules: DeviceRules, rows: Int64Ar
 def _statuses(
     state: State, verdict: Verdict, rows: Int64Array, here: Mask, unavailable: Mask
 ) -> Iterator[tuple[Mask | int, Code, str]]:
-    """Yield the statuses of a verdict's nodes, each with the positions that it is for; a later one counts.
+    """Yield the statuses of a verdict's nodes, each with its positions; a later status overrides an earlier one.
 
     Parameters
     ----------
     rows : ndarray of int64, shape (n_rows,)
         All nodes.
     here, unavailable : ndarray of bool, shape (n_rows,)
-        The verdict's nodes, and those on which an allocated claim is not available.
+        The verdict's nodes, and the nodes on which an allocated claim is not available.
     """
     if verdict.refusal:
         yield here, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, verdict.refusal
@@ -148,7 +156,7 @@ def _statuses(
     for i, outcome in enumerate(found.outcomes):
         at = outcome_of == i
         if outcome.failed:
-            # The error names what the node has, so there is one per node.
+            # The error contains the node's devices, so there is one per node.
             for position in np.flatnonzero(at).tolist():
                 yield position, Code.ERROR, found.error(int(rows[position]))
         elif outcome.refusal:
@@ -156,7 +164,7 @@ def _statuses(
 
 
 def _operands(state: State, cluster: Cluster, rules: DeviceRules, row: int, text: str) -> Operands | None:
-    """What is behind a reason on a node; ``None`` for an error."""
+    """Return the operands of a reason on a node, or ``None`` for an error."""
     verdict = state.verdicts[int(state.verdict_of[row])]
     if text == NOT_AVAILABLE:
         claim = next(c for c, available in zip(state.claims, state.available, strict=True) if not available[row])

@@ -1,4 +1,4 @@
-"""Which events may help a pod that DynamicResources turned away (upstream ``isSchedulableAfter...``)."""
+"""Queueing hints of DynamicResources: events that may help a rejected pod (upstream ``isSchedulableAfter...``)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _CHANGED = ActionType.ADD | ActionType.UPDATE
 
 
 class Hints:
-    """The hints over a cluster.
+    """The queueing hints of DynamicResources.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Hints:
         )
 
     def after_claim_change(self, pod: Pod, old: ResourceClaim | None, new: ResourceClaim | None) -> bool:
-        """Whether a claim gave devices back, or is one of the pod's."""
+        """Report whether a claim released its devices, or is one of the pod's claims and changed its status."""
         if new is None:
             return old is not None and old.status.allocation is not None
         try:
@@ -52,7 +52,7 @@ class Hints:
         return (new.namespace, new.name) in names and (old is None or old.status != new.status)
 
     def after_claim_generated(self, pod: Pod, old: Pod, new: Pod) -> bool:
-        """Whether all claims of the pod are there now."""
+        """Report whether all claims of the pod exist."""
         if not same_pod(pod, new):
             return False
         try:

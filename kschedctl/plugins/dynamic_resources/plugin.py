@@ -1,7 +1,7 @@
-"""DynamicResources: a node must have the devices that the pod's claims ask for.
+"""DynamicResources: a node must have the devices requested by the pod's claims.
 
-A claim that is allocated must be usable on the node; the others are allocated on every node as if it were chosen. Nodes
-whose devices look alike are searched once. Where a release does not allocate devices, the plugin does nothing.
+An allocated claim must be usable on the node. All other claims are allocated on every node as if it were chosen. Nodes
+with equal devices are searched once. In releases that do not allocate devices, the plugin does nothing.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ from kschedctl.plugins.dynamic_resources.scoring import explain_scores, raw_scor
 from kschedctl.plugins.dynamic_resources.state import Extended, State
 from kschedctl.releases.release import Release
 
-#: What PostFilter says where devices are not allocated.
+#: The message of PostFilter in releases that do not allocate devices.
 DISABLED: Final = "plugin disabled"
 
 
@@ -92,12 +92,12 @@ class DynamicResources(
 
     @classmethod
     def extension_points(cls, release: Release) -> frozenset[ExtensionPoint]:
-        """As the classes it derives from say; scoring came with a release."""
+        """Return the extension points of the base classes; in older releases without Score."""
         points = super().extension_points(release)
         return points if release.dynamic_resources_scores else points - {ExtensionPoint.SCORE}
 
     def own_part(self, pod: Pod) -> Hashable:
-        """Name, uid and the claims made for it, where it needs devices."""
+        """Return the pod's name, uid and generated claims if it needs devices, else ``None``."""
         if pod.spec.resource_claims or self._extended(pod) is not None:
             return pod.metadata.name, pod.metadata.uid, pod.status.resource_claim_statuses
         return None
@@ -109,19 +109,19 @@ class DynamicResources(
         return cluster.derived(Inventory, rules, lambda: Inventory(cluster, rules), of=KINDS)
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
-        """Nodes, devices and classes that come or change; claims; a claim that is made for the pod."""
+        """Return changes of nodes, slices, classes and claims, and claims generated for the pod."""
         return Hints(self.handle).events
 
     def sign_pod(self, pod: Pod) -> Hashable | None:
-        """Nothing, where the pod has no claims."""
+        """Return an empty signature for pods without claims; pods with claims cannot be signed."""
         return None if pod.spec.resource_claims else ()
 
     def remedies(self, context: RemedyContext, status: Status) -> Iterator[Remedy]:
-        """Do without a claim, or use another one."""
+        """Propose to drop a claim, or to use another one."""
         return device_remedies(context)
 
     def pre_enqueue(self, pod: Pod) -> Status:
-        """Keep pods out whose claims are not there yet."""
+        """Reject pods whose claims do not exist yet."""
         if not self._enabled:
             return SUCCESS
         try:
@@ -131,7 +131,7 @@ class DynamicResources(
         return SUCCESS
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
-        """Look the claims up; skip pods that need no device."""
+        """Look up the pod's claims and extended resources; return Skip for pods that need no device."""
         if not self._enabled:
             return PreFilterResult(SKIP)
         state.write(State())
@@ -162,7 +162,7 @@ class DynamicResources(
         return PreFilterResult()
 
     def _extended(self, pod: Pod) -> Extended | None:
-        """The pod's extended resources, where a class stands for one of them."""
+        """Return the pod's extended resources, or ``None`` if no DeviceClass backs one of them."""
         if not self.handle.release.devices_back_extended_resources:
             return None
         amounts = self._scalar_requests(pod)
@@ -176,7 +176,7 @@ class DynamicResources(
         return {name: amount for name, amount in requests.items() if amount and is_scalar_resource(name)}
 
     def _available(self, state: CycleState, claim: ResourceClaim) -> Mask:
-        """Where an allocated claim can be used: bool, shape (n_nodes,)."""
+        """Return the nodes on which a claim can be used if it is allocated: bool, shape (n_nodes,)."""
         cluster, rules = self.handle.cluster, self.handle.release.devices
         mask = available_on(cluster, claim, rules)
         if rules.binding_conditions and is_lost(claim, moment_of(cluster), self._binding_timeout):
@@ -184,7 +184,7 @@ class DynamicResources(
         return mask
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        """Turn away nodes that lack the devices. Other pods play no part, their claims do."""
+        """Reject nodes that lack the devices. Other pods have no influence, but their claims have."""
         found = state.read(State)
         if found is None:
             raise PluginError("not found")
@@ -195,7 +195,7 @@ class DynamicResources(
         return rejections(found, self.handle.cluster, self.handle.release.devices, nodes.rows)
 
     def _note_limits(self, state: CycleState, found: State) -> None:
-        """Say where the answer is not the scheduler's."""
+        """Record the parts of the search that may differ from kube-scheduler's."""
         notes = [NotModelled(what, "no device matches it") for what in self.inventory.not_modelled]
         if any(outcome.gave_up for v in found.verdicts if v.allocations for outcome in v.allocations.outcomes):
             effect = "the answer is as if kube-scheduler ran into its time-out"
@@ -203,7 +203,10 @@ class DynamicResources(
         state.not_modelled += [note for note in notes if note not in state.not_modelled]
 
     def post_filter(self, state: CycleState, pod: Pod, statuses: NodeStatuses) -> PostFilterResult:
-        """Free a claim. Where PreFilter did not come this far, upstream misses its state."""
+        """Report the claim that kube-scheduler would deallocate or delete.
+
+        If PreFilter did not reach this plugin, the state is missing, which is an error as upstream.
+        """
         if not self._enabled:
             return PostFilterResult(Status(Code.UNSCHEDULABLE, (DISABLED,)))
         found = state.read(State)
@@ -213,7 +216,7 @@ class DynamicResources(
         return PostFilterResult(post_filter_status(found, pod, statuses, self.name, silent=silent))
 
     def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
-        """Score nodes by the alternatives that the pod's requests get."""
+        """Score nodes by the alternatives that are chosen for the pod's requests."""
         found = state.read(State)
         if found is None or found.is_empty:
             return np.zeros(len(rows), dtype=np.int64)
@@ -222,23 +225,23 @@ class DynamicResources(
         return raw_scores(found, rows, needs_new_allocations=needs_new)
 
     def normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array) -> Int64Array:
-        """Scale so that the highest becomes 100."""
+        """Scale the scores so that the highest becomes 100."""
         return default_normalize_score(scores, reverse=False)
 
     def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic:
-        """The alternatives that the pod's requests get."""
+        """List the alternatives that are chosen for the pod's requests."""
         found = state.read(State)
         return explain_scores(found if found is not None and not found.is_empty else None, row)
 
     def explain_normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array, position: int) -> Arithmetic:
-        """By the highest score."""
+        """Explain the scaling by the highest score."""
         return explain_default_normalize_score(scores, position, reverse=False)
 
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
-        """Accept: what Filter allocated is still there."""
+        """Return Success: the devices that Filter allocated are still free."""
         return SUCCESS
 
     def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
-        """Write what the claims get, and reserve them; offline there is nothing to wait for."""
+        """Record the allocation and reservation of the pod's claims; offline no device has to become ready."""
         state.effects.extend(bind_pod_claims(pod, state, self.handle.cluster.nodes.row[node_name]))
         return SUCCESS

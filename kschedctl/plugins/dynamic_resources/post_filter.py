@@ -1,4 +1,4 @@
-"""What PostFilter frees: a claim that is allocated where the pod cannot run, or one left over."""
+"""The PostFilter of DynamicResources: deallocates a claim that rejected nodes, or deletes a leftover claim."""
 
 from __future__ import annotations
 
@@ -20,18 +20,20 @@ DELETED: Final = "deletion of ResourceClaim completed"
 
 
 def post_filter_status(state: State, pod: Pod, statuses: NodeStatuses, plugin: str, *, silent: bool) -> Status:
-    """What PostFilter says.
+    """Return the status of PostFilter.
 
     Parameters
     ----------
     state : State
-        What Filter found.
+        The state after Filter.
+    pod : Pod
+        The pod that fits on no node.
     statuses : NodeStatuses
-        Why each node was turned away.
+        The filters' verdicts, by node.
     plugin : str
         The plugin's name.
     silent : bool
-        Whether there is no reason where there is nothing to do.
+        True if the status has no reason when nothing is deallocated or deleted.
     """
     if state.is_empty:
         return Status(Code.UNSCHEDULABLE, () if silent else (NOTHING,))
@@ -47,7 +49,11 @@ def post_filter_status(state: State, pod: Pod, statuses: NodeStatuses, plugin: s
 
 
 def _rows_without_claim(statuses: NodeStatuses, plugin: str) -> Int64Array:
-    """The nodes that this plugin turned away for a claim, where the scheduler came so far: int64."""
+    """Return the nodes that this plugin rejected for an unavailable claim: int64 rows.
+
+    kube-scheduler filters twice if there are nominated pods, first with them, then without. A node counts only in the
+    pass in which the scheduler stopped.
+    """
     out = []
     for run in (statuses.nominated, statuses.snapshot):
         if run is None or plugin not in run.plugins:

@@ -1,4 +1,4 @@
-"""What is behind the reasons of DynamicResources."""
+"""The operands behind the reasons of DynamicResources."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from kschedctl.framework.remedy import Remedy, RemedyContext
 
 
 class ClaimElsewhere(Operands, frozen=True):
-    """A claim of the pod is allocated, and cannot be used on the node.
+    """A claim of the pod is allocated, but cannot be used on the node.
 
     Attributes
     ----------
     claim : str
         The claim, ``namespace/name``.
     devices : tuple of str
-        The devices that it holds, ``driver/pool/device``.
+        The allocated devices, ``driver/pool/device``.
     ready : bool
-        Whether the devices are ready, so that only the node is the wrong one.
+        True if the devices are ready, so that only the node is wrong.
     pods : tuple of str
-        The pods that it is reserved for, by name.
+        The names of the pods that the claim is reserved for.
     """
 
     claim: str
@@ -31,7 +31,7 @@ class ClaimElsewhere(Operands, frozen=True):
     pods: tuple[str, ...]
 
     def words(self) -> str:
-        """Which claim, and what it holds."""
+        """State the claim and its devices."""
         devices = ", ".join(self.devices)
         if not self.ready:
             return f"claim {self.claim} holds {devices}, which failed to become ready"
@@ -39,12 +39,12 @@ class ClaimElsewhere(Operands, frozen=True):
         return f"claim {self.claim} holds {devices}{pods}, which this node cannot use"
 
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
-        """Do without a claim, or use another one."""
+        """Propose to drop a claim, or to use another one."""
         return device_remedies(context)
 
 
 class ResourceFromNowhere(Operands, frozen=True):
-    """The pod wants an extended resource that the node does not list and that no DeviceClass stands for.
+    """The pod requests an extended resource that the node does not list and that no DeviceClass backs.
 
     Attributes
     ----------
@@ -55,12 +55,12 @@ class ResourceFromNowhere(Operands, frozen=True):
     resources: tuple[str, ...]
 
     def words(self) -> str:
-        """Which resources."""
+        """List the resources."""
         return f"neither the node nor a DeviceClass has {', '.join(self.resources)}"
 
 
 class LeftoverClaim(Operands, frozen=True):
-    """An earlier attempt has written a claim for the pod's extended resources, which has to go first.
+    """An earlier attempt created a claim for the pod's extended resources, which must be deleted first.
 
     Attributes
     ----------
@@ -71,12 +71,12 @@ class LeftoverClaim(Operands, frozen=True):
     claim: str
 
     def words(self) -> str:
-        """Which claim."""
+        """State the leftover claim."""
         return f"claim {self.claim} is left over from an earlier attempt and is deleted first"
 
 
 def claim_elsewhere(claim: ResourceClaim, *, ready: bool) -> ClaimElsewhere:
-    """What is behind a claim that cannot be used on a node."""
+    """Return the operands for a claim that cannot be used on a node."""
     allocation = claim.status.allocation
     results = allocation.devices.results if allocation is not None else ()
     return ClaimElsewhere(

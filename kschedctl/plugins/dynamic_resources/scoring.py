@@ -1,4 +1,4 @@
-"""How much nodes are preferred: by the alternatives that the pod's requests get there."""
+"""The Score of DynamicResources: prefers nodes on which earlier alternatives are chosen for the pod's requests."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from kschedctl.plugins.dynamic_resources.state import State
 
 
 def raw_scores(state: State, rows: Int64Array, *, needs_new_allocations: bool) -> Int64Array:
-    """The score of nodes: per request with alternatives 8 less the number of the one that was found.
+    """Return the nodes' raw scores: the sum of 8 - index of the chosen alternative, over requests with alternatives.
 
     Parameters
     ----------
     state : State
         The state, with these nodes examined.
     rows : ndarray of int64, shape (n_rows,)
-        The nodes.
+        The rows of the nodes.
     needs_new_allocations : bool
-        Whether claims that were allocated before make scoring fail.
+        True if scoring fails for pods with a claim that was allocated before.
 
     Returns
     -------
@@ -36,7 +36,7 @@ def raw_scores(state: State, rows: Int64Array, *, needs_new_allocations: bool) -
     Raises
     ------
     PluginError
-        Where ``needs_new_allocations`` and some claim was allocated before.
+        If ``needs_new_allocations`` is true and a claim was allocated before.
     """
     out = np.zeros(len(rows), dtype=np.int64)
     for number in np.unique(state.verdict_of[rows]).tolist():
@@ -61,7 +61,7 @@ def _score(claims: Sequence[ResourceClaim], outcome: Outcome) -> int:
 
 
 def _chosen(claims: Sequence[ResourceClaim], outcome: Outcome) -> Iterator[tuple[ResourceClaim, list[str]]]:
-    """The requests that each claim's devices are for; nothing where some claim gets none."""
+    """Yield each claim with the requests that its devices are for; nothing if a claim cannot be allocated."""
     if outcome.solution is None:
         return
     new = iter(outcome.solution)
@@ -74,16 +74,16 @@ def _chosen(claims: Sequence[ResourceClaim], outcome: Outcome) -> Iterator[tuple
 
 
 class ChosenAlternative(msgspec.Struct, frozen=True, rename="camel"):
-    """The alternatives that a claim gets on a node.
+    """The alternatives that are chosen for a claim on a node.
 
     Attributes
     ----------
     claim : str
-        The claim.
+        The claim's name.
     requests : tuple of str
-        The requests that its devices are for, ``request/alternative`` for alternatives.
+        The requests that the claim's devices are for, ``request/alternative`` for alternatives.
     scores : tuple of int
-        Per request with alternatives 8 less the number of the chosen one.
+        8 - index of the chosen alternative, for each request with alternatives.
     """
 
     claim: str
@@ -97,17 +97,17 @@ class AlternativesScore(Arithmetic, frozen=True):
     Attributes
     ----------
     claims : tuple of ChosenAlternative
-        The claims that get devices.
+        The claims with devices.
     """
 
     claims: tuple[ChosenAlternative, ...]
 
     def formula(self) -> str:
-        """That early alternatives are good."""
+        """Return the formula: the sum of 8 - index of the chosen alternative."""
         return "per request with alternatives 8 - the number of the chosen one, counted from 0; added up"
 
     def steps(self) -> Iterator[Step]:
-        """Claim by claim, and their sum."""
+        """Yield one step per claim, then the sum."""
         for one in self.claims:
             terms = added(f"(8 - {FIRST_AVAILABLE_MAX - score})" for score in one.scores)
             note = f"gets {listed(one.requests)}" if one.requests else "gets nothing"
@@ -118,7 +118,15 @@ class AlternativesScore(Arithmetic, frozen=True):
 
 
 def explain_scores(state: State | None, row: int) -> AlternativesScore:
-    """The arithmetic of the score of a node that was examined; ``None`` for a pod without claims."""
+    """Return the arithmetic of the score of a node that was examined.
+
+    Parameters
+    ----------
+    state : State or None
+        The state after Filter; ``None`` for a pod without claims.
+    row : int
+        The row of the node.
+    """
     if state is None:
         return AlternativesScore(())
     verdict = state.verdicts[int(state.verdict_of[row])]
@@ -136,6 +144,6 @@ def explain_scores(state: State | None, row: int) -> AlternativesScore:
 
 
 def _per_request(claim: ResourceClaim, chosen: Sequence[str]) -> tuple[int, ...]:
-    """What ``alternatives_score`` gives, one chosen alternative after the other."""
+    """Return the nonzero terms of ``alternatives_score``, one per chosen alternative."""
     scores = (alternatives_score(claim, [name]) for name in dict.fromkeys(chosen))
     return tuple(score for score in scores if score)

@@ -1,4 +1,4 @@
-"""What DynamicResources finds out about a pod, and keeps for one scheduling cycle."""
+"""The cycle state of DynamicResources: the pod's claims, and the verdicts on nodes."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from kschedctl.devices.allocator import Allocations
 
 @dataclass(frozen=True, slots=True)
 class Extended:
-    """The pod's resources that devices can stand for.
+    """The pod's extended resources, some of which a DeviceClass backs.
 
     Attributes
     ----------
     amounts : mapping of str to int
-        What it asks of every extended resource.
+        The requested amount of every extended resource.
     classes : mapping of str to DeviceClass
-        The classes behind resources.
+        The cluster's device classes that back extended resources, by resource.
     leftover : ResourceClaim, optional
-        The claim that an earlier attempt has written.
+        The claim that an earlier attempt created for these resources.
     """
 
     amounts: Mapping[str, int]
@@ -34,16 +34,16 @@ class Extended:
 
 @dataclass(slots=True)
 class Verdict:
-    """What is said of some nodes that were asked about together.
+    """The outcome on a group of nodes that need the same claims.
 
     Attributes
     ----------
     allocations : Allocations or None
-        What the claims get; ``None`` where nothing has to be allocated.
+        The allocations found on the nodes; ``None`` if nothing has to be allocated.
     extended_claim : ResourceClaim, optional
-        The claim for extended resources, as these nodes need it.
+        The claim for the extended resources that devices provide on these nodes.
     refusal : str
-        Why all of these nodes are turned away before anything is allocated.
+        The reason why all of these nodes are rejected without an allocation; empty if they are not.
     """
 
     allocations: Allocations | None = None
@@ -53,24 +53,24 @@ class Verdict:
 
 @dataclass(slots=True)
 class State:
-    """The claims of the pod, and what was found on the nodes so far.
+    """The pod's claims, and the verdicts on the nodes examined so far.
 
     Attributes
     ----------
     claims : tuple of ResourceClaim
-        The user's claims, in the pod's order; empty where there is nothing to do.
+        The claims in the pod's spec, in the pod's order; empty if the pod has none.
     extended : Extended, optional
-        The pod's resources that devices can stand for.
+        The pod's extended resources, if a DeviceClass backs one of them.
     template : Pod, optional
-        The pod, for the claim behind its extended resources.
+        The pod, from which the claim for extended resources is made.
     available : ndarray of bool, shape (n_claims, n_nodes)
-        Where each claim can be used if it is allocated.
+        True if an allocated claim can be used on the node; see ``available_on``.
     verdicts : list of Verdict
-        What was found, by groups of nodes.
+        The verdicts, one per group of nodes.
     verdict_of : ndarray of int64, shape (n_nodes,)
-        Index into ``verdicts``; -1 for nodes not asked about yet.
+        Index into ``verdicts``; -1 for nodes that were not examined.
     place_of : ndarray of int64, shape (n_nodes,)
-        The node's place among the rows of its verdict.
+        The node's position among the rows of its verdict.
     """
 
     claims: tuple[ResourceClaim, ...] = ()
@@ -83,10 +83,10 @@ class State:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the pod needs no device."""
+        """True if the pod needs no device."""
         return not self.claims and self.extended is None
 
     @property
     def open_claims(self) -> list[ResourceClaim]:
-        """The user's claims that have to be allocated."""
+        """The claims in the pod's spec that are not allocated."""
         return [claim for claim in self.claims if claim.status.allocation is None]

@@ -1,1 +1,1 @@
-"""InterPodAffinity: pods that want to be near or far from other pods."""
+"""InterPodAffinity: places pods near or far from other pods."""

@@ -1,4 +1,4 @@
-"""The hard half of InterPodAffinity: counts per topology domain, looked up for every node."""
+"""The Filter of InterPodAffinity: required terms, by match counts per topology domain."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _STATUSES: Final = (
 )
 _AFFINITY, _ANTI_AFFINITY, _EXISTING = range(3)
 _NEAR: Final = "affinity"
-#: What is asked of a domain, by the kind of counts.
+#: The condition on a domain, by the kind of its counts.
 _WANTED: Final = {
     _NEAR: "affinity: pods that all its terms mean, by {key}",
     "anti-affinity": "anti-affinity: no pods that its terms mean, by {key}",
@@ -40,20 +40,21 @@ _WANTED: Final = {
 
 @dataclass(frozen=True, slots=True)
 class KeyCounts:
-    """Matches by domain of one topology key.
+    """The match counts by domain of one topology key.
 
     Attributes
     ----------
     kind : str
-        Whose terms: ``affinity``, ``anti-affinity`` of the pod, ``existing`` anti-affinity.
+        The kind of the terms: the pod's ``affinity`` or ``anti-affinity``, or ``existing`` for the anti-affinity of
+        pods on nodes.
     key : str
         The topology key.
     column : LabelColumn
         The label of every node.
     per_class : ndarray of int64, shape (n_classes,)
-        How many matches a pod of each class makes.
+        The number of matches per pod of each class.
     counts : ndarray of int64, shape (n_domains,)
-        Matches per domain.
+        The number of matches per domain.
     """
 
     kind: str
@@ -64,7 +65,7 @@ class KeyCounts:
 
     @classmethod
     def of(cls, cluster: Cluster, kind: str, key: str, per_class: Int64Array) -> KeyCounts:
-        """Add the matches of the pods on nodes up by domain."""
+        """Sum the matches of the pods on nodes by domain."""
         column = cluster.nodes.labels[key]
         counts = np.zeros(len(column.values), dtype=np.int64)
         present = column.present
@@ -72,7 +73,7 @@ class KeyCounts:
         return cls(kind, key, column, per_class, counts)
 
     def in_worlds(self, nodes: Overlay) -> Int64Array:
-        """Matches in the domain of each world's node, 0 without the label: int64, shape (n_worlds,)."""
+        """Return the matches in the domain of each world's node, 0 without the label: int64, shape (n_worlds,)."""
         domain = self.column.codes[nodes.rows]
         delta = nodes.delta(("InterPodAffinity", self.kind, self.key), self.per_class)
         return np.where(domain >= 0, np.append(self.counts, 0)[domain] + delta, 0)
@@ -80,7 +81,19 @@ class KeyCounts:
 
 @dataclass(frozen=True, slots=True)
 class FilterState:
-    """The counts that decide, and whether the pod could be the first of its series."""
+    """The match counts of required terms.
+
+    Attributes
+    ----------
+    affinity : tuple of KeyCounts
+        The counts of the pod's required affinity, one entry per topology key.
+    anti_affinity : tuple of KeyCounts
+        The counts of the pod's required anti-affinity, one entry per topology key.
+    existing : tuple of KeyCounts
+        The counts of the required anti-affinity of pods on nodes, one entry per topology key.
+    matches_itself : bool
+        True if the pod has required affinity and matches all its terms, so that it may be the first of its series.
+    """
 
     affinity: tuple[KeyCounts, ...]
     anti_affinity: tuple[KeyCounts, ...]
@@ -89,12 +102,12 @@ class FilterState:
 
     @property
     def empty(self) -> bool:
-        """Whether no domain has any match of the kind ``existing``."""
+        """True if no domain has a match of the kind ``existing``."""
         return not any(counts.counts.any() for counts in self.existing)
 
 
 def prepare(cluster: Cluster, existing: ExistingTerms, terms: PodTerms, pod: Pod) -> FilterState:
-    """Count matches by topology key.
+    """Count the matches of required terms by topology key.
 
     Parameters
     ----------
@@ -106,7 +119,7 @@ def prepare(cluster: Cluster, existing: ExistingTerms, terms: PodTerms, pod: Pod
         The pod to place.
     """
     n_classes = len(cluster.pods.classes)
-    # A pod counts for required affinity only where it matches every term.
+    # An existing pod counts for required affinity only if it matches every term.
     all_terms = np.full(n_classes, bool(terms.required_affinity))
     for term in terms.required_affinity:
         all_terms &= classes_matching(cluster, term)
@@ -129,16 +142,16 @@ def prepare(cluster: Cluster, existing: ExistingTerms, terms: PodTerms, pod: Pod
 
 
 def judge(state: FilterState, nodes: Overlay, details: Callable[[int, KeyCounts], Reason]) -> Rejections:
-    """Turn away nodes by required affinity, then anti-affinity, then that of the pods there.
+    """Reject nodes by the pod's required affinity, then its anti-affinity, then the anti-affinity of existing pods.
 
     Parameters
     ----------
     state : FilterState
-        The counts.
+        The match counts.
     nodes : Overlay
-        The worlds to judge.
+        The worlds to filter.
     details : callable
-        Words the reason for a node row and the counts that forbid it.
+        Returns the reason for a node row and the counts that reject the node.
     """
     which = np.full(len(nodes), -1, dtype=np.int64)
     which[_crowded(state.existing, nodes)] = _EXISTING
@@ -163,7 +176,7 @@ def judge(state: FilterState, nodes: Overlay, details: Callable[[int, KeyCounts]
 
 
 def _crowded(groups: tuple[KeyCounts, ...], nodes: Overlay) -> Mask:
-    """Where some domain of the node has a match: bool, shape (n_worlds,)."""
+    """Return the worlds in which a domain of the node has a match: bool, shape (n_worlds,)."""
     mask = np.zeros(len(nodes), dtype=np.bool_)
     for counts in groups:
         mask |= counts.in_worlds(nodes) > 0
@@ -171,10 +184,10 @@ def _crowded(groups: tuple[KeyCounts, ...], nodes: Overlay) -> Mask:
 
 
 def _near(state: FilterState, nodes: Overlay) -> Mask:
-    """Where required affinity holds: bool, shape (n_worlds,)."""
+    """Return the worlds in which required affinity holds: bool, shape (n_worlds,)."""
     labelled = np.ones(len(nodes), dtype=np.bool_)
     met = np.ones(len(nodes), dtype=np.bool_)
-    # Domains with matches anywhere, in each world.
+    # The number of domains with matches in the whole cluster, in each world.
     populated = np.zeros(len(nodes), dtype=np.int64)
     for counts in state.affinity:
         domain = counts.column.codes[nodes.rows]
@@ -183,21 +196,21 @@ def _near(state: FilterState, nodes: Overlay) -> Mask:
         met &= found > 0
         before = np.append(counts.counts, 0)[domain] != 0
         populated += np.count_nonzero(counts.counts) - before + (found != 0)
-    # The first pod of a series that wants to be near itself may go anywhere with the labels.
+    # If no pod matches, a pod that matches its own affinity may go to any node with the labels, as upstream.
     first = (populated == 0) & state.matches_itself
     allowed: Mask = labelled & (met | first)
     return allowed
 
 
 class Culprits:
-    """The pods on nodes that make matches, by topology domain; found when the first reason is worded."""
+    """The pods on nodes that cause matches, by topology domain; each table is built on first use."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._pods = cluster.pods
         self._tables: dict[tuple[str, str], tuple[Int64Array, Int64Array]] = {}
 
     def in_domain(self, counts: KeyCounts, code: int) -> Int64Array:
-        """The indices of the pods that make the matches in a domain."""
+        """Return the indices of the pods that cause the matches in a domain."""
         table = self._tables.get((counts.kind, counts.key))
         if table is None:
             pods = self._pods.assigned
@@ -210,21 +223,21 @@ class Culprits:
         return pods[begin:end]
 
     def key(self, index: int) -> str:
-        """``namespace/name`` of a pod."""
+        """Return ``namespace/name`` of a pod."""
         return self._pods.key(index)
 
 
 def word_reason(culprits: Culprits, row: int, counts: KeyCounts, terms: tuple[Term, ...]) -> Reason:
-    """Say which pod forbids the domain of a node, or which term found no pod.
+    """Return the reason for a rejected node, with the pod that blocks its domain or the term without a match.
 
     Parameters
     ----------
     culprits : Culprits
-        The pods that make the matches.
+        The pods that cause the matches.
     row : int
-        The node.
+        The row of the node.
     counts : KeyCounts
-        The counts that forbid it.
+        The counts that reject the node.
     terms : tuple of Term
         The pod's required affinity terms.
     """
@@ -246,10 +259,10 @@ def word_reason(culprits: Culprits, row: int, counts: KeyCounts, terms: tuple[Te
 
 
 def explain_domains(state: FilterState, nodes: Overlay) -> tuple[FilterCheck, ...]:
-    """The matches of required terms in the domains of the only node of an overlay."""
+    """Return one check per key of the required terms, on the only node of an overlay."""
     row = int(nodes.rows[0])
     checks = []
-    # Where no pod anywhere matches, the first of a series that wants to be near itself may go where the labels are.
+    # If no pod matches, a pod that matches its own affinity may go to any node with the labels.
     first = state.matches_itself and not any(counts.counts.any() for counts in state.affinity)
     for counts in (*state.affinity, *state.anti_affinity, *state.existing):
         code = int(counts.column.codes[row])

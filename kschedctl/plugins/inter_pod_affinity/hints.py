@@ -1,6 +1,6 @@
-"""Which events may help a pod that InterPodAffinity turned away (upstream plugin.go, ``isSchedulableAfter...``).
+"""Queueing hints of InterPodAffinity: events that may help a rejected pod (upstream ``isSchedulableAfter...``).
 
-Terms are matched without the labels of namespaces, as upstream does here.
+Terms are matched without namespace labels, as upstream does here.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kschedctl.releases.queue_rules import QueueRules
 
 
 class Hints:
-    """The hints under the rules of a release.
+    """The queueing hints of InterPodAffinity under the rules of a release.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Hints:
         )
 
     def after_pod_change(self, pod: Pod, old: Pod | None, new: Pod | None) -> bool:
-        """Whether a pod that came, went or got other labels may let the pod in."""
+        """Report whether an added, deleted or relabelled pod may let the pod fit."""
         if old is not None and new is not None and same_pod(pod, new):
             return True
         counts = self._rules.nominated_pods_wake
@@ -68,14 +68,14 @@ class Hints:
                 return False
             return self._parted(parse_pod_terms(old).required_anti_affinity, pod)
         except SelectorError:
-            # Upstream tries a pod again where a hint fails.
+            # Upstream queues the pod if a hint returns an error.
             return True
 
     def _parted(self, terms: tuple[Term, ...], pod: Pod) -> bool:
         return _means(any if self._rules.any_anti_affinity_term_wakes else all, terms, pod)
 
     def after_node_change(self, pod: Pod, old: Node | None, new: Node) -> bool:
-        """Whether a node that came, or its labels, may make or join domains."""
+        """Report whether an added or relabelled node may create, join or leave a domain of the pod's required terms."""
         try:
             terms = parse_pod_terms(pod)
         except SelectorError:
@@ -94,5 +94,5 @@ class Hints:
 
 
 def _means(quantifier: Callable[[Iterable[bool]], bool], terms: tuple[Term, ...], pod: Pod) -> bool:
-    """Whether all, or any, of the terms mean a pod; none where there are no terms."""
+    """Report whether all, or any, of the terms match a pod; False without terms."""
     return bool(terms) and quantifier(term.matches(pod, {}) for term in terms)

@@ -1,4 +1,4 @@
-"""InterPodAffinity wired to the extension points."""
+"""InterPodAffinity: the plugin class, which connects counting and scoring to the extension points."""
 
 from __future__ import annotations
 
@@ -85,28 +85,31 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         )
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
-        """Pods and nodes that come, go or get other labels."""
+        """Return added, deleted or relabelled pods, and added or relabelled nodes."""
         return Hints(self.handle.release.queue).events
 
     def sign_pod(self, pod: Pod) -> Hashable | None:
-        """Its labels, which the terms of others mean; none for a pod with terms of its own."""
+        """Sign the pod by its labels, or by nothing if the profile ignores preferred terms of existing pods.
+
+        A pod with pod affinity or anti-affinity cannot be signed.
+        """
         affinity = pod.spec.affinity
         if affinity is not None and (affinity.pod_affinity is not None or affinity.pod_anti_affinity is not None):
             return None
         return () if self._args.ignore_preferred_terms_of_existing_pods else encoded(pod.metadata.labels)
 
     def hard_counts(self, pod: Pod) -> FilterState:
-        """What decides where a pod may go: the matches of required terms by domain, its own and those of others.
+        """Return the match counts of required terms by domain, the pod's terms and those of existing pods.
 
         Raises
         ------
         SelectorError
-            Where a selector of the pod is wrong.
+            If a selector of the pod is invalid.
         """
         return prepare(self.handle.cluster, self._existing, self._terms(pod), pod)
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
-        """Count matches by domain; skip where neither the pod nor any other has a required term that matters."""
+        """Count matches by domain; return Skip if no required term of the pod or of existing pods applies."""
         try:
             terms = self._terms(pod)
         except SelectorError as error:
@@ -119,7 +122,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return PreFilterResult()
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        """Turn away nodes by required terms, the pod's and those of pods on nodes."""
+        """Reject nodes by the required terms of the pod and the required anti-affinity of existing pods."""
         found = state.read(_FilterState)
         if found is None:
             raise PluginError('error reading "PreFilterInterPodAffinity" from cycleState: not found')
@@ -128,7 +131,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return judge(found.counts, nodes, lambda row, counts: word_reason(culprits, row, counts, terms))
 
     def pre_score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
-        """Add weights up by domain; skip where no term matches anything."""
+        """Sum the weights by domain; return Skip if no term matches any pod."""
         try:
             terms = self._terms(pod)
         except SelectorError as error:
@@ -143,23 +146,23 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return SUCCESS
 
     def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
-        """The sum of the weights in the node's domains; may be negative."""
+        """Return the sums of the weights in the nodes' domains; a sum may be negative."""
         found = state.read(_ScoreState)
         if found is None:
             raise PluginError('failed to read "PreScoreInterPodAffinity" from cycleState: not found')
         return found.scores[rows]
 
     def normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array) -> Int64Array:
-        """The lowest gets 0 and the highest 100."""
+        """Scale the scores linearly: the lowest becomes 0, the highest 100."""
         return normalize(scores)
 
     def losses_can_hurt(self, state: CycleState, pod: Pod) -> bool:
-        """Where the pod wants to be near others; fewer pods to stay away from only help."""
+        """Report whether the pod has required affinity; fewer pods never violate anti-affinity."""
         found = state.read(_FilterState)
         return found is not None and bool(found.terms.required_affinity)
 
     def alike_when_lost(self, state: CycleState, pod: Pod) -> Iterator[Int64Array]:
-        """The domains of the terms, and the matches that each node has."""
+        """Yield each node's domain and number of matches, per topology key of the required terms."""
         found = state.read(_FilterState)
         groups = found.counts if found is not None else None
         for counts in (*groups.affinity, *groups.anti_affinity, *groups.existing) if groups is not None else ():
@@ -167,7 +170,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             yield self.handle.cluster.pods.sum_per_node(counts.per_class)
 
     def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
-        """The matches of required terms in the node's domains, the pod's and those of pods there."""
+        """Check the matches of required terms in the node's domains, of the pod and of existing pods."""
         found = state.read(_FilterState)
         if found is None:
             return ()
@@ -175,13 +178,13 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return explain_domains(found.counts, nodes)
 
     def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic:
-        """Term by term, in the node's domains."""
+        """List the terms that match in the node's domains, with their weights."""
         found = state.read(_ScoreState)
-        # Scoring may see nodes otherwise than its preparation.
+        # Score may see node objects sent back by an extender. PreScore summed the weights on the original cluster.
         cluster = found.cluster if found is not None else self.handle.cluster
         weight, existing = self._args.hard_pod_affinity_weight, ExistingTerms.of(cluster)
         return explain_scores(cluster, existing, self._terms(pod), pod, row, hard_pod_affinity_weight=weight)
 
     def explain_normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array, position: int) -> Arithmetic:
-        """By the extremes of the nodes."""
+        """Explain the scaling by the lowest and the highest score."""
         return explain_normalized(scores, position)

@@ -12,55 +12,55 @@ from kschedctl.plugins.topology_remedies import term_remedies
 
 
 class NoPodNear(InDomain, frozen=True):
-    """The node's domain has no pod that the pod's required affinity asks for.
+    """The node's domain has no pod that the pod's required affinity selects.
 
     Attributes
     ----------
     selector : tuple of Requirement
-        Which pods are asked for; empty for any.
+        The selector of the required pods; empty for any pod.
     """
 
     selector: Selector
 
     @property
     def wanted(self) -> str:
-        """Which pods are asked for, as text."""
+        """The selector as text."""
         return " and ".join(map(str, self.selector)) or "any pod"
 
     def words(self) -> str:
-        """Which pods there are none of, and where."""
+        """State the selector and the domain."""
         return f"no pod with {self.wanted} in {self.topology_key}={self.domain}"
 
     def data(self) -> dict[str, Any]:
-        """The selector as text."""
+        """Return the selector as text, with the domain."""
         return {"topologyKey": self.topology_key, "domain": self.domain, "selector": self.wanted}
 
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
-        """Drop a term that asks for such pods."""
+        """Propose to drop a required term."""
         return term_remedies(context, self.topology_key)
 
 
 class NominatedPodInTheWay(InDomain, frozen=True):
-    """Anti-affinity with a pod that is only nominated to the node."""
+    """Anti-affinity with a pod that is nominated to the node."""
 
     def words(self) -> str:
-        """That it is a nominated pod, and in which topology."""
+        """State the topology key."""
         return f"a pod nominated to the node, by {self.topology_key}"
 
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
-        """Drop a term of the pod, if it is one of these."""
+        """Propose to drop an anti-affinity term of the pod with this key, if there is one."""
         return term_remedies(context, self.topology_key)
 
 
 class PodsInTheWay(InDomain, frozen=True):
-    """Anti-affinity with pods in the node's domain: the pod's own, or theirs.
+    """Anti-affinity with pods in the node's domain, by a term of the pod or of these pods.
 
     Attributes
     ----------
     pod : str
         ``namespace/name`` of the first of the pods.
     pods : int
-        How many there are.
+        The number of these pods.
     """
 
     pod: str
@@ -68,32 +68,32 @@ class PodsInTheWay(InDomain, frozen=True):
 
     @property
     def who(self) -> str:
-        """The pods and where they are, as text."""
+        """The pods and their domain, as text."""
         more = f" and {self.pods - 1} more" if self.pods > 1 else ""
         return f"{self.pod}{more} in {self.topology_key}={self.domain}"
 
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
-        """Do without a pod, where it is the only one."""
+        """Propose to delete the pod, if it is the only one."""
         if self.pods == 1:
             yield from context.pod_removed(self.pod)
 
 
 class UnwantedPods(PodsInTheWay, frozen=True):
-    """The pod's own anti-affinity keeps it away from them."""
+    """The pod's own anti-affinity matches pods in the domain."""
 
     def words(self) -> str:
-        """Who, and whose rule it is."""
+        """State the pods that match."""
         return f"{self.who} matches the pod's anti-affinity"
 
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
-        """Drop a term, or do without a pod."""
+        """Propose to drop a term, or to delete the pod."""
         yield from term_remedies(context, self.topology_key)
         yield from super().remedies(context)
 
 
 class UnwillingPods(PodsInTheWay, frozen=True):
-    """Their anti-affinity keeps the pod away."""
+    """The anti-affinity of pods in the domain matches the pod."""
 
     def words(self) -> str:
-        """Who, and whose rule it is."""
+        """State the pods whose anti-affinity matches."""
         return f"{self.who} keeps the pod away"

@@ -1,6 +1,6 @@
-"""The soft half of InterPodAffinity: weights added up per topology domain.
+"""The Score of InterPodAffinity: weights of preferred terms, summed per topology domain.
 
-Normalised in float64: ``100 * (score - min) / (max - min)``, truncated; 0 everywhere where all are equal.
+Normalised in float64: ``100 * (score - min) / (max - min)``, truncated; 0 for all nodes if all scores are equal.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kschedctl.plugins.inter_pod_affinity.terms import ExistingTerms, PodLabels,
 
 
 class _Contributions:
-    """Per topology key what a pod of each class adds, and which classes matched at all."""
+    """The weight that each pod class adds per topology key, and the classes that matched."""
 
     def __init__(self, n_classes: int) -> None:
         self._n_classes = n_classes
@@ -36,7 +36,7 @@ class _Contributions:
 def affinity_scores(
     cluster: Cluster, existing: ExistingTerms, terms: PodTerms, pod: Pod, *, hard_pod_affinity_weight: int
 ) -> Int64Array | None:
-    """Score every node by preferred terms, the pod's and those of the pods on nodes.
+    """Score every node by the preferred terms of the pod and of existing pods.
 
     Parameters
     ----------
@@ -47,12 +47,12 @@ def affinity_scores(
     pod : Pod
         The pod to place.
     hard_pod_affinity_weight : int
-        What a required affinity term of another pod is worth.
+        The weight of each required affinity term of an existing pod that matches the pod; 0 ignores these terms.
 
     Returns
     -------
     ndarray of int64, shape (n_nodes,), or None
-        ``None`` where no term matches anything.
+        ``None`` if no term matches any pod.
     """
     labels, n_classes = PodLabels.of(cluster, pod), len(cluster.pods.classes)
     contributions = _Contributions(n_classes)
@@ -76,7 +76,7 @@ def affinity_scores(
 
 
 def normalize(scores: Int64Array) -> Int64Array:
-    """Spread scores over 0..100.
+    """Scale scores linearly to 0..100; equal scores become 0.
 
     Examples
     --------
@@ -93,18 +93,18 @@ def normalize(scores: Int64Array) -> Int64Array:
 
 
 class AffinityPart(msgspec.Struct, frozen=True, rename="camel"):
-    """What terms of one kind and weight make of a node's domain.
+    """The contribution of terms of one kind and weight to a node's score.
 
     Attributes
     ----------
     whose : str
-        Whose terms: the pod's, which are told, or those of the pods there.
+        A description of the terms: those of the pod, listed, or those of existing pods.
     topology_key : str
-        The label that makes the domains.
+        The key of the label that defines the domains.
     domain : str
-        The node's.
+        The node's domain.
     pods : int
-        How many pods of the domain a term matches, or have a term that matches the pod.
+        The number of pods in the domain that a term matches, or that have a term which matches the pod.
     weight : int
         The weight of the term.
     """
@@ -122,17 +122,17 @@ class AffinityScore(Arithmetic, frozen=True):
     Attributes
     ----------
     parts : tuple of AffinityPart
-        What it is made of; without what comes to nothing.
+        The nonzero contributions.
     """
 
     parts: tuple[AffinityPart, ...]
 
     def formula(self) -> str:
-        """That weights are added up over pods."""
+        """Return the formula: the sum over terms of matching pods times weight."""
         return "matching pods in the node's domain times the weight of the term, added up over terms"
 
     def steps(self) -> Iterator[Step]:
-        """Part by part, and their sum."""
+        """Yield one step per contribution, then the sum."""
         values = []
         for part in self.parts:
             values.append(part.pods * part.weight)
@@ -143,14 +143,14 @@ class AffinityScore(Arithmetic, frozen=True):
 
 
 class SpreadOver(Arithmetic, frozen=True):
-    """A score of InterPodAffinity spread over 0..100.
+    """A score of InterPodAffinity scaled to 0..100.
 
     Attributes
     ----------
     score : int
-        The raw score.
+        The node's raw score.
     lowest, highest : int
-        The extremes of the nodes that are scored.
+        The lowest and the highest raw score of the scored nodes.
     """
 
     score: int
@@ -158,11 +158,11 @@ class SpreadOver(Arithmetic, frozen=True):
     highest: int
 
     def formula(self) -> str:
-        """That of the plugin."""
+        """Return the formula of the scaling."""
         return "trunc(100 * ((score - lowest) / (highest - lowest)))"
 
     def steps(self) -> Iterator[Step]:
-        """One."""
+        """Yield the only step."""
         if self.highest == self.lowest:
             yield Step("normalised", "0", 0, f"every node has {self.score}")
             return
@@ -179,12 +179,14 @@ def _signed(number: int) -> str:
 def explain_scores(
     cluster: Cluster, existing: ExistingTerms, terms: PodTerms, pod: Pod, row: int, *, hard_pod_affinity_weight: int
 ) -> AffinityScore:
-    """The arithmetic of a node's raw score; the parameters are those of ``affinity_scores``.
+    """Return the arithmetic of a node's raw score.
 
     Parameters
     ----------
+    cluster, existing, terms, pod, hard_pod_affinity_weight
+        As for ``affinity_scores``.
     row : int
-        The node.
+        The row of the node.
     """
     labels, n_classes = PodLabels.of(cluster, pod), len(cluster.pods.classes)
     parts = []
@@ -220,5 +222,5 @@ def explain_scores(
 
 
 def explain_normalized(scores: Int64Array, position: int) -> SpreadOver:
-    """The arithmetic of ``normalize`` for one of the scores."""
+    """Return the arithmetic of ``normalize`` for one of the scores."""
     return SpreadOver(int(scores[position]), int(scores.min()), int(scores.max()))

@@ -1,6 +1,7 @@
-"""Pod affinity terms, parsed, and the table of those of the pods on nodes.
+"""Parsed pod affinity terms, and tables of the terms of existing pods.
 
-The API server merges ``matchLabelKeys`` and ``mismatchLabelKeys`` into the selector; the scheduler reads only that.
+The API server merges ``matchLabelKeys`` and ``mismatchLabelKeys`` into the selector; the scheduler uses only the
+selector.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from kschedctl.cluster.classes import PodClasses
 from kschedctl.cluster.cluster import Cluster
 
 _NO_LABELS: Final[Labels] = {}
-#: For so many different labels of pods it is known which terms mean them.
+#: The maximum number of distinct pod labels for which the matching terms are cached.
 _MOST_KNOWN: Final = 1024
 
 
@@ -30,11 +31,13 @@ class Term:
     Attributes
     ----------
     topology_key : str
-        The label that makes domains.
-    selector, namespace_selector : Selector or None
-        Which pods, and which namespaces besides ``namespaces``; ``None`` for none.
+        The key of the label that defines the domains.
+    selector : Selector or None
+        The selector of the pods; ``None`` selects no pod.
     namespaces : frozenset of str
-        The namespaces named.
+        The namespaces listed in the term.
+    namespace_selector : Selector or None
+        The selector of further namespaces; ``None`` selects no namespace.
     """
 
     topology_key: str
@@ -43,11 +46,11 @@ class Term:
     namespace_selector: Selector | None
 
     def matches(self, pod: Pod, namespace_labels: Labels) -> bool:
-        """Whether a pod in a namespace with these labels is meant."""
+        """Report whether the term matches a pod, given the labels of the pod's namespace."""
         return self.means(pod.metadata.namespace, pod.metadata.labels, namespace_labels)
 
     def means(self, namespace: str, labels: Labels, namespace_labels: Labels) -> bool:
-        """Whether a pod with some labels is meant, in a namespace with others."""
+        """Report whether the term matches a pod with these labels, in this namespace with ``namespace_labels``."""
         if namespace not in self.namespaces and not _selects(self.namespace_selector, namespace_labels):
             return False
         return _selects(self.selector, labels)
@@ -55,7 +58,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class PodLabels:
-    """What terms go by: a pod's namespace, its labels and those of the namespace."""
+    """The properties of a pod that terms match: its namespace, its labels and the labels of the namespace."""
 
     namespace: str
     labels: tuple[tuple[str, str], ...]
@@ -63,7 +66,7 @@ class PodLabels:
 
     @classmethod
     def of(cls, cluster: Cluster, pod: Pod) -> PodLabels:
-        """Those of a pod."""
+        """Return the labels of a pod and of its namespace."""
         namespace = pod.metadata.namespace
         of_namespace = cluster.namespace_labels.get(namespace, _NO_LABELS)
         return cls(namespace, tuple(pod.metadata.labels.items()), tuple(of_namespace.items()))
@@ -79,9 +82,9 @@ def parse_term(term: PodAffinityTerm, namespace: str) -> Term:
     Raises
     ------
     SelectorError
-        Where a selector is wrong.
+        If a selector is invalid.
     """
-    # A term that names no namespace at all means the pod's own.
+    # A term without namespaces and without a namespace selector applies to the pod's own namespace.
     namespaces = term.namespaces
     if not namespaces and term.namespace_selector is None:
         namespaces = (namespace,)
@@ -94,7 +97,7 @@ def _parse(selector: LabelSelector | None) -> Selector | None:
 
 @dataclass(frozen=True, slots=True)
 class PodTerms:
-    """All terms of a pod; preferred ones with their weights, negative for anti-affinity."""
+    """The terms of a pod. The weights of preferred terms are negative for anti-affinity."""
 
     required_affinity: tuple[Term, ...] = ()
     required_anti_affinity: tuple[Term, ...] = ()
@@ -107,7 +110,7 @@ def parse_pod_terms(pod: Pod) -> PodTerms:
     Raises
     ------
     SelectorError
-        Where a selector is wrong; its path begins at the kind of term.
+        If a selector is invalid. The error's path begins with the kind of term.
     """
     affinity = pod.spec.affinity
     if affinity is None or (affinity.pod_affinity is None and affinity.pod_anti_affinity is None):
@@ -133,9 +136,10 @@ def parse_pod_terms(pod: Pod) -> PodTerms:
 
 
 def merge_namespaces(cluster: Cluster, term: Term) -> Term:
-    """A term of the pod to place, with the namespaces that its namespace selector finds.
+    """Return a term of the pod to place, extended by the namespaces that its namespace selector matches.
 
-    The selector stays: upstream goes on to match it against no labels at all, which a negative one passes.
+    The namespace selector is kept: upstream also matches it against an empty set of labels, which satisfies a selector
+    with negative requirements only.
     """
     if not term.namespace_selector:
         return term
@@ -144,7 +148,7 @@ def merge_namespaces(cluster: Cluster, term: Term) -> Term:
 
 
 def classes_matching(cluster: Cluster, term: Term) -> Mask:
-    """Which pod classes a term of the pod to place means, namespaces merged: bool, shape (n_classes,)."""
+    """Return the pod classes that a term of the pod matches, namespaces merged: bool, shape (n_classes,)."""
     pods = cluster.pods
     if term.selector is None:
         return np.zeros(len(pods.classes), dtype=np.bool_)
@@ -154,19 +158,19 @@ def classes_matching(cluster: Cluster, term: Term) -> Mask:
     return mask & pods.classes_in(term.namespaces)
 
 
-#: By topology key the classes that have a term, ascending, and the weights of these.
+#: By topology key: the ids of the classes with a term, ascending, and the weights of these terms.
 ByKey = dict[str, tuple[Int64Array, Int64Array]]
 
 
 class TermTable:
-    """Terms of one kind over all pod classes, each distinct one once; classes are only added.
+    """The distinct terms of one kind over all pod classes. Classes are only added, never removed.
 
     Attributes
     ----------
     terms : list of Term
         The distinct terms.
     class_id, term_id, weight : ndarray of int64, shape (n_entries,)
-        Which class has which term, and with which weight; by class.
+        One entry per class and term, with the term's weight; sorted by class.
     """
 
     def __init__(self) -> None:
@@ -177,7 +181,7 @@ class TermTable:
         self._matching: dict[PodLabels, tuple[int, ByKey]] = {}
 
     def add(self, entries: Iterable[tuple[int, Term, int]]) -> None:
-        """Take in the terms of (class, term, weight) entries, classes ascending."""
+        """Add the terms of (class, term, weight) entries, classes ascending."""
         rows = [
             (class_id, self._number.setdefault(term, len(self._number)), weight) for class_id, term, weight in entries
         ]
@@ -189,7 +193,7 @@ class TermTable:
             self.terms += list(self._number)[len(self.terms) :]
 
     def matching(self, pod: PodLabels, n_classes: int) -> ByKey:
-        """The entries whose term means a pod, of the first so many classes."""
+        """Return the entries whose term matches a pod, of the first ``n_classes`` classes."""
         n_entries, found = self._matching.get(pod, (-1, {}))
         if n_entries != len(self.term_id):
             found = {}
@@ -210,7 +214,7 @@ class TermTable:
         return found
 
     def _terms_of(self, pod: PodLabels) -> dict[str, list[int]]:
-        """By topology key the numbers of the terms that mean a pod."""
+        """Return the indices of the terms that match a pod, by topology key."""
         n_asked, by_key = self._known.get(pod, (0, {}))
         labels, namespace_labels = dict(pod.labels), dict(pod.namespace_labels)
         for number in range(n_asked, len(self.terms)):
@@ -222,7 +226,7 @@ class TermTable:
 
 
 class ExistingTerms:
-    """The terms of all pod classes of a cluster and of those derived from it."""
+    """The terms of all pod classes of a cluster and of the clusters derived from it."""
 
     def __init__(self, classes: PodClasses) -> None:
         self._classes = classes
@@ -233,7 +237,7 @@ class ExistingTerms:
 
     @classmethod
     def of(cls, cluster: Cluster) -> ExistingTerms:
-        """Those of a cluster's classes, each of which is parsed once."""
+        """Return the terms of a cluster's pod classes; each class is parsed once."""
         found = cluster.pods.class_table.companion(cls)
         found._catch_up()
         return found
@@ -254,13 +258,13 @@ class ExistingTerms:
             self._preferred.add((i, term, weight) for i, terms in parsed for term, weight in terms.preferred)
 
     def required_affinity(self, pod: PodLabels, n_classes: int) -> ByKey:
-        """Where the first so many classes require affinity to a pod."""
+        """Return the required affinity terms of the first ``n_classes`` classes that match a pod."""
         return self._required_affinity.matching(pod, n_classes)
 
     def required_anti_affinity(self, pod: PodLabels, n_classes: int) -> ByKey:
-        """Where the first so many classes require anti-affinity to a pod."""
+        """Return the required anti-affinity terms of the first ``n_classes`` classes that match a pod."""
         return self._required_anti_affinity.matching(pod, n_classes)
 
     def preferred(self, pod: PodLabels, n_classes: int) -> ByKey:
-        """Where the first so many classes prefer to be near a pod, or far from it."""
+        """Return the preferred terms of the first ``n_classes`` classes that match a pod."""
         return self._preferred.matching(pod, n_classes)

@@ -1,4 +1,4 @@
-"""How full nodes would be with the pod: the columns that scoring by resources works on."""
+"""The requested and allocatable amounts of resources on nodes, on which scoring by resources works."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from kschedctl.cluster.cluster import Cluster
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """One configured resource over some nodes.
+    """The amounts of one configured resource on some nodes.
 
     Attributes
     ----------
     allocatable : ndarray of int64, shape (n_rows,)
-        What each node offers; 0 where the resource does not count there.
+        The node's allocatable amount; 0 if the resource does not count there.
     allocated : ndarray of int64, shape (n_rows,)
-        What the pods on it request.
+        The sum of the requests of the node's pods.
     requested : ndarray of int64, shape (n_rows,)
-        The same with the pod.
+        ``allocated`` plus the request of the pod to place.
     """
 
     allocatable: Int64Array
@@ -32,7 +32,7 @@ class Allocation:
 
 
 def requested_amount(requests: Nanos, resource: str) -> int:
-    """What a pod requests of a resource: milli-CPU, bytes or a count."""
+    """Return the requested amount of a resource: milli-CPU, bytes or a count."""
     amount = requests.get(resource, 0)
     return milli_value(amount) if resource == CPU else value(amount)
 
@@ -40,25 +40,25 @@ def requested_amount(requests: Nanos, resource: str) -> int:
 def allocations(
     cluster: Cluster, rules: RequestRules, wanted: dict[str, int], rows: Int64Array, *, non_zero: bool
 ) -> list[Allocation]:
-    """The configured resources over some nodes (upstream ``calculateNodeAllocatableRequest``).
+    """Return the amounts of the configured resources on some nodes (upstream ``calculateNodeAllocatableRequest``).
 
     Parameters
     ----------
     rules : RequestRules
-        How requests are counted.
+        The rules by which requests are counted.
     wanted : dict of str to int
-        The configured resources, in order, and what the pod requests of each.
+        The configured resources, in order, and the amount of each that the pod requests.
     rows : ndarray of int64, shape (n_rows,)
-        The nodes.
+        The rows of the nodes.
     non_zero : bool
-        Whether containers without requests for cpu and memory count with defaults.
+        True if containers without requests for cpu and memory count with default amounts.
     """
     columns = cluster.resources(rules)
     nothing = np.zeros(len(rows), dtype=np.int64)
     out = []
     for resource, amount in wanted.items():
         index = columns.index.get(resource)
-        # Devices and huge pages that the pod does not ask for are left out of the score.
+        # Extended resources and huge pages that the pod does not request do not count for the score.
         if index is None or (amount == 0 and is_scalar_resource(resource)) or resource == PODS:
             out.append(Allocation(nothing, nothing, nothing))
             continue
@@ -72,5 +72,5 @@ def allocations(
 
 
 def spec_only(rules: RequestRules, *, pod_level: bool) -> RequestRules:
-    """The rules for the pod being placed, of which the kubelet has nothing to report."""
+    """Return the rules for the pod to place: its status is ignored, because no kubelet reports on it."""
     return replace(rules, pod_level=pod_level and rules.pod_level, status=False)

@@ -1,4 +1,4 @@
-"""The arithmetic of scores by resources: what is requested of what there is, and the mean of several."""
+"""The arithmetic of scores by resources, as steps: the utilization of each resource, and the mean."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RATIO: Final = "RequestedToCapacityRatio"
 
 
 class ScoredResource(msgspec.Struct, frozen=True, rename="camel"):
-    """One resource on a node.
+    """A resource scored on a node.
 
     Attributes
     ----------
@@ -32,11 +32,11 @@ class ScoredResource(msgspec.Struct, frozen=True, rename="camel"):
     weight : int
         The configured weight.
     requested : int
-        What the pods of the node and the pod request: milli-CPU, bytes or a count.
+        The sum of the requests of the node's pods and the pod to place: milli-CPU, bytes or a count.
     allocatable : int
-        What the node offers, in the same unit; 0 where it does not count.
+        The node's allocatable amount, in the same unit; 0 if the resource does not count.
     score : int
-        What the strategy gives for that.
+        The strategy's score for the resource, 0 to 100.
     """
 
     name: str
@@ -47,7 +47,7 @@ class ScoredResource(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def note(self) -> str:
-        """The amounts as people read them."""
+        """The amounts in human-readable units."""
         if not self.allocatable:
             return "does not count: the node offers none, or nobody asks for it"
         requested, offered = (format_amount(self.name, n) for n in (self.requested, self.allocatable))
@@ -64,9 +64,9 @@ class StrategyScore(Arithmetic, frozen=True):
     resources : tuple of ScoredResource
         The configured resources.
     shape : tuple of (int, int)
-        The broken line of RequestedToCapacityRatio, utilization and score; empty for the others.
+        The points of RequestedToCapacityRatio, utilization in percent and score; empty for other strategies.
     score : int
-        The mean.
+        The weighted mean of the resources' scores.
     """
 
     strategy: str
@@ -75,11 +75,11 @@ class StrategyScore(Arithmetic, frozen=True):
     score: int
 
     def formula(self) -> str:
-        """That of the strategy."""
+        """Return the formula of the strategy."""
         return FORMULAS[self.strategy]
 
     def steps(self) -> Iterator[Step]:
-        """Resource by resource, and their mean."""
+        """Yield the steps of each resource, then the mean."""
         for resource in self.resources:
             if not resource.allocatable:
                 yield Step(resource.name, "0", 0, resource.note)
@@ -109,18 +109,18 @@ class StrategyScore(Arithmetic, frozen=True):
 def ratio_steps(
     name: str, requested: int, capacity: int, shape: Sequence[tuple[int, int]], score: int, note: str
 ) -> Iterator[Step]:
-    """A used share looked up on a broken line (``strategies.requested_to_capacity_ratio``).
+    """Yield the steps that map a utilization to a score (``strategies.requested_to_capacity_ratio``).
 
     Parameters
     ----------
     name : str
-        What is used.
+        The name of the resource.
     requested, capacity : int
-        The share, in one unit.
+        The requested amount and the capacity, in the same unit.
     shape : sequence of (int, int)
         Utilization in percent, ascending, and the score there.
     score : int
-        What the line has there.
+        The score at this utilization.
     note : str
         The amounts in words.
     """
@@ -142,18 +142,18 @@ def ratio_steps(
 
 
 class BalancedResource(msgspec.Struct, frozen=True, rename="camel"):
-    """One resource on a node, without and with the pod.
+    """The amounts of a resource on a node, without and with the pod to place.
 
     Attributes
     ----------
     name : str
         The resource.
     allocated : int
-        What the pods of the node request: milli-CPU, bytes or a count.
+        The sum of the requests of the node's pods: milli-CPU, bytes or a count.
     requested : int
-        The same with the pod.
+        ``allocated`` plus the request of the pod.
     allocatable : int
-        What the node offers, in the same unit; 0 where it does not count.
+        The node's allocatable amount, in the same unit; 0 if the resource does not count.
     """
 
     name: str
@@ -172,7 +172,7 @@ class BalanceScore(Arithmetic, frozen=True):
     with_pod : int
         The balance with the pod.
     without_pod : int or None
-        The balance without it; ``None`` in releases that do not compare.
+        The balance without the pod; ``None`` in releases before 1.36, which do not compare.
     score : int
         The score.
     """
@@ -183,12 +183,12 @@ class BalanceScore(Arithmetic, frozen=True):
     score: int
 
     def formula(self) -> str:
-        """That of the release."""
+        """Return the formula of the release."""
         balance = "trunc((1 - deviation of the used shares) * 100)"
         return balance if self.without_pod is None else f"50 + (50 + with - without) // 2 of {balance}"
 
     def steps(self) -> Iterator[Step]:
-        """The balances, and how they compare."""
+        """Yield the steps of the balances, then the score."""
         if self.without_pod is None:
             yield from self._balance("score", [one.requested for one in self.resources], self.with_pod, "")
             return

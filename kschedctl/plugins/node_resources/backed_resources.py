@@ -1,4 +1,4 @@
-"""Extended resources that a DeviceClass stands for, as the plugins of node resources count them."""
+"""Extended resources that a DeviceClass backs, as the plugins of node resources count them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ from kschedctl.framework.dependencies import Reach, Reads
 from kschedctl.framework.interface import Handle
 from kschedctl.plugins.node_resources.allocation import Allocation
 
-#: What the plugins of node resources read: what the node offers, its pods' requests, and its devices.
+#: The dependencies of the plugins of node resources: the node, its pods and its devices.
 READS: Final = Reads(pods=Reach.NODE, nodes=Reach.NODE, kinds=KINDS)
 
 
 def backed_resources(handle: Handle, resources: Iterable[str]) -> dict[str, DeviceClass]:
-    """Those of some resources that a class stands for, with the class; none where the release does not know that."""
+    """Return those of the resources that a DeviceClass backs, each with the class.
+
+    The result is empty in releases in which devices do not back extended resources.
+    """
     if not handle.release.devices_back_extended_resources:
         return {}
     resources = [name for name in resources if can_be_backed(name)]
@@ -33,18 +36,18 @@ def backed_resources(handle: Handle, resources: Iterable[str]) -> dict[str, Devi
 def backed_allocations(
     handle: Handle, wanted: Mapping[str, int], offers: Sequence[Allocation], rows: Int64Array
 ) -> list[Allocation]:
-    """Count devices where a node offers none of a resource that a class stands for.
+    """Count devices as the allocatable amount on nodes that offer none of a resource that a DeviceClass backs.
 
     Parameters
     ----------
     handle : Handle
         The plugin's handle.
     wanted : mapping of str to int
-        The configured resources, in order, and what the pod requests of each.
+        The configured resources, in order, and the amount of each that the pod requests.
     offers : sequence of Allocation
-        What was counted without devices.
+        The amounts without devices, in the same order.
     rows : ndarray of int64, shape (n_rows,)
-        The nodes.
+        The rows of the nodes.
     """
     backed = backed_resources(handle, (name for name, amount in wanted.items() if amount))
     if not backed:
@@ -69,6 +72,9 @@ def backed_allocations(
 
 
 def crashing_resources(handle: Handle, wanted: Mapping[str, int]) -> list[str]:
-    """Resources that kube-scheduler cannot balance: their class has selectors, and it lacks what compiles these."""
+    """Return the resources over which kube-scheduler's NodeResourcesBalancedAllocation crashes.
+
+    Their DeviceClass has CEL selectors, and the upstream plugin has no CEL compiler.
+    """
     backed = backed_resources(handle, (name for name, amount in wanted.items() if amount))
     return [name for name, device_class in backed.items() if device_class.spec.selectors]

@@ -1,8 +1,9 @@
 """NodeResourcesBalancedAllocation: nodes whose resources are used evenly score higher.
 
-Balance: ``int((1 - std) * 100)`` of the used shares of the configured resources, in float64: half their difference
-for two, the population standard deviation for more. From 1.36 on the score is the change that the pod makes,
-``50 + (50 + with - without) / 2``, before that the balance with the pod.
+Balance: ``int((1 - std) * 100)``, where ``std`` is the deviation of the used shares of the configured resources, in
+float64: half the difference for two resources, the population standard deviation for more, 0 for fewer. From 1.36 on
+the score is the change of the balance by the pod, ``50 + (50 + with - without) // 2``. Before that the score is the
+balance with the pod.
 """
 
 from __future__ import annotations
@@ -33,12 +34,12 @@ Float64Array = NDArray[np.float64]
 
 
 def balance(used: Sequence[Int64Array], allocatable: Sequence[Int64Array]) -> Int64Array:
-    """How evenly the resources of nodes are used.
+    """Return the balance of the resources of nodes: 100 if all used shares are equal.
 
     Parameters
     ----------
     used, allocatable : sequence of ndarray of int64, shape (n_rows,)
-        Per resource; one does not count on nodes where nothing of it is allocatable.
+        The amounts per resource. A resource does not count on nodes with an allocatable amount of 0.
 
     Returns
     -------
@@ -65,8 +66,8 @@ def balance(used: Sequence[Int64Array], allocatable: Sequence[Int64Array]) -> In
 def _standard_deviation(
     fractions: Sequence[Float64Array], counts: Sequence[Mask], n_counted: Int64Array
 ) -> Float64Array:
-    """The population standard deviation of those that count."""
-    # Resource after resource, as upstream adds them up: float64 sums depend on the order.
+    """Return the population standard deviation of the fractions that count."""
+    # Add resource by resource, as upstream does: float64 sums depend on the order.
     total = sum(fractions, start=np.zeros(len(n_counted)))
     mean = total / np.maximum(n_counted, 1)
     squares = np.zeros(len(n_counted))
@@ -76,7 +77,7 @@ def _standard_deviation(
 
 
 def _half_difference(fractions: Sequence[Float64Array], counts: Sequence[Mask]) -> Float64Array:
-    """Half the difference of the two that count, where two do."""
+    """Return half the difference of the two fractions that count, for nodes with two."""
     signed = np.zeros(len(fractions[0]))
     sign = np.ones(len(fractions[0]))
     for fraction, count in zip(fractions, counts, strict=True):
@@ -108,11 +109,11 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
         return {name: requested_amount(requests, name) for name in self._resources}
 
     def sign_pod(self, pod: Pod) -> Hashable | None:
-        """What it requests; none where devices may stand for it."""
+        """Sign the pod by its requests; a pod whose requests devices may satisfy cannot be signed."""
         return signed_requests(self.handle, pod)
 
     def pre_score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
-        """Skip pods that request none of the configured resources."""
+        """Return Skip for pods that request none of the configured resources."""
         wanted = self._wanted(pod)
         if not any(wanted.values()):
             return SKIP
@@ -123,7 +124,7 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
         return SUCCESS
 
     def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
-        """Score nodes by their balance with the pod, or by how the pod changes it."""
+        """Score nodes by the balance with the pod, or by the change of the balance by the pod."""
         found = state.read(_State)
         wanted = found.wanted if found is not None else self._wanted(pod)
         if not any(wanted.values()):
@@ -132,7 +133,7 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
         allocatable = [offer.allocatable for offer in offers]
         if not self.handle.release.balanced_allocation_compares:
             return balance([offer.requested for offer in offers], allocatable)
-        # Both at once, which for few nodes is half the work.
+        # One call for both balances, which takes half the time for few nodes.
         with_pod, without_pod = np.split(
             balance(
                 [np.concatenate((offer.requested, offer.allocated)) for offer in offers],
@@ -148,7 +149,7 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin):
         return backed_allocations(self.handle, wanted, offers, rows)
 
     def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic | None:
-        """The balance with the pod and without it."""
+        """Return the arithmetic of the balances with and without the pod."""
         found = state.read(_State)
         wanted = found.wanted if found is not None else self._wanted(pod)
         if not any(wanted.values()):

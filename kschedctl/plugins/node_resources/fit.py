@@ -1,7 +1,7 @@
-"""NodeResourcesFit: a node must have what the pod requests, and room for one more pod.
+"""NodeResourcesFit: the node must have enough free capacity for the pod's requests and for one more pod.
 
-A resource that the pod requests is insufficient where ``requested > allocatable - used``; where it exceeds what
-the node offers at all, evicting pods does not help (UnschedulableAndUnresolvable), which not every release says.
+A requested resource is insufficient if ``requested > allocatable - used``. If ``requested > allocatable``, evicting
+pods does not help: the status is UnschedulableAndUnresolvable, in releases that distinguish this case.
 """
 
 from __future__ import annotations
@@ -59,29 +59,29 @@ from kschedctl.plugins.node_resources.strategies import (
 )
 
 TOO_MANY_PODS: Final = "Too many pods"
-#: Up to this many resources their combinations are numbered by bits, which is faster than sorting them.
+#: The maximum number of resources whose combinations are numbered by bits, which is faster than by sorting.
 _MOST_BITS: Final = 6
 _NATIVE: Final = (CPU, MEMORY, EPHEMERAL_STORAGE)
 
 
 def reason_text(resource: str) -> str:
-    """The scheduler's words for a resource that does not suffice."""
+    """Return the scheduler's message for an insufficient resource."""
     return TOO_MANY_PODS if resource == PODS else f"Insufficient {resource}"
 
 
 class InsufficientResource(Operands, frozen=True):
-    """The node does not have enough left of a resource.
+    """The node does not have enough free capacity of a resource.
 
     Attributes
     ----------
     resource : str
         The resource; ``pods`` for the number of pods.
     requested : int
-        How much of it the pod requests: milli-CPU, bytes or a count.
+        The pod's request: milli-CPU, bytes or a count.
     used : int
-        How much the pods of the node request, in the same unit.
+        The sum of the requests of the node's pods, in the same unit.
     allocatable : int
-        How much the node offers, in the same unit; 0 where it does not have the resource.
+        The node's allocatable amount, in the same unit; 0 if it does not have the resource.
     """
 
     resource: str
@@ -90,7 +90,7 @@ class InsufficientResource(Operands, frozen=True):
     allocatable: int
 
     def words(self) -> str:
-        """``wants 2 cpu, free 1.2 of 4``."""
+        """Return the amounts as text: ``wants 2 cpu, free 1.2 of 4``."""
         if self.resource == PODS:
             return f"has {self.used} of {self.allocatable} pods"
         wants = f"wants {format_amount(self.resource, self.requested)} {self.resource}"
@@ -100,18 +100,18 @@ class InsufficientResource(Operands, frozen=True):
         return f"{wants}, free {free} of {offered}"
 
     def shortfall(self) -> Shortfall:
-        """What is requested beyond what is free."""
+        """Return the requested amount beyond the free capacity."""
         lacking = self.requested - (self.allocatable - self.used)
         return Shortfall(self.resource, self.requested, lacking, self.allocatable)
 
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
-        """Request what is free."""
+        """Propose to lower the pod's request to the free capacity."""
         return request_remedies(context, self.resource, self.allocatable - self.used)
 
 
 @dataclass(frozen=True, slots=True)
 class _FilterState:
-    """What the pod requests, in the order of reasons: pods, the native resources, then the others by name."""
+    """The pod's requests, in the order of reasons: pods, the native resources, then other resources by name."""
 
     wanted: dict[str, int]
 
@@ -139,27 +139,30 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         self._shape: tuple[tuple[int, int], ...] = ()
         self._kernel: Kernel
         if self._ratio and strategy.requested_to_capacity_ratio is not None:
-            # The configuration's scores go to 10.
+            # The configuration's scores range from 0 to 10; shape_points multiplies them by 10.
             self._shape = tuple(shape_points(strategy.requested_to_capacity_ratio.shape))
             self._kernel = requested_to_capacity_ratio(self._shape)
         else:
             self._kernel = most_allocated if strategy.type == "MostAllocated" else least_allocated
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
-        """Pods that go or shrink, nodes that come or grow, classes that stand for a resource."""
+        """Return deleted or scaled-down pods, added or grown nodes, and classes that back a resource."""
         return Hints(self.handle, self.wanted).events
 
     def sign_pod(self, pod: Pod) -> Hashable | None:
-        """What it requests; none where devices may stand for it."""
+        """Sign the pod by its requests; a pod whose requests devices may satisfy cannot be signed."""
         return signed_requests(self.handle, pod)
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
-        """Add up what the pod requests."""
+        """Sum the pod's requests."""
         state.write(_FilterState(self.wanted(pod)))
         return PreFilterResult()
 
     def wanted(self, pod: Pod) -> dict[str, int]:
-        """What a pod must find on its node, in the order of reasons: milli-CPU, bytes and counts, itself as a pod."""
+        """Return the pod's nonzero requests in the order of reasons: milli-CPU, bytes and counts.
+
+        The pod itself counts as 1 of the resource ``pods``. Ignored extended resources are left out.
+        """
         requests = scheduler_units(pod_requests(pod, spec_only(self.handle.request_rules, pod_level=True)))
         others = sorted(name for name in requests if name not in (*_NATIVE, PODS) and not self._ignored(name))
         order = (*(name for name in _NATIVE if name in requests), *others)
@@ -171,7 +174,7 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         )
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        """Turn away nodes that lack any of it."""
+        """Reject nodes with too little free capacity of a requested resource."""
         found = state.read(_FilterState)
         if found is None:
             raise PluginError('error reading "PreFilterNodeResourcesFit" from cycleState: not found')
@@ -193,7 +196,7 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             used = columns.requested[index][rows] + nodes.delta((self.name, resource), columns.per_class[index])
             insufficient[i] = amount > allocatable - used
             if resource in backed:
-                # Where the node offers none, devices are asked for.
+                # If the node offers none, DynamicResources allocates devices instead.
                 insufficient[i] &= allocatable > 0
             if resource != PODS:
                 unresolvable |= insufficient[i] & (amount > allocatable)
@@ -213,7 +216,7 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return Rejections(code, reason, texts, details)
 
     def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
-        """Every resource that the pod requests against what the node has left."""
+        """Compare every requested amount with the node's free capacity."""
         found = state.read(_FilterState)
         columns = self.handle.cluster.resources(self.handle.request_rules)
         wanted = found.wanted if found is not None else {}
@@ -244,7 +247,7 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return Reason(reason_text(resource), InsufficientResource(resource, amount, used, allocatable))
 
     def pre_score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
-        """Add up what the pod requests of the resources that are scored."""
+        """Sum the pod's requests of the scored resources."""
         state.write(_ScoreState(self._scored_requests(pod)))
         return SUCCESS
 
@@ -260,19 +263,19 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return weighted_mean(offers, self._weights, self._kernel, only_positive=self._ratio)
 
     def _offers(self, state: CycleState, pod: Pod, rows: Int64Array) -> list[Allocation]:
-        """The configured resources over some nodes, in their order."""
+        """Return the amounts of the configured resources on some nodes, in their order."""
         found = state.read(_ScoreState)
         wanted = found.wanted if found is not None else self._scored_requests(pod)
         if not wanted:
             raise PluginError("resources not found")
         offers = allocations(self.handle.cluster, self.handle.request_rules, wanted, rows, non_zero=True)
         offers = backed_allocations(self.handle, wanted, offers, rows)
-        # Upstream counts a resource as often as the configuration lists it.
+        # Upstream counts a resource once per entry of the configuration, duplicates included.
         by_resource = dict(zip(wanted, offers, strict=True))
         return [by_resource[resource.name] for resource in self._args.scoring_strategy.resources]
 
     def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic:
-        """Resource by resource, and their mean."""
+        """Return the arithmetic of the score, by resource."""
         strategy = self._args.scoring_strategy
         offers = self._offers(state, pod, np.array([row], dtype=np.int64))
         resources = tuple(
@@ -290,17 +293,19 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
 
 
 def _number(insufficient: Mask) -> tuple[Int64Array, Mask]:
-    """Number the combinations of lacking resources.
+    """Assign a number to each combination of insufficient resources.
 
     Parameters
     ----------
     insufficient : ndarray of bool, shape (n_resources, n_rows)
+        True if the node has too little free capacity of the resource.
 
     Returns
     -------
     number : ndarray of int64, shape (n_rows,)
+        The number of each node's combination.
     lacking : ndarray of bool, shape (n_resources, n_numbers)
-        Which resources each number stands for.
+        The insufficient resources of each number.
     """
     n_resources, n_rows = insufficient.shape
     if n_resources > _MOST_BITS:

@@ -1,4 +1,4 @@
-"""Which events may help a pod that NodeResourcesFit turned away (upstream fit.go, ``isSchedulableAfter...``)."""
+"""Queueing hints of NodeResourcesFit: events that may help a rejected pod (fit.go, ``isSchedulableAfter...``)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _IN_PLACE: str = "InPlacePodVerticalScaling"
 
 
 def signed_requests(handle: Handle, pod: Pod) -> Hashable | None:
-    """What the plugins of node resources depend on of a pod; ``None`` where devices may stand for what it requests."""
+    """Return the requests as signature of the pod, or ``None`` if devices may satisfy one of them."""
     release = handle.release
     requests = scheduler_units(pod_requests(pod, spec_only(handle.request_rules, pod_level=True)))
     if release.devices_back_extended_resources:
@@ -38,14 +38,14 @@ def signed_requests(handle: Handle, pod: Pod) -> Hashable | None:
 
 
 class Hints:
-    """The hints over a cluster.
+    """The queueing hints of NodeResourcesFit.
 
     Parameters
     ----------
     handle : Handle
         The plugin's handle.
     wanted : callable
-        What a pod requests by resource, ``pods`` among it: milli-CPU, bytes and counts.
+        Returns a pod's requests by resource, including ``pods``: milli-CPU, bytes and counts.
     """
 
     def __init__(self, handle: Handle, wanted: Callable[[Pod], Mapping[str, int]]) -> None:
@@ -74,11 +74,11 @@ class Hints:
         return tuple(out)
 
     def after_pod_deleted(self, pod: Pod, old: Pod, new: None) -> bool:
-        """Whether the pod that went left room on some node."""
+        """Report whether the deleted pod was on a node or nominated to one."""
         return is_on_node(old, or_nominated=True)
 
     def after_scale_down(self, pod: Pod, old: Pod, new: Pod) -> bool:
-        """Whether a pod asks for less of what this one requests."""
+        """Report whether the pod itself changed, or a pod on a node lowered a request that may help the pod."""
         if same_pod(pod, new):
             return True
         if not new.spec.node_name:
@@ -88,7 +88,11 @@ class Hints:
         return any(amount and before.get(name, 0) > after.get(name, 0) for name, amount in wanted.items())
 
     def after_node_change(self, pod: Pod, old: Node | None, new: Node) -> bool:
-        """Whether the pod fits on the empty node, which came or offers more of what it requests."""
+        """Report whether the pod fits on the empty node, and the node changed in its favour.
+
+        The node must be new, or offer more of a requested resource, or offer none of a resource that a DeviceClass
+        backs.
+        """
         wanted = self._wanted(pod)
         backed = backed_resources(self._handle, wanted)
         offers = Nodes((new,)).allocatable[0]
@@ -103,7 +107,7 @@ class Hints:
         return any(not offers.get(name, 0) for name in backed)
 
     def after_class_change(self, pod: Pod, old: DeviceClass | None, new: DeviceClass) -> bool:
-        """Whether a class stands for a resource that the pod requests, and did not before."""
+        """Report whether the class backs a resource that the pod requests and did not back it before."""
         requests = pod_requests(pod, self._handle.request_rules)
         name = new.spec.extended_resource_name
         if old is None:

@@ -1,4 +1,4 @@
-"""Remedies of NodeResourcesFit: the pod requests less. What would make room on the node is for others to find."""
+"""Remedies of NodeResourcesFit that lower the pod's requests; other modules propose to free capacity on the node."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from kschedctl.releases.release import Release
 
 
 def request_remedies(context: RemedyContext, resource: str, free: int) -> Iterator[Remedy]:
-    """Lower what the pod requests of a resource to what is free.
+    """Propose to lower the pod's request of a resource to the free capacity.
 
     Parameters
     ----------
     resource : str
         The resource.
     free : int
-        How much of it there is: milli-CPU, bytes or a count.
+        The free capacity: milli-CPU, bytes or a count.
     """
     if resource == PODS:
         return
@@ -51,19 +51,22 @@ def request_remedies(context: RemedyContext, resource: str, free: int) -> Iterat
         shown, now = str(target), str(before)
     summary = f"request {shown} {resource} or less instead of {now}" if target else f"request no {resource}"
     share = 1 - target / before
-    # Half of what was asked for may do; with less it is another pod.
+    # A pod may still work with half of its request. A larger reduction ranks like a replacement of the pod.
     size = Size.TUNED if share <= 0.5 else Size.REPLACED if target else Size.DONE_WITHOUT
     family = ("request", resource)
     yield context.pod_patch(summary, *patch, size=size, family=family, within=share, once=True, resource=resource)
 
 
 def requested(pod: Pod, release: Release, resource: str) -> int:
-    """What a pod requests of a resource in all: milli-CPU, bytes or a count."""
+    """Return the pod's total request of a resource: milli-CPU, bytes or a count."""
     return _units(pod, spec_only(RequestRules.of(release), pod_level=True), resource)
 
 
 def _rounded(resource: str, amount: int) -> int:
-    """An amount that is no more in the digits that people are shown either; of bytes they are shown two."""
+    """Round bytes down to two decimals of their binary unit, so that the displayed amount is not too large.
+
+    Amounts of other resources are returned unchanged.
+    """
     if resource not in (MEMORY, EPHEMERAL_STORAGE) and not resource.startswith(HUGEPAGES_PREFIX):
         return amount
     unit = 1 << max((amount.bit_length() - 1) // 10 * 10, 0)
@@ -75,9 +78,10 @@ def _units(pod: Pod, rules: RequestRules, resource: str) -> int:
 
 
 def _lowered(pod: Pod, rules: RequestRules, resource: str, target: int) -> list[Operation]:
-    """Patches with which the pod as a whole requests no more than the target; none where overhead alone is more.
+    """Return the operations that lower the pod's total request to ``target``, or none if that is impossible.
 
-    Containers give up the same share. What the pod requests as a whole may not be less than what they do together.
+    All containers' requests are reduced by the same factor. A pod-level request is reduced first; it must not be less
+    than the sum of the containers' requests. The overhead cannot be reduced.
     """
     whole = pod.spec.resources
     as_a_whole = rules.pod_level and resource in whole.requests and is_pod_level_resource(resource)
@@ -106,7 +110,7 @@ def _lowered(pod: Pod, rules: RequestRules, resource: str, target: int) -> list[
 
 
 def _own(resources: ResourceRequirements, resource: str) -> int:
-    """What is requested in whole units, rounded down."""
+    """Return the request in the scheduler's units, rounded down; 0 without one."""
     text = resources.requests.get(resource)
     if text is None:
         return 0
@@ -118,6 +122,6 @@ def _requesting(resources: ResourceRequirements, resource: str, amount: int) -> 
     quantity = exact_quantity(resource, max(amount, 0))
     limits = resources.limits
     if is_extended_resource(resource) or resource.startswith(HUGEPAGES_PREFIX):
-        # An API server wants the two to be equal.
+        # The API server requires request and limit of these resources to be equal.
         limits = {**limits, resource: quantity}
     return replace(resources, requests={**resources.requests, resource: quantity}, limits=limits)

@@ -1,7 +1,7 @@
 """The scoring strategies of NodeResourcesFit as kernels on arrays.
 
-Each takes what is requested with the pod and what is allocatable, ndarray of int64, shape (n_rows,), and returns
-scores of the same shape. Divisions truncate toward zero.
+Each kernel takes the requested amount, including the pod, and the allocatable amount: ndarray of int64, shape
+(n_rows,). It returns scores of the same shape. Divisions truncate toward zero.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Kernel = Callable[[Int64Array, Int64Array], Int64Array]
 
 
 def least_allocated(requested: Int64Array, allocatable: Int64Array) -> Int64Array:
-    """The free share of a node, in percent; 0 where more is requested than there is.
+    """Return the free share of a node, in percent; 0 if more is requested than allocatable.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def least_allocated(requested: Int64Array, allocatable: Int64Array) -> Int64Arra
 
 
 def most_allocated(requested: Int64Array, allocatable: Int64Array) -> Int64Array:
-    """The used share of a node, in percent, at most 100.
+    """Return the used share of a node, in percent, at most 100.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def most_allocated(requested: Int64Array, allocatable: Int64Array) -> Int64Array
 
 
 def requested_to_capacity_ratio(shape: Sequence[tuple[int, int]]) -> Kernel:
-    """A kernel that looks the used share up on a broken line.
+    """Return a kernel that maps the used share to a score by a piecewise linear function.
 
     Parameters
     ----------
@@ -73,19 +73,19 @@ def requested_to_capacity_ratio(shape: Sequence[tuple[int, int]]) -> Kernel:
 def weighted_mean(
     allocations: Sequence[Allocation], weights: Sequence[int], kernel: Kernel, *, only_positive: bool
 ) -> Int64Array:
-    """The weighted mean of a kernel over resources.
+    """Return the weighted mean of a kernel's scores over resources.
 
     Parameters
     ----------
     allocations : sequence of Allocation
-        The resources; one does not count on nodes where nothing of it is allocatable.
+        The amounts per resource. A resource does not count on nodes with an allocatable amount of 0.
     weights : sequence of int
-        Their weights.
+        The weights of the resources.
     kernel : callable
-        The score of one resource.
+        Returns the score of one resource.
     only_positive : bool
-        Whether resources with score 0 do not count either, and the mean is rounded half away from zero in float64
-        (RequestedToCapacityRatio); otherwise it truncates.
+        True for RequestedToCapacityRatio: resources with score 0 do not count, and the mean is rounded half away from
+        zero in float64. False: the mean is truncated.
     """
     n_rows = len(allocations[0].allocatable)
     total = np.zeros(n_rows, dtype=np.int64)

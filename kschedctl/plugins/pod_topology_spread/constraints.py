@@ -1,4 +1,4 @@
-"""Spread constraints, parsed, and which nodes and pods count for them."""
+"""Parsed spread constraints, and the nodes and pods that count for them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from kschedctl.plugins.taint_toleration import untolerated_taint
 DO_NOT_SCHEDULE: Final = "DoNotSchedule"
 SCHEDULE_ANYWAY: Final = "ScheduleAnyway"
 
-#: What spreads the pods of a service or controller that say nothing themselves (defaultingType System).
+#: The default constraints for pods that have none and that a Service or controller selects (defaultingType System).
 SYSTEM_DEFAULTS: Final = (
     TopologySpreadConstraint(topology_key=HOSTNAME, when_unsatisfiable=SCHEDULE_ANYWAY, max_skew=3),
     TopologySpreadConstraint(topology_key=ZONE, when_unsatisfiable=SCHEDULE_ANYWAY, max_skew=5),
@@ -39,8 +39,18 @@ class Constraint:
 
     Attributes
     ----------
+    topology_key : str
+        The key of the label that defines the domains.
+    max_skew : int
+        The largest skew allowed.
+    min_domains : int
+        The number of domains below which the global minimum is 0; 1 by default.
     selector : Selector or None
-        Which pods count; ``None`` for none.
+        The selector of the counted pods; ``None`` selects no pod.
+    honor_affinity : bool
+        True if only nodes that match the pod's node selector and affinity count.
+    honor_taints : bool
+        True if only nodes whose taints the pod tolerates count.
     """
 
     topology_key: str
@@ -51,7 +61,7 @@ class Constraint:
     honor_taints: bool
 
     def selects(self, pod: Pod) -> bool:
-        """Whether a pod of the right namespace is selected."""
+        """Report whether the selector matches a pod, without a check of the pod's namespace."""
         return self.selector is not None and matches(self.selector, pod.metadata.labels)
 
 
@@ -63,25 +73,25 @@ def parse_constraints(
     match_label_keys: bool = True,
     selector: Selector | None = None,
 ) -> tuple[Constraint, ...]:
-    """The constraints with a ``whenUnsatisfiable``, parsed.
+    """Return the constraints with a given ``whenUnsatisfiable``, parsed.
 
     Parameters
     ----------
     constraints : iterable of TopologySpreadConstraint
-        The pod's own, or defaults.
+        The pod's own constraints, or the defaults.
     pod : Pod
-        The pod, whose labels ``matchLabelKeys`` refer to.
+        The pod, whose labels ``matchLabelKeys`` refers to.
     action : str
         ``DoNotSchedule`` or ``ScheduleAnyway``.
     match_label_keys : bool
-        Whether ``matchLabelKeys`` is honoured.
+        True if ``matchLabelKeys`` is honoured.
     selector : Selector, optional
-        What to use instead of the constraints' own selectors.
+        A selector that replaces the constraints' own selectors.
 
     Raises
     ------
     PluginError
-        Where a selector is wrong.
+        If a selector is invalid.
     """
     out = []
     for constraint in constraints:
@@ -111,15 +121,15 @@ def parse_constraints(
 
 
 def selected_classes(cluster: Cluster, constraint: Constraint, namespace: str) -> tuple[Int64Array, Int64Array]:
-    """Which pod classes a constraint selects.
+    """Return the pod classes that a constraint selects.
 
     Returns
     -------
     counted : ndarray of int64, shape (n_classes,)
         1 for the classes that count in the snapshot: not those of terminating pods, and none for an empty selector.
     moved : ndarray of int64, shape (n_classes,)
-        1 for the classes whose pods change the count when they are added or removed; upstream does not look at
-        termination or at the emptiness of the selector there.
+        1 for the classes whose pods change the count when they are added or removed. Upstream checks neither
+        termination nor the emptiness of the selector there.
     """
     pods = cluster.pods
     if constraint.selector is None:
@@ -131,7 +141,7 @@ def selected_classes(cluster: Cluster, constraint: Constraint, namespace: str) -
 
 
 def nodes_with_all_keys(cluster: Cluster, constraints: Iterable[Constraint]) -> Mask:
-    """Which nodes have the topology labels of all constraints: bool, shape (n_nodes,)."""
+    """Return the nodes that have the topology labels of all constraints: bool, shape (n_nodes,)."""
     mask = np.ones(len(cluster.nodes), dtype=np.bool_)
     for constraint in constraints:
         mask &= cluster.nodes.labels[constraint.topology_key].present
@@ -139,7 +149,7 @@ def nodes_with_all_keys(cluster: Cluster, constraints: Iterable[Constraint]) -> 
 
 
 def nodes_included(cluster: Cluster, constraint: Constraint, pod: Pod) -> Mask:
-    """Which nodes the inclusion policies of a constraint let count (KEP-3094): bool, shape (n_nodes,)."""
+    """Return the nodes that count by a constraint's inclusion policies (KEP-3094): bool, shape (n_nodes,)."""
     nodes = cluster.nodes
     mask = np.ones(len(nodes), dtype=np.bool_)
     if constraint.honor_affinity:

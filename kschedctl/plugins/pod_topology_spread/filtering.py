@@ -1,6 +1,6 @@
-"""The hard half of PodTopologySpread.
+"""The Filter of PodTopologySpread: hard constraints.
 
-On each node: matching pods in its domain + (1 if the pod matches itself) - the least of any domain <= maxSkew.
+Rule on each node: matching pods in its domain + (1 if the pod matches itself) - the minimum over domains <= maxSkew.
 """
 
 from __future__ import annotations
@@ -34,27 +34,28 @@ REASON_LABEL: Final = f"{REASON} (missing required label)"
 _SKEW: Final = Status(Code.UNSCHEDULABLE, (REASON,))
 _LABEL: Final = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (REASON_LABEL,))
 _NO_DOMAIN: Final = 2**31 - 1
-#: A table of more domains, such as one per host, says less than it takes up.
+#: The maximum number of domains whose counts are part of the operands. A larger table, e.g. one per host, is omitted.
 _SHOWN_DOMAINS: Final = 50
-#: So many are told in a line.
+#: The maximum number of domains whose counts are listed in a check.
 _TOLD_DOMAINS: Final = 8
 
 
 class SkewTooHigh(InDomain, frozen=True):
-    """With the pod, the node's domain would have too many matching pods.
+    """The node's domain would have too many matching pods with the pod.
 
     Attributes
     ----------
     matching : int
-        How many matching pods the domain has.
+        The number of matching pods in the domain.
     minimum : int
-        The least of any domain; 0 where there are fewer domains than ``minDomains``.
+        The minimum over all domains; 0 if there are fewer domains than ``minDomains``.
     skew : int
-        ``matching``, and the pod where it matches itself, less ``minimum``.
+        ``matching`` + (1 if the pod matches itself) - ``minimum``.
     max_skew : int
         The largest skew allowed.
     domains : dict of str to int, optional
-        Matching pods by domain, over the domains that count; not set where there are too many to show.
+        The number of matching pods by domain, over the domains that count; not set if the label has more than 50
+        values.
     """
 
     matching: int
@@ -64,12 +65,12 @@ class SkewTooHigh(InDomain, frozen=True):
     domains: dict[str, int] | UnsetType = UNSET
 
     def words(self) -> str:
-        """The counts, the skew, and the one allowed."""
+        """State the counts, the skew and the allowed skew."""
         where = f"{self.topology_key}={self.domain} has {self.matching} matching"
         return f"{where}, fewest {self.minimum}: skew {self.skew}, allowed {self.max_skew}"
 
     def remedies(self, context: RemedyContext) -> Iterator[Remedy]:
-        """Allow the skew, or wish for less instead of insisting, or drop the constraint."""
+        """Propose to raise ``maxSkew``, to make the constraint soft, or to drop it."""
         return spread_remedies(context, self.topology_key, self.skew)
 
 
@@ -79,18 +80,20 @@ class DomainCounts:
 
     Attributes
     ----------
+    constraint : Constraint
+        The constraint.
     column : LabelColumn
         The topology label of every node.
     counts : ndarray of int64, shape (n_domains,)
-        Matching pods per domain, over the nodes that count.
+        The number of matching pods per domain, over the nodes that count.
     exists : ndarray of bool, shape (n_domains,)
-        Which domains have a node that counts.
+        True for domains with a node that counts.
     included : ndarray of bool, shape (n_nodes,)
-        Which nodes count.
+        True for nodes that count.
     moved : ndarray of int64, shape (n_classes,)
         1 for pod classes that change the counts when added or removed.
     self_match : int
-        1 where the pod itself is selected.
+        1 if the constraint selects the pod itself, else 0.
     """
 
     constraint: Constraint
@@ -102,7 +105,10 @@ class DomainCounts:
     self_match: int
 
     def minima(self) -> tuple[int, int, int]:
-        """The domain with the fewest matching pods, its count, and the count of the next; counts are large for none."""
+        """Return the domain with the fewest matching pods, its count, and the lowest count of the other domains.
+
+        A missing domain is -1, a missing count 2**31 - 1.
+        """
         domains = np.flatnonzero(self.exists)
         if not len(domains):
             return -1, _NO_DOMAIN, _NO_DOMAIN
@@ -112,19 +118,19 @@ class DomainCounts:
         return int(domains[at]), int(counts[at]), int(others.min()) if len(others) else _NO_DOMAIN
 
     def skew(self, nodes: Overlay) -> tuple[Int64Array, Int64Array, Int64Array]:
-        """What placing the pod gives in each world.
+        """Return the counts and the skew with the pod placed, in each world.
 
         Returns
         -------
         matching, minimum, skew : ndarray of int64, shape (n_worlds,)
-            Matching pods in the node's domain, the least of any domain, and the skew with the pod. On nodes
-            without the label they mean nothing.
+            The matching pods in the node's domain, the minimum over domains, and the skew with the pod. The values are
+            meaningless for nodes without the label.
         """
         domain = self.column.codes[nodes.rows]
         delta = nodes.delta(("PodTopologySpread", self.constraint), self.moved) * self.included[nodes.rows]
         matching = np.append(self.counts, 0)[domain] + delta
         fewest_at, fewest, next_fewest = self.minima()
-        # Only the node's own domain changes, so the least of the others is the least or the one after it.
+        # Only the node's own domain changes, so the minimum of the others is the lowest or the second lowest count.
         others = np.where(domain == fewest_at, next_fewest, fewest)
         minimum = np.where(np.append(self.exists, False)[domain], np.minimum(others, matching), fewest)
         if int(self.exists.sum()) < self.constraint.min_domains:
@@ -138,7 +144,7 @@ def count_domains(cluster: Cluster, constraints: Iterable[Constraint], pod: Pod)
     Parameters
     ----------
     constraints : iterable of Constraint
-        The hard constraints; only nodes with the labels of all of them count.
+        The hard constraints. Only nodes with the labels of all of them count.
     pod : Pod
         The pod to place.
     """
@@ -159,14 +165,14 @@ def count_domains(cluster: Cluster, constraints: Iterable[Constraint], pod: Pod)
 
 
 def judge(domains: tuple[DomainCounts, ...], nodes: Overlay) -> Rejections:
-    """Turn away nodes by the first constraint that they lack the label of or that they would break.
+    """Reject nodes by the first constraint whose label they lack or whose skew would be exceeded.
 
     Parameters
     ----------
     domains : tuple of DomainCounts
-        One per hard constraint, in the pod's order.
+        One entry per hard constraint, in the pod's order.
     nodes : Overlay
-        The worlds to judge.
+        The worlds to filter.
     """
     skews = [counts.skew(nodes) for counts in domains]
     which = np.full(len(nodes), -1, dtype=np.int64)
@@ -198,7 +204,7 @@ def _skew_reason(counts: DomainCounts, domain: str, matching: int, minimum: int,
 
 
 def explain_skew(counts: DomainCounts, nodes: Overlay) -> FilterCheck:
-    """What placing the pod on the only node of an overlay makes of a constraint, with the matching pods by domain."""
+    """Return the check of a constraint on the only node of an overlay, with the matching pods by domain."""
     wanted = counts.constraint
     told = f"maxSkew {wanted.max_skew} over {wanted.topology_key}"
     code = int(counts.column.codes[nodes.rows[0]])

@@ -1,4 +1,4 @@
-"""Which events may help a pod that PodTopologySpread turned away (upstream plugin.go, ``isSchedulableAfter...``)."""
+"""Queueing hints of PodTopologySpread: events that may help a rejected pod (upstream ``isSchedulableAfter...``)."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from kschedctl.releases.queue_rules import QueueRules
 
 
 class Hints:
-    """The hints under the rules of a release.
+    """The queueing hints of PodTopologySpread under the rules of a release.
 
     Parameters
     ----------
     rules : QueueRules
         The rules.
     constraints : callable
-        A pod's hard constraints, or the defaults for it.
+        Returns a pod's hard constraints, or the defaults for the pod.
     """
 
     def __init__(self, rules: QueueRules, constraints: Callable[[Pod], tuple[Constraint, ...]]) -> None:
@@ -50,13 +50,13 @@ class Hints:
         )
 
     def after_pod_change(self, pod: Pod, old: Pod | None, new: Pod | None) -> bool:
-        """Whether a pod that came, went or changed may shift the counts."""
+        """Report whether an added, deleted or updated pod may change the counts."""
         if any(other is not None and not self._involved(other, pod) for other in (old, new)):
             return False
         try:
             constraints = self._constraints(pod)
         except PluginError:
-            # Upstream tries a pod again where a hint fails.
+            # Upstream queues the pod if a hint returns an error.
             return True
         if old is not None and new is not None:
             tolerates_else = same_pod(pod, new) and old.spec.tolerations != new.spec.tolerations
@@ -75,7 +75,7 @@ class Hints:
         return on_node and other.namespace == pod.namespace
 
     def after_node_change(self, pod: Pod, old: Node | None, new: Node | None) -> bool:
-        """Whether a node that came, went or changed may make domains, or leave the smallest out."""
+        """Report whether an added, deleted or updated node may add a domain, or remove the one with the fewest pods."""
         try:
             constraints = self._constraints(pod)
         except PluginError:

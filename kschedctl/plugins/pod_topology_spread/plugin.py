@@ -1,4 +1,4 @@
-"""PodTopologySpread wired to the extension points."""
+"""PodTopologySpread: the plugin class, which connects counting and scoring to the extension points."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         self._defaults = SYSTEM_DEFAULTS if self._system_defaulted else args.default_constraints
 
     def _constraints(self, pod: Pod, action: str) -> tuple[Constraint, ...]:
-        """The pod's constraints, or the defaults for what its Services and controller select."""
+        """Return the pod's constraints, or the defaults with the selector of its Services and controller."""
         gate = self.handle.release.enabled("MatchLabelKeysInPodTopologySpread")
         if pod.spec.topology_spread_constraints:
             return parse_constraints(pod.spec.topology_spread_constraints, pod, action, match_label_keys=gate)
@@ -84,25 +84,25 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         return parse_constraints(self._defaults, pod, action, selector=selector) if selector else ()
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
-        """Pods and nodes that come, go or change."""
+        """Return added, deleted or updated pods and nodes."""
         return Hints(self.handle.release.queue, lambda pod: self._constraints(pod, DO_NOT_SCHEDULE)).events
 
     def sign_pod(self, pod: Pod) -> Hashable | None:
-        """Nothing, where neither the pod nor the profile has a constraint."""
+        """Return an empty signature if pod and profile have no constraints; else the pod cannot be signed."""
         return None if pod.spec.topology_spread_constraints or self._defaults else ()
 
     def hard_domains(self, pod: Pod) -> tuple[DomainCounts, ...]:
-        """What decides where a pod may go: the matching pods by domain, one entry per hard constraint.
+        """Return the matching pods by domain, one entry per hard constraint.
 
         Raises
         ------
         PluginError
-            Where a selector of the pod is wrong.
+            If a selector of the pod is invalid.
         """
         return count_domains(self.handle.cluster, self._constraints(pod, DO_NOT_SCHEDULE), pod)
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
-        """Count matching pods by domain; skip pods without hard constraints."""
+        """Count matching pods by domain; return Skip for pods without hard constraints."""
         try:
             constraints = self._constraints(pod, DO_NOT_SCHEDULE)
         except PluginError as error:
@@ -113,14 +113,14 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         return PreFilterResult()
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        """Turn away nodes on which a hard constraint would be broken."""
+        """Reject nodes on which a hard constraint would be violated."""
         found = state.read(_FilterState)
         if found is None:
             raise PluginError('reading "PreFilterPodTopologySpread" from cycleState: not found')
         return judge(found.domains, nodes)
 
     def pre_score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
-        """Score by soft constraints; skip pods without any."""
+        """Compute the scores by soft constraints; return Skip for pods without soft constraints."""
         try:
             constraints = self._constraints(pod, SCHEDULE_ANYWAY)
         except PluginError as error:
@@ -134,7 +134,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         return SUCCESS
 
     def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
-        """The raw scores: many matching pods give much."""
+        """Return the raw scores: more matching pods give a higher raw score."""
         return self._scores(state, pod).scores[rows]
 
     def _scores(self, state: CycleState, pod: Pod) -> SpreadScores:
@@ -142,13 +142,14 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
         own = self.handle.cluster
         if own is prepared.cluster:
             return prepared.scores
-        # Scoring may see nodes otherwise than its preparation, which counts by all domains that are no single node.
+        # Score may see node objects sent back by an extender, and counts the pods of hostname domains on those.
+        # All other domains are counted by PreScore, on the original cluster.
         return spread_scores(
             prepared.cluster, prepared.constraints, pod, prepared.rows, require_all=prepared.require_all, by_host=own
         )
 
     def alike_when_lost(self, state: CycleState, pod: Pod) -> Iterator[Int64Array]:
-        """The domains of the constraints, and the matching pods of each node."""
+        """Yield each node's domain, number of matching pods and inclusion, per constraint."""
         found = state.read(_FilterState)
         for counts in found.domains if found is not None else ():
             counted, _ = selected_classes(self.handle.cluster, counts.constraint, pod.metadata.namespace)
@@ -157,22 +158,22 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
             yield counts.included.astype(np.int64)
 
     def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
-        """The skew of every hard constraint."""
+        """Check the skew of every hard constraint."""
         found = state.read(_FilterState)
         nodes = self.handle.cluster.overlay(np.array([row], dtype=np.int64))
         return tuple(explain_skew(counts, nodes) for counts in found.domains) if found is not None else ()
 
     def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic:
-        """Constraint by constraint."""
+        """Return the arithmetic of the raw score, by constraint."""
         return explain_scores(self._prepared(state).cluster, self._scores(state, pod), row)
 
     def explain_normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array, position: int) -> Arithmetic:
-        """By the extremes of the nodes that count."""
+        """Explain the scaling by the lowest and the highest score."""
         prepared = self._prepared(state)
         return explain_normalized(scores, prepared.scores.ignored[prepared.rows], position)
 
     def normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array) -> Int64Array:
-        """Few matching pods give 100."""
+        """Scale the scores in reverse: fewest matching pods give 100."""
         prepared = self._prepared(state)
         return normalize(scores, prepared.scores.ignored[prepared.rows])
 

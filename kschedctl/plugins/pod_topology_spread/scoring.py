@@ -1,7 +1,7 @@
-"""The soft half of PodTopologySpread.
+"""The Score of PodTopologySpread: soft constraints.
 
-Score: per constraint ``matching pods in the domain x log(domains + 2) + maxSkew - 1``, added up in float64 and rounded
-half away from zero; normalised so that few matching pods give much.
+Score: ``matching pods in the domain x log(domains + 2) + maxSkew - 1`` per constraint, summed in float64 and rounded
+half away from zero; normalised so that few matching pods give a high score.
 """
 
 from __future__ import annotations
@@ -31,14 +31,16 @@ from kschedctl.plugins.pod_topology_spread.constraints import (
 
 @dataclass(frozen=True, slots=True)
 class ConstraintCounts:
-    """What one soft constraint counts.
+    """The counts of one soft constraint.
 
     Attributes
     ----------
+    constraint : Constraint
+        The constraint.
     matching : ndarray of int64, shape (n_nodes,)
-        Matching pods in the domain of each node.
+        The number of matching pods in the domain of each node.
     size : int
-        How many domains the feasible nodes are in.
+        The number of domains that contain feasible nodes.
     """
 
     constraint: Constraint
@@ -53,11 +55,11 @@ class SpreadScores:
     Attributes
     ----------
     counts : tuple of ConstraintCounts
-        What they are made of, constraint by constraint.
+        The counts behind the scores, one entry per constraint.
     scores : ndarray of int64, shape (n_nodes,)
-        The raw score of each node of the cluster; 0 for those that are ignored.
+        The raw score of each node of the cluster; 0 for ignored nodes.
     ignored : ndarray of bool, shape (n_nodes,)
-        Nodes that lack a topology label that is asked for.
+        True for nodes without a required topology label.
     """
 
     counts: tuple[ConstraintCounts, ...]
@@ -83,11 +85,11 @@ def spread_scores(
     pod : Pod
         The pod to place.
     rows : ndarray of int64
-        The feasible nodes.
+        The rows of the feasible nodes.
     require_all : bool
-        Whether nodes that lack the label of any constraint are ignored; not so for the system's defaults.
+        True if nodes without the label of any constraint are ignored; False for the system's defaults.
     by_host : Cluster, optional
-        The pods that count where the domain is a single node, where they are not those of the cluster.
+        The cluster whose pods count for the key ``kubernetes.io/hostname``; by default ``cluster``.
     """
     nodes = cluster.nodes
     labelled = nodes_with_all_keys(cluster, constraints) if require_all else np.ones(len(nodes), dtype=np.bool_)
@@ -101,7 +103,7 @@ def spread_scores(
             size = len(candidates)
             matching = per_node if by_host is None else _matching(by_host, constraint, pod)
         else:
-            # Nodes without the label make a domain of their own, where they are not ignored.
+            # Nodes without the label form one domain, unless they are ignored.
             codes = column.codes
             size = len(np.unique(codes[candidates]))
             included = labelled & nodes_included(cluster, constraint, pod)
@@ -116,20 +118,20 @@ def spread_scores(
 
 
 def _matching(cluster: Cluster, constraint: Constraint, pod: Pod) -> Int64Array:
-    """How many pods a constraint counts, by node."""
+    """Return the number of pods that a constraint counts, by node."""
     counted, _ = selected_classes(cluster, constraint, pod.metadata.namespace)
     return cluster.pods.sum_per_node(counted)
 
 
 def normalize(scores: Int64Array, ignored: Mask) -> Int64Array:
-    """Turn scores round, so that the lowest is best: ``100 * (max + min - score) / max``.
+    """Reverse scores, so that the lowest raw score is best: ``100 * (max + min - score) / max``.
 
     Parameters
     ----------
     scores : ndarray of int64, shape (n_rows,)
         Raw scores.
     ignored : ndarray of bool, shape (n_rows,)
-        Nodes that get 0 and do not count for the extremes.
+        True for nodes that get 0 and do not count for ``min`` and ``max``.
 
     Examples
     --------
@@ -144,20 +146,20 @@ def normalize(scores: Int64Array, ignored: Mask) -> Int64Array:
 
 
 class SpreadTerm(msgspec.Struct, frozen=True, rename="camel"):
-    """What one soft constraint makes of a node.
+    """The contribution of one soft constraint to a node's score.
 
     Attributes
     ----------
     topology_key : str
-        The label that makes the domains.
+        The key of the label that defines the domains.
     domain : str or None
-        The node's; ``None`` where it has no such label.
+        The node's domain; ``None`` if it has no such label.
     matching : int
-        How many matching pods the domain has.
+        The number of matching pods in the domain.
     size : int
-        How many domains the feasible nodes are in.
+        The number of domains that contain feasible nodes.
     max_skew : int
-        The largest skew wanted.
+        The constraint's ``maxSkew``.
     """
 
     topology_key: str
@@ -168,12 +170,12 @@ class SpreadTerm(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def expression(self) -> str:
-        """The points before rounding."""
+        """The contribution before rounding, as an expression."""
         return f"{self.matching} * log({self.size} + 2) + ({self.max_skew} - 1)"
 
     @property
     def value(self) -> float:
-        """The points before rounding."""
+        """The contribution before rounding."""
         return self.matching * math.log(self.size + 2) + float(self.max_skew - 1)
 
 
@@ -183,11 +185,11 @@ class SpreadScore(Arithmetic, frozen=True):
     Attributes
     ----------
     ignored : bool
-        Whether the node lacks a label that is asked for, so that it gets nothing.
+        True if the node lacks a required topology label, so that its score is 0.
     terms : tuple of SpreadTerm
         The soft constraints.
     score : int
-        The score; low ones are good.
+        The score; low scores are good.
     """
 
     ignored: bool
@@ -195,11 +197,11 @@ class SpreadScore(Arithmetic, frozen=True):
     score: int
 
     def formula(self) -> str:
-        """The points of constraints, added up."""
+        """Return the formula: the sum over constraints."""
         return "per constraint matching pods * log(domains + 2) + (maxSkew - 1), added up and rounded; few are good"
 
     def steps(self) -> Iterator[Step]:
-        """Constraint by constraint, and their sum."""
+        """Yield one step per constraint, then the rounded sum."""
         for term in self.terms:
             if term.domain is None:
                 yield Step(term.topology_key, "0", 0, "the node has no such label")
@@ -215,16 +217,16 @@ class SpreadScore(Arithmetic, frozen=True):
 
 
 class TurnedRound(Arithmetic, frozen=True):
-    """A score of PodTopologySpread turned round, so that the lowest is best.
+    """A score of PodTopologySpread reversed, so that the lowest raw score is best.
 
     Attributes
     ----------
     ignored : bool
-        Whether the node gets nothing, and does not count for the extremes.
+        True if the node gets 0 and does not count for ``highest`` and ``lowest``.
     score : int
         The raw score.
     highest, lowest : int
-        The extremes of the nodes that count.
+        The highest and the lowest raw score of the nodes that count.
     """
 
     ignored: bool
@@ -233,11 +235,11 @@ class TurnedRound(Arithmetic, frozen=True):
     lowest: int
 
     def formula(self) -> str:
-        """That of the plugin."""
+        """Return the formula of the reversal."""
         return "100 * (highest + lowest - score) // highest"
 
     def steps(self) -> Iterator[Step]:
-        """One."""
+        """Yield the only step."""
         if self.ignored:
             yield Step("normalised", "0", 0, "the node lacks the label of a constraint")
         elif not self.highest:
@@ -249,7 +251,7 @@ class TurnedRound(Arithmetic, frozen=True):
 
 
 def explain_scores(cluster: Cluster, found: SpreadScores, row: int) -> SpreadScore:
-    """The arithmetic of a node's raw score."""
+    """Return the arithmetic of a node's raw score."""
     labels = cluster.nodes.objects[row].metadata.labels
     terms = tuple(
         SpreadTerm(
@@ -265,7 +267,7 @@ def explain_scores(cluster: Cluster, found: SpreadScores, row: int) -> SpreadSco
 
 
 def explain_normalized(scores: Int64Array, ignored: Mask, position: int) -> TurnedRound:
-    """The arithmetic of ``normalize`` for one of the scores."""
+    """Return the arithmetic of ``normalize`` for one of the scores."""
     kept = scores[~ignored]
     lowest = int(kept.min()) if len(kept) else 0
     return TurnedRound(bool(ignored[position]), int(scores[position]), int(kept.max(initial=0)), lowest)

@@ -1,1 +1,1 @@
-"""VolumeBinding: a pod's claims get volumes that its node can reach, and nodes with much room score higher."""
+"""VolumeBinding: a pod's claims get volumes that the node can reach; nodes with more free storage score higher."""

@@ -1,4 +1,4 @@
-"""What VolumeBinding compares on a node, claim by claim."""
+"""The checks of VolumeBinding on a node, one or more per claim."""
 
 from __future__ import annotations
 
@@ -17,16 +17,18 @@ from kschedctl.volumes.topology import label_terms
 
 
 def explain_claims(binder: Binder, found: FoundVolumes, node: Node, row: int) -> tuple[FilterCheck, ...]:
-    """What becomes of a pod's claims on a node.
+    """Return the checks of a pod's claims on a node.
 
     Parameters
     ----------
     binder : Binder
-        The binder that found it.
+        The binder that found the volumes.
     found : FoundVolumes
-        What it found.
+        The volumes that the binder found.
+    node : Node
+        The node.
     row : int
-        The node's row.
+        The row of the node.
     """
     return (*_bound(binder, found, node, row), *_matched(found, row), *_unmatched(binder, found, node, row))
 
@@ -71,13 +73,13 @@ def _terms(volume: PersistentVolume) -> tuple[Selector, ...]:
 
 
 def _topology(volume: PersistentVolume) -> str:
-    """The nodes that a volume is for."""
+    """Return the node labels required by a volume, as text."""
     terms = [", ".join(map(str, term)) for term in _terms(volume)]
     return " or ".join(dict.fromkeys(terms)) or "any node"
 
 
 def _has(volume: PersistentVolume, node: Node) -> str:
-    """What a node has of the labels that a volume asks for."""
+    """Return the node's values of the labels required by a volume, as text."""
     keys = {requirement.key: None for term in _terms(volume) for requirement in term}
     has = {key: node.metadata.labels.get(key) for key in keys}
     return f"node has {show_labels(has)}" if has else "it can be reached"

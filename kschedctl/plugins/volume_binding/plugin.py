@@ -1,7 +1,7 @@
-"""VolumeBinding: a pod's claims are bound to volumes that its node can reach, or can be there.
+"""VolumeBinding: each claim of a pod is bound, or can be bound, to a volume that the node can reach.
 
-Claims that are not bound and do not wait for a pod end the matter before any node is looked at. With the gate
-StorageCapacityScoring, nodes score by the room on the storage that the claims would get (``scoring``).
+An unbound claim that the scheduler does not bind rejects the pod before Filter. With the gate StorageCapacityScoring,
+nodes are scored by the free capacity of the storage that the claims would get (``scoring``).
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ REASON_NODE_CONFLICT: Final = "node(s) didn't match PersistentVolume's node affi
 REASON_BIND_CONFLICT: Final = "node(s) didn't find available persistent volumes to bind"
 REASON_NOT_ENOUGH_SPACE: Final = "node(s) did not have enough free storage"
 REASON_MISSING_VOLUME: Final = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
-#: In the order in which they are given; bit i of a reason number stands for the i-th.
+#: The reasons in the order in which they are reported; bit i of a reason number stands for the i-th reason.
 _REASONS: Final = (REASON_NODE_CONFLICT, REASON_BIND_CONFLICT, REASON_NOT_ENOUGH_SPACE, REASON_MISSING_VOLUME)
 _KINDS: Final[frozenset[type[ApiObject]]] = frozenset(
     {PersistentVolumeClaim, PersistentVolume, StorageClass, CSINode, CSIDriver, CSIStorageCapacity}
@@ -75,14 +75,14 @@ _NO_STATE: Final = 'reading "VolumeBinding" from cycleState: not found'
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What PreFilter found; ``None`` for a pod without claims."""
+    """The volumes that PreFilter found; ``None`` for a pod without claims."""
 
     volumes: FoundVolumes | None
 
 
 @dataclass(frozen=True, slots=True)
 class _Filtered:
-    """That Filter ran, which tells scoring what the claims would get."""
+    """A mark in the cycle state: Filter ran, so Score may use the volumes."""
 
 
 class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin, PreScorePlugin, ScorePlugin):
@@ -100,7 +100,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin,
         self._kernel = requested_to_capacity_ratio(self._shape)
 
     def own_part(self, pod: Pod) -> Hashable:
-        """Name and uid, where claims of its volumes are named after the pod."""
+        """Return the pod's name and uid if claims for its ephemeral volumes are named after it, else ``None``."""
         return named_after(pod)
 
     @cached_property
@@ -109,7 +109,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin,
         return Binder(self.handle.cluster, self.handle.release.enabled("VolumeAttributesClass"))
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
-        """What claims are bound by: volumes, classes, capacity and drivers; claims of the pod; nodes."""
+        """Return changes of the pod's claims, of volumes, classes, capacities and drivers, and of node labels."""
         changed = ActionType.ADD | ActionType.UPDATE
         return (
             registered(EventResource.STORAGE_CLASS, changed, after_class_change),
@@ -122,15 +122,15 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin,
         )
 
     def sign_pod(self, pod: Pod) -> Hashable:
-        """Its volumes."""
+        """Sign the pod by its volumes."""
         return signed_volumes(pod)
 
     def remedies(self, context: RemedyContext, status: Status) -> Iterator[Remedy]:
-        """Have a class wait for the claim's first pod, or use other claims."""
+        """Propose WaitForFirstConsumer for the class of an unbound claim, or other claims."""
         return immediate_remedies(context)
 
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
-        """Turn away pods whose claims cannot be used; skip pods without claims."""
+        """Reject pods with unusable claims, and return Skip for pods without claims; else find the claims' volumes."""
         cluster = self.handle.cluster
         problem = claims_problem(cluster, pod)
         if problem:
@@ -148,7 +148,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin,
         return PreFilterResult()
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        """Turn away nodes on which some claim has no volume. Other pods play no part."""
+        """Reject nodes on which a claim has no volume. Other pods have no influence."""
         found = state.read(_State)
         if found is None:
             raise PluginError(_NO_STATE)
@@ -173,7 +173,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin,
         return Rejections(code.astype(np.int8), number, texts, details)
 
     def _explain(self, text: str, volumes: FoundVolumes, row: int) -> Operands | None:
-        """What is behind one of the scheduler's reasons; ``None`` for an error."""
+        """Return the operands of one of the scheduler's reasons, or ``None`` for an error."""
         node = self.handle.cluster.nodes.objects[row]
 
         def bound() -> Operands:
@@ -191,13 +191,13 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin,
         return explain[text]() if text in explain else None
 
     def pre_score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
-        """Skip where the release scores nothing."""
+        """Return Skip unless the gate StorageCapacityScoring is enabled."""
         if not self._scores:
             return SKIP
         return SUCCESS if state.read(_State) is not None else Status(Code.ERROR, (_NO_STATE,))
 
     def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
-        """Score the room on the storage that the claims would get; 0 without claims, or where Filter did not run."""
+        """Score the storage that the claims would get; 0 without claims, or if Filter did not run."""
         nothing = np.zeros(len(rows), dtype=np.int64)
         if not self._scores:
             return nothing
@@ -210,25 +210,25 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin,
         return storage_capacity_scores(found.volumes, self._kernel)[rows]
 
     def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
-        """Every claim, and the volume that it has or would get."""
+        """Return the checks of every claim, with the volume that it has or would get."""
         found = state.read(_State)
         if found is None or found.volumes is None:
             return ()
         return explain_claims(self.binder, found.volumes, self.handle.cluster.nodes.objects[row], row)
 
     def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic:
-        """Storage class by storage class."""
+        """Return the arithmetic of the score, by storage class."""
         found = state.read(_State)
         counts = self._scores and found is not None and state.read(_Filtered) is not None
         volumes = found.volumes if found is not None and counts else None
         return explain_scores(volumes, self._shape, self._kernel, row)
 
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
-        """Accept: what the filter found is still there."""
+        """Return Success: the volumes that Filter found are still available."""
         return SUCCESS
 
     def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
-        """Bind the pod's claims to the volumes that were found, or have new ones provisioned."""
+        """Record that the pod's claims are bound to the volumes found, or that volumes are provisioned."""
         found = state.read(_State)
         if found is not None and found.volumes is not None:
             row = self.handle.cluster.nodes.row[node_name]
@@ -237,7 +237,7 @@ class VolumeBinding(PreFilterPlugin, FilterPlugin, ReservePlugin, PreBindPlugin,
 
 
 def _reason_numbers(volumes: FoundVolumes) -> Int64Array:
-    """Which reasons hold per node, as bits, or the number of an error: int64, shape (n_nodes,)."""
+    """Return the reasons per node as bits, or 16 plus the index of an error: int64, shape (n_nodes,)."""
     masks = (volumes.node_conflict, volumes.bind_conflict, volumes.not_enough_space, volumes.missing_volume)
     bits = np.zeros(len(volumes.error), dtype=np.int64)
     for i, mask in enumerate(masks):

@@ -1,8 +1,9 @@
-"""How full the storage that a pod's claims would get on each node would be (upstream ``buildScorerFunction``).
+"""The Score of VolumeBinding: utilization of the storage that the pod's claims would get (``buildScorerFunction``).
 
-Per storage class: what the claims request of what there is, on the profile's ``shape``. A node's score is the mean of
-its classes, rounded half away from zero in float64. Where some claim found an existing volume only such claims count,
-with the capacity of their volumes; else those to be provisioned by a driver that tells its capacity.
+Per storage class the utilization, requested capacity / available capacity, is mapped to a score by the profile's
+``shape``. A node's score is the mean over the storage classes, rounded half away from zero in float64. If a claim found
+an existing volume on the node, only such claims count, with the capacity of their volumes. Otherwise the claims count
+whose volume would be provisioned by a driver that publishes its capacity.
 """
 
 from __future__ import annotations
@@ -26,19 +27,19 @@ from kschedctl.volumes.found_volumes import FoundVolumes, ProvisionCheck, Static
 
 
 class ClassTotals:
-    """What claims request of each storage class, and what there is, per node.
+    """The requested and the available capacity per storage class and node.
 
     Parameters
     ----------
     n_nodes : int
-        How many nodes there are.
+        The number of nodes.
 
     Attributes
     ----------
     requested, capacity : dict of str to ndarray of int64, shape (n_nodes,)
         Bytes by class.
     counts : dict of str to ndarray of bool, shape (n_nodes,)
-        Where the class counts.
+        By class: True if the class counts on the node.
     """
 
     def __init__(self, n_nodes: int) -> None:
@@ -48,9 +49,9 @@ class ClassTotals:
         self.counts: dict[str, Mask] = {}
 
     def add_existing(self, match: StaticMatch) -> None:
-        """Count the volume that a claim would take on each node."""
+        """Count the existing volume that a claim would get on each node."""
         names = [volume.spec.storage_class_name for volume in match.candidates]
-        # The last entry is what choice -1 picks.
+        # Choice -1 (no volume) picks the last entry.
         sizes = np.array([*(value(storage_capacity(volume)) for volume in match.candidates), 0], dtype=np.int64)
         requested = value(requested_storage(match.claim) or 0)
         for name in dict.fromkeys(names):
@@ -60,7 +61,7 @@ class ClassTotals:
             self.capacity[name] += np.where(here, sizes[match.choice], 0)
 
     def add_provisioned(self, check: ProvisionCheck, here: Mask) -> None:
-        """Count a claim that is provisioned for on some nodes; all claims of a class have the same room."""
+        """Count a claim that is provisioned on some nodes; all claims of a class share one capacity."""
         name = check.claim.spec.storage_class_name or ""
         self._class(name, here)
         self.requested[name][here] += value(requested_storage(check.claim) or 0)
@@ -74,7 +75,7 @@ class ClassTotals:
         self.counts[name] |= here
 
     def scores(self, kernel: Kernel) -> Int64Array:
-        """The mean of the classes' scores, 0 where none counts: int64, shape (n_nodes,)."""
+        """Return the mean of the classes' scores, 0 if no class counts: int64, shape (n_nodes,)."""
         total = np.zeros(self._n_nodes, dtype=np.int64)
         n_classes = np.zeros(self._n_nodes, dtype=np.int64)
         for name, counts in self.counts.items():
@@ -89,9 +90,9 @@ def storage_capacity_scores(found: FoundVolumes, kernel: Kernel) -> Int64Array:
     Parameters
     ----------
     found : FoundVolumes
-        What the binder found; nodes that it turned away have a score without meaning.
+        The volumes that the binder found. The scores of nodes that the binder rejected are meaningless.
     kernel : callable
-        The score of one class, 0 to 100, from what is requested and what there is.
+        Returns the score of one class, 0 to 100, from the requested and the available capacity.
 
     Returns
     -------
@@ -101,7 +102,7 @@ def storage_capacity_scores(found: FoundVolumes, kernel: Kernel) -> Int64Array:
     Raises
     ------
     SnapshotError
-        Where a size is not a quantity.
+        If a size is not a quantity.
     """
     return _totals(found).scores(kernel)
 
@@ -116,7 +117,7 @@ def _totals(found: FoundVolumes) -> ClassTotals:
 
 
 def _measured(found: FoundVolumes) -> Iterator[tuple[ProvisionCheck, Mask]]:
-    """The claims to be provisioned for, and the nodes without existing volumes on which their room is known."""
+    """Yield the claims to provision, each with the nodes without existing volumes on which the capacity is known."""
     existing = np.zeros(len(found.error), dtype=np.bool_)
     for match in found.matches:
         existing |= match.choice >= 0
@@ -125,14 +126,14 @@ def _measured(found: FoundVolumes) -> Iterator[tuple[ProvisionCheck, Mask]]:
 
 
 def scoring_caveats(found: FoundVolumes, rows: Int64Array) -> Iterator[NotModelled]:
-    """Where kube-scheduler crashes over the storage of some nodes, or leaves their score to chance.
+    """Yield the storage over which kube-scheduler crashes, or for which it picks a random capacity.
 
     Parameters
     ----------
     found : FoundVolumes
-        What the binder found.
+        The volumes that the binder found.
     rows : ndarray of int64, shape (n_rows,)
-        The nodes that are scored.
+        The rows of the scored nodes.
     """
     for check, here in _measured(found):
         provisioning, claim = check.provisioning, claim_key(check.claim)
@@ -155,11 +156,11 @@ class ScoredClass(msgspec.Struct, frozen=True, rename="camel"):
     name : str
         The class.
     requested : int
-        What the pod's claims request of it in bytes.
+        The capacity requested by the pod's claims, in bytes.
     capacity : int
-        What there is, in bytes.
+        The available capacity, in bytes.
     score : int
-        What the shape has for that.
+        The shape's score at this utilization, 0 to 100.
     """
 
     name: str
@@ -176,9 +177,9 @@ class StorageScore(Arithmetic, frozen=True):
     classes : tuple of ScoredClass
         The storage classes that count.
     shape : tuple of (int, int)
-        The broken line: utilization in percent and score.
+        The points of the piecewise linear function: utilization in percent, and score from 0 to 100.
     score : int
-        The mean.
+        The mean of the classes' scores.
     """
 
     classes: tuple[ScoredClass, ...]
@@ -186,11 +187,11 @@ class StorageScore(Arithmetic, frozen=True):
     score: int
 
     def formula(self) -> str:
-        """The mean over storage classes."""
+        """Return the formula: the mean over storage classes."""
         return "per storage class what the shape has for 100 * requested // capacity; the mean, rounded"
 
     def steps(self) -> Iterator[Step]:
-        """Class by class, and their mean."""
+        """Yield the steps of each class, then the mean."""
         for one in self.classes:
             requested, capacity = (format_amount(EPHEMERAL_STORAGE, n) for n in (one.requested, one.capacity))
             note = f"claims request {requested} of {capacity}"
@@ -205,16 +206,18 @@ class StorageScore(Arithmetic, frozen=True):
 def explain_scores(
     found: FoundVolumes | None, shape: tuple[tuple[int, int], ...], kernel: Kernel, row: int
 ) -> StorageScore:
-    """The arithmetic of a node's score.
+    """Return the arithmetic of a node's score.
 
     Parameters
     ----------
     found : FoundVolumes or None
-        What the binder found; ``None`` where nothing is scored.
+        The volumes that the binder found; ``None`` if nothing is scored.
     shape : tuple of (int, int)
-        The broken line behind ``kernel``.
+        The points of ``kernel``.
+    kernel : callable
+        As for ``storage_capacity_scores``.
     row : int
-        The node.
+        The row of the node.
     """
     if found is None:
         return StorageScore((), shape, 0)
