@@ -414,14 +414,14 @@ def default_normalize_score(scores: Int64Array, *, reverse: bool) -> Int64Array:
     Parameters
     ----------
     scores : ndarray of int64, shape (n_rows,)
-            The raw scores; not negative.
+        The raw scores; not negative.
     reverse : bool
-            True if low raw scores are better.
+        True if low raw scores are better.
 
     Returns
     -------
     ndarray of int64, shape (n_rows,)
-            The scaled scores. Divisions truncate.
+        The scaled scores. Divisions truncate.
 
     Examples
     --------

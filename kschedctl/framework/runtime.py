@@ -68,19 +68,19 @@ class Framework:
     Parameters
     ----------
     profile : Profile
-                The plugins per extension point, their weights and arguments.
+        The plugins per extension point, their weights and arguments.
     registry : mapping of str to type
         The plugin classes.
     release : Release
-                The release whose rules apply.
+        The release whose rules apply.
         scheduler_names : frozenset of str, optional
-                The names of all profiles; by default only the name of this profile.
+        The names of all profiles; by default only the name of this profile.
     waiting_pods : WaitingPods, optional
-                The pods waiting at Permit. All profiles share one map, which outlives the cluster.
+        The pods waiting at Permit. All profiles share one map, which outlives the cluster.
     preempting : set of str, optional
-                The pods whose victims are being evicted; shared in the same way.
+        The pods whose victims are being evicted; shared in the same way.
     extenders : sequence of Extender
-                The extenders to call; empty if extenders are not called.
+        The extenders to call; empty if extenders are not called.
     """
 
     def __init__(
@@ -195,7 +195,7 @@ class Framework:
         Raises
         ------
         PluginError
-                    If a plugin ends the cycle with an error.
+            If a plugin ends the cycle with an error.
         """
         node_names: frozenset[str] | None = None
         narrowing: set[str] = set()
@@ -276,7 +276,7 @@ class Framework:
         nodes : Overlay
             The worlds, from ``overlay_with_nominated_pods``.
         absent : Status, optional
-                        The status of all other nodes; by default UnschedulableAndUnresolvable without reasons.
+            The status of all other nodes; by default UnschedulableAndUnresolvable without reasons.
 
         Returns
         -------

@@ -55,13 +55,13 @@ def run_score(
     rows : ndarray of int64, shape (n_rows,)
         The nodes.
     scorers : Framework, optional
-                The same profile over the nodes as Score sees them, if they differ from PreScore's; by default both are
-                equal.
+        The same profile over the nodes as Score sees them, if they differ from PreScore's; by default both are
+        equal.
 
     Raises
     ------
     PluginError
-                If a plugin ends the cycle with an error.
+        If a plugin ends the cycle with an error.
     """
     kept, ask, weights = state.read(CachedResults), partial(_pre_score, framework), framework.profile.weights
     for name in framework.plugin_names(ExtensionPoint.PRE_SCORE, PreScorePlugin):

@@ -97,21 +97,21 @@ def load_configuration(
     Parameters
     ----------
     data : bytes or mapping
-                JSON or YAML text (only the first document is used), or the decoded object.
+        JSON or YAML text (only the first document is used), or the decoded object.
     release : Release
-                The kube-scheduler release that the configuration is for.
+        The kube-scheduler release that the configuration is for.
     implements : mapping of str to frozenset of ExtensionPoint
-                The existing plugins, in-tree and out-of-tree, and the extension points they implement.
+        The existing plugins, in-tree and out-of-tree, and the extension points they implement.
     args_types : mapping of str to type
-                The args types of out-of-tree plugins; args of plugins without a type are kept as written.
+        The args types of out-of-tree plugins; args of plugins without a type are kept as written.
     where : str
-                The file name, for error messages.
+        The file name, for error messages.
 
     Raises
     ------
     ConfigError
-                If kube-scheduler would not start with the configuration. Problems are reported by stage: first all
-                decoding problems, then all invalid values, then all plugin problems.
+        If kube-scheduler would not start with the configuration. Problems are reported by stage: first all
+        decoding problems, then all invalid values, then all plugin problems.
     """
     inert = {
         name: frozenset(map(ExtensionPoint, points))
