@@ -42,7 +42,7 @@ class Pods:
     Parameters
     ----------
     records : sequence of PodRecord
-        One per pod, in the order of the snapshot.
+        The pods' records, in the order of the snapshot.
     classes : sequence of PodClass
         The distinct classes.
     nodes : Nodes
@@ -293,7 +293,7 @@ class Pods:
         Returns
         -------
         classes, rows, counts : ndarray of int64
-            One entry per class and node with pods of that class: class, node row, number of pods.
+            Class, node row and number of pods; an entry per class and node with pods of that class.
         """
         counted, moves = self._cells
         known = counted.among(class_ids)

@@ -94,7 +94,7 @@ class PodSlots:
         Returns
         -------
         PodSlots
-            These slots, or a fork that shares the first ``end`` slots if these already have later ones.
+            This instance, or a fork that shares its first ``end`` slots if it already has later ones.
         """
         slots = self if end == len(self) else self._fork(end)
         slots._extend(records)

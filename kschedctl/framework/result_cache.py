@@ -291,7 +291,7 @@ class ResultCache:
 
 
 def _kind(pod: Pod) -> bytes:
-    """Return the cache key of a pod: everything that results may depend on, so not its name, labels or owners."""
+    """Return the cache key of a pod: namespace and spec, and its status if that reports containers or resources."""
     status = pod.status
     reported = status.container_statuses or status.init_container_statuses or status.resources
     return _encode((pod.metadata.namespace, pod.spec, status if reported or status.allocated_resources else None))
