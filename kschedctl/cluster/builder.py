@@ -28,7 +28,7 @@ _FINISHED = frozenset({"Succeeded", "Failed"})
 
 
 class ClusterBuilder:
-    """Collects objects. If two have the same kind and name, the later one counts and a warning names both locations."""
+    """A collector of a cluster's objects. A later object replaces one of the same kind and name, with a warning."""
 
     def __init__(self) -> None:
         self.warnings: list[str] = []

@@ -28,7 +28,7 @@ ClassKey = tuple[str, bytes, bytes, bool, bytes]
 
 
 class PodInterner:
-    """Creates records of pods.
+    """A factory of pod records.
 
     Attributes
     ----------

@@ -19,7 +19,7 @@ MAX_EXTENDER_PRIORITY: Final = 10
 
 
 class ExtenderError(Exception):
-    """An extender cannot be called, or reports a failure itself. The message uses kube-scheduler's words.
+    """The error of an extender that cannot be called or reports a failure, in kube-scheduler's words.
 
     Not an ``InputError``: the real scheduler ends the cycle in the same way.
     """
@@ -157,7 +157,7 @@ def is_interested(config: types.Extender, pod: Pod) -> bool:
 
 
 class SaidByExtender(Operands, frozen=True):
-    """An extender rejected the pod on a node.
+    """The operands of a rejection by an extender.
 
     Attributes
     ----------

@@ -208,7 +208,7 @@ class Plugin(ABC):
 
 
 class PreEnqueuePlugin(Plugin):
-    """Decides whether a pod may enter the queue."""
+    """A plugin that decides whether a pod may enter the queue."""
 
     @abstractmethod
     def pre_enqueue(self, pod: Pod) -> Status:
@@ -216,7 +216,7 @@ class PreEnqueuePlugin(Plugin):
 
 
 class QueueSortPlugin(Plugin):
-    """Orders the scheduling queue."""
+    """A plugin that orders the scheduling queue."""
 
     @abstractmethod
     def sort_key(self, pod: Pod, queued_at: datetime) -> tuple[object, ...]:
@@ -240,7 +240,10 @@ class PreFilterResult:
 
 
 class PreFilterPlugin(Plugin):
-    """Prepares filtering for a pod. Values that it sums over pods must be linear in the pods, for ``Overlay.delta``."""
+    """A plugin that prepares filtering for a pod.
+
+    Values that it sums over pods must be linear in the pods, for ``Overlay.delta``.
+    """
 
     @abstractmethod
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
@@ -248,7 +251,7 @@ class PreFilterPlugin(Plugin):
 
 
 class FilterPlugin(Plugin):
-    """Rejects nodes that cannot run a pod.
+    """A plugin that rejects nodes that cannot run a pod.
 
     A plugin whose ``reads`` exclude pods is not run again in preemption's dry run.
     """
@@ -302,7 +305,7 @@ class PostFilterResult:
 
 
 class PostFilterPlugin(Plugin):
-    """Tries to make a pod schedulable that fits on no node."""
+    """A plugin that tries to make a pod schedulable that fits on no node."""
 
     @abstractmethod
     def post_filter(self, state: CycleState, pod: Pod, statuses: NodeStatuses) -> PostFilterResult:
@@ -310,7 +313,7 @@ class PostFilterPlugin(Plugin):
 
 
 class PreScorePlugin(Plugin):
-    """Prepares scoring over all feasible nodes."""
+    """A plugin that prepares scoring over all feasible nodes."""
 
     @abstractmethod
     def pre_score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
@@ -318,7 +321,7 @@ class PreScorePlugin(Plugin):
 
 
 class ScorePlugin(Plugin):
-    """Scores feasible nodes."""
+    """A plugin that scores feasible nodes."""
 
     @abstractmethod
     def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
@@ -343,7 +346,7 @@ class ScorePlugin(Plugin):
 
 
 class ReservePlugin(Plugin):
-    """Reserves resources for a pod on its node, and releases them if a later step fails."""
+    """A plugin that reserves resources for a pod on its node, and releases them if a later step fails."""
 
     @abstractmethod
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
@@ -354,7 +357,7 @@ class ReservePlugin(Plugin):
 
 
 class PermitPlugin(Plugin):
-    """Approves, rejects or delays the binding of a pod."""
+    """A plugin that approves, rejects or delays the binding of a pod."""
 
     @abstractmethod
     def permit(self, state: CycleState, pod: Pod, node_name: str) -> tuple[Status, float]:
@@ -362,7 +365,7 @@ class PermitPlugin(Plugin):
 
 
 class PreBindPlugin(Plugin):
-    """Does the work that must precede the binding of a pod."""
+    """A plugin that does the work that must precede the binding of a pod."""
 
     @abstractmethod
     def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
@@ -370,7 +373,7 @@ class PreBindPlugin(Plugin):
 
 
 class BindPlugin(Plugin):
-    """Binds a pod to its node."""
+    """A plugin that binds a pod to its node."""
 
     @abstractmethod
     def bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
@@ -378,7 +381,7 @@ class BindPlugin(Plugin):
 
 
 class PostBindPlugin(Plugin):
-    """Is notified of bindings."""
+    """A plugin that is notified of bindings."""
 
     @abstractmethod
     def post_bind(self, state: CycleState, pod: Pod, node_name: str) -> None:
@@ -402,7 +405,7 @@ EXTENSION_POINT_CLASSES: Final[Mapping[ExtensionPoint, type[Plugin]]] = {
 
 
 class PluginError(Exception):
-    """A plugin fails; the scheduling cycle ends with an error.
+    """The error of a plugin that fails; the scheduling cycle ends with it.
 
     Not an ``InputError``: the real scheduler ends the cycle in the same way.
     """

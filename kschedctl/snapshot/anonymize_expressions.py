@@ -60,7 +60,7 @@ CEL_FUNCTIONS: Final = frozenset(
 
 
 class ExpressionRenaming:
-    """Rewrites expressions, and records the attributes whose text they inspect.
+    """A rewriter of expressions, which records the attributes whose text they inspect.
 
     Parameters
     ----------

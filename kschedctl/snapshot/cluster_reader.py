@@ -13,7 +13,7 @@ from kschedctl.snapshot.summary import ReadSummary
 
 
 class ClusterReader:
-    """Yields every object of a cluster.
+    """A reader that yields every object of a cluster.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ class Envelope(msgspec.Struct, Generic[T], rename="camel", gc=False):
 
 
 class NoObjectError(InputError):
-    """A document is not an object; ``value`` is its content."""
+    """The error of a document that is not an object; ``value`` is its content."""
 
     value: Any = None
 

@@ -33,7 +33,7 @@ _ENVELOPES: Final = msgspec.json.Decoder(Envelope[msgspec.Raw])
 
 
 class NotStreamableError(Exception):
-    """The file is not a list that can be streamed; it may have another format or be broken."""
+    """The error of a file that is not a list that can be streamed; it may have another format or be broken."""
 
 
 @dataclass(frozen=True, slots=True)

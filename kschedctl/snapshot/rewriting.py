@@ -16,7 +16,7 @@ FieldRule = Callable[[type[msgspec.Struct], str], Replacement | None]
 
 
 class Rewriter:
-    """Replaces fields of structs, and of the structs inside them.
+    """A rewriter that replaces fields of structs, and of the structs inside them.
 
     Parameters
     ----------

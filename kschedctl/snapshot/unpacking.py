@@ -25,7 +25,7 @@ _PIECE: Final = 1024 * 1024
 
 
 class Unpacking:
-    """Counts and limits the bytes that one reading unpacks.
+    """A counter that limits the bytes that one reading unpacks.
 
     Parameters
     ----------

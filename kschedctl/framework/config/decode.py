@@ -28,7 +28,7 @@ _INT32: Final = (-(2**31), 2**31 - 1)
 
 
 class Decoder:
-    """Decodes objects and collects the problems.
+    """A decoder of objects that collects the problems.
 
     Parameters
     ----------

@@ -107,7 +107,7 @@ def merge_default_plugins(plugins: PluginSet, release: Release, warnings: list[s
 
 
 class ProfileBuilder:
-    """Resolves one profile and records its problems.
+    """A builder that resolves one profile and records its problems.
 
     Parameters
     ----------
