@@ -1,1 +1,1 @@
-"""The cluster as columns: nodes are rows, pods are classes, labels are interned."""
+"""The cluster as columns: nodes are rows, pods are grouped into classes, labels are interned."""

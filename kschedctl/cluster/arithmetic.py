@@ -1,4 +1,4 @@
-"""Integer and float arithmetic as Go does it, where NumPy's own differs."""
+"""Integer and float arithmetic with Go's semantics where NumPy's differ."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def round_half_away(values: NDArray[np.float64]) -> Int64Array:
 def truncated_divide(dividend: Int64Array, divisor: Int64Array | int) -> Int64Array:
     """Divide, truncating toward zero as Go does, where NumPy floors.
 
-    Negative dividends come of int64 sums and products that overflow, which wrap around in Go as in NumPy.
+    Negative dividends result from int64 sums and products that overflow, which wrap around in Go as in NumPy.
 
     Examples
     --------

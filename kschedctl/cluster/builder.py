@@ -1,4 +1,4 @@
-"""Objects in, one by one, as a reader yields them; a ``Cluster`` out."""
+"""A builder that collects objects one by one, as a reader yields them, and creates a ``Cluster``."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FINISHED = frozenset({"Succeeded", "Failed"})
 
 
 class ClusterBuilder:
-    """Collects objects. Of two with the same kind and name the later counts, and a warning names both places."""
+    """A collector of a cluster's objects. A later object replaces one of the same kind and name, with a warning."""
 
     def __init__(self) -> None:
         self.warnings: list[str] = []
@@ -41,19 +41,19 @@ class ClusterBuilder:
         self._interner = PodInterner()
 
     def add(self, obj: ApiObject, place: Place = "") -> None:
-        """Take one object.
+        """Add an object.
 
         Parameters
         ----------
         obj : ApiObject
-            Of any kind that scheduling reads.
+            An object of any kind that scheduling depends on.
         place : Location or str
-            Where it was read; its text is used in warnings and errors.
+            The location it was read from, for warnings and errors.
 
         Raises
         ------
         SnapshotError
-            Where a quantity or a selector of the object is not one.
+            If a quantity or a selector of the object is invalid.
         """
         if type(obj) is Pod:
             with _errors_at(place, obj):
@@ -71,7 +71,7 @@ class ClusterBuilder:
         self._objects.setdefault(type(obj), {})[obj.namespace, obj.name] = obj
 
     def build(self, *, server_version: str = "", taken_at: datetime | None = None) -> Cluster:
-        """The cluster of all objects taken so far."""
+        """Return the cluster of all objects added so far."""
         nodes = Nodes(tuple(self._nodes.values()))
         pods = Pods(tuple(self._pods.values()), self._interner.classes, nodes)
         return Cluster(
@@ -95,7 +95,7 @@ class ClusterBuilder:
             self._places[key] = place
 
     def _warn_of_selector(self, obj: ApiObject) -> None:
-        """A controller or disruption budget whose selector is wrong is ignored by the scheduler, not refused."""
+        """Warn if a controller or disruption budget has an invalid selector: the scheduler ignores such an object."""
         selector = getattr(getattr(obj, "spec", None), "selector", None)
         if isinstance(selector, LabelSelector):
             try:
@@ -107,7 +107,7 @@ class ClusterBuilder:
         if not pod.namespace:
             pod = replace(pod, metadata=replace(pod.metadata, namespace=DEFAULT_NAMESPACE))
         self._note(pod, place)
-        # Taken out first, so that the later of two comes in its own place.
+        # Removed first, so that a duplicate takes its own position in the order of the snapshot.
         self._pods.pop((pod.namespace, pod.name), None)
         if pod.status.phase not in _FINISHED:
             self._pods[pod.namespace, pod.name] = self._interner.record(pod)
@@ -115,7 +115,7 @@ class ClusterBuilder:
 
 @contextmanager
 def _errors_at(place: Place, obj: ApiObject) -> Iterator[None]:
-    """Say where an object with a wrong quantity or selector was read."""
+    """Add the location of the object to errors about an invalid quantity or selector."""
     try:
         yield
     except (QuantityError, SelectorError) as error:

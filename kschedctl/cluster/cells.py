@@ -1,4 +1,4 @@
-"""How many pods of each class every node has, as cells (class, node): a sum per node is one pass over few of them."""
+"""The number of pods per class and node, as sparse cells: a sum per node is one pass over the cells."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Cells:
     classes, rows, counts : ndarray of int64, shape (n_cells,)
         Class, node row, and number of pods; by class and then by node.
     offsets : ndarray of int64, shape (n_classes + 1,)
-        Where the cells of each class begin.
+        The position of the first cell of each class; the last entry is the number of cells.
     """
 
     classes: Int64Array
@@ -28,16 +28,16 @@ class Cells:
 
     @classmethod
     def of(cls, class_id: Int64Array, node_row: Int64Array, n_classes: int, counts: Int64Array | None = None) -> Cells:
-        """Count pods.
+        """Count pods by class and node.
 
         Parameters
         ----------
         class_id, node_row : ndarray of int64, shape (n_pods,)
-            The class and the node of each; pods on no node do not count.
+            The class and the node row of each pod; pods without a node (negative row) are not counted.
         n_classes : int
-            How many classes there are.
+            The number of classes.
         counts : ndarray of int64, shape (n_pods,), optional
-            How often each counts; by default once.
+            The weight of each pod; by default 1.
         """
         here = np.flatnonzero(node_row >= 0)
         class_id, node_row = class_id[here], node_row[here]
@@ -53,7 +53,7 @@ class Cells:
         return cls(classes, rows, number.astype(np.int64), np.searchsorted(classes, np.arange(n_classes + 1)))
 
     def among(self, class_ids: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array]:
-        """Class, row and count of the cells of some classes, which ascend; a class that is not known here has none."""
+        """Return class, row and count of the cells of some classes, given ascending; unknown classes have no cells."""
         n_known = len(self.offsets) - 1
         class_ids = class_ids[: np.searchsorted(class_ids, n_known)]
         if len(class_ids) == n_known:

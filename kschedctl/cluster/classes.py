@@ -1,4 +1,4 @@
-"""What is asked of pod classes, kept as classes are added: derived clusters share one list, which only grows."""
+"""The pod classes and cached results about them. Derived clusters share one list of classes, which only grows."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ V = TypeVar("V")
 
 
 class PodClasses:
-    """All classes of a cluster and of those that are derived from it.
+    """All pod classes of a cluster and of the clusters derived from it.
 
-    A list of pods knows the first so many of them; the answers are cut to these.
+    A ``Pods`` instance uses the first ``n_classes`` of them; every result is cut to that length.
 
     Parameters
     ----------
     classes : iterable of PodClass
-        The classes so far.
+        The initial classes.
 
     Attributes
     ----------
     all : list of PodClass
-        The classes. Whoever makes new ones appends them.
+        The classes. ``PodInterner`` appends new ones.
     """
 
     def __init__(self, classes: Iterable[PodClass]) -> None:
@@ -49,12 +49,12 @@ class PodClasses:
             self._terminating = np.concatenate((self._terminating, terminating))
 
     def companion(self, kind: Callable[[PodClasses], V]) -> V:
-        """What a room above keeps beside the classes, made once.
+        """Return an object that another package keeps in step with the classes, created on first use.
 
         Parameters
         ----------
         kind : type
-            What is made, of the classes; it is to grow with these.
+            The type to create from the classes; its instance must handle classes that are added later.
         """
         found = self._companions.get(kind)
         if found is None:
@@ -62,21 +62,21 @@ class PodClasses:
         return cast("V", found)
 
     def matching(self, selector: Selector, n_classes: int) -> Mask:
-        """Which classes a selector matches: bool, shape (n_classes,)."""
+        """Return the classes that a selector matches: bool, shape (n_classes,)."""
         self._catch_up()
         return self._labels.matches(selector)[:n_classes]
 
     def labelled(self, n_classes: int) -> Mask:
-        """Which classes have any label: bool, shape (n_classes,)."""
+        """Return the classes with at least one label: bool, shape (n_classes,)."""
         return np.array([bool(pod_class.labels) for pod_class in self.all[:n_classes]], dtype=np.bool_)
 
     def terminating(self, n_classes: int) -> Mask:
-        """Which classes are of pods being deleted: bool, shape (n_classes,). Not to be written to."""
+        """Return the classes of terminating pods: bool, shape (n_classes,). Do not modify."""
         self._catch_up()
         return self._terminating[:n_classes]
 
     def in_namespaces(self, namespaces: frozenset[str], n_classes: int) -> Mask:
-        """Which classes are of pods in one of the namespaces: bool, shape (n_classes,)."""
+        """Return the classes of pods in the given namespaces: bool, shape (n_classes,)."""
         self._catch_up()
         column = self._namespaces[""]
         codes = [code for name in namespaces if (code := column.code(name)) is not None]
@@ -86,14 +86,14 @@ class PodClasses:
         return np.isin(column.codes[:n_classes], codes)
 
     def having(self, value: Callable[[PodClass], V], n_classes: int) -> list[tuple[int, V]]:
-        """The classes that have something, with what they have; each class is asked once.
+        """Return the class ids and values of the classes with a true value; the value of each class is computed once.
 
         Parameters
         ----------
         value : callable
-            What a class has; what is false is left out. The answers are kept by this very function.
+            Computes the value of a class; false values are left out. Results are cached under this function object.
         n_classes : int
-            How many classes to look at.
+            The number of classes to include.
         """
         found, n_asked = self._having.get(value, ([], 0))
         if n_asked < len(self.all):

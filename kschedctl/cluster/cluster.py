@@ -1,4 +1,4 @@
-"""A cluster at one moment, as the scheduler sees it."""
+"""A cluster at one point in time, as the scheduler sees it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ObjectMap = Mapping[type[ApiObject], Mapping[tuple[str, str], ApiObject]]
 
 
 class Cluster:
-    """Nodes and pods as columns, all other objects by kind and name. Never changed once built.
+    """A cluster: nodes and pods as columns, all other objects by kind and name. Immutable.
 
     Parameters
     ----------
@@ -40,15 +40,15 @@ class Cluster:
     objects : mapping
         All other objects: kind -> (namespace, name) -> object.
     server_version : str
-        The control plane's version, such as ``v1.36.3``; empty where the snapshot does not tell.
+        The control plane's version, such as ``v1.36.3``; empty if the snapshot does not contain it.
     taken_at : datetime, optional
-        When the snapshot was taken.
+        The time at which the snapshot was taken.
     warnings : iterable of str
-        What the reading of the snapshot came across.
+        Warnings from reading the snapshot.
     unread : iterable of Unread
-        What looks like part of the cluster and is not in it.
+        Objects that seem to belong to the cluster and were not read.
     not_listed : mapping of str to str, optional
-        The kinds that the reader may not list, and what that means.
+        The kinds that the reader is not allowed to list, and the consequence of each.
     """
 
     def __init__(
@@ -72,11 +72,11 @@ class Cluster:
         self.not_listed = dict(not_listed or {})
         self._objects = objects
         self._resources: dict[RequestRules, ResourceColumns] = {}
-        #: Changes with the objects of a kind.
+        #: A version number per kind, which changes with the objects of the kind.
         self._kind_versions = dict.fromkeys(objects, next_version())
-        #: What rooms above work out of nodes and objects.
+        #: Values that other packages computed from nodes and objects, and their kinds (see ``derived``).
         self._derived: dict[tuple[type, Hashable], tuple[object, Collection[type[ApiObject]]]] = {}
-        # Made here, so that all clusters that are derived from this one share it.
+        # The list is created here, so that all clusters derived from this one share its content.
         self._interner_of: list[PodInterner] = []
 
     def __repr__(self) -> str:
@@ -84,22 +84,23 @@ class Cluster:
         return f"<Cluster: {', '.join(part for part in parts if part)}>"
 
     def get(self, kind: type[T], name: str, namespace: str = "") -> T | None:
-        """The object of a kind and name, or ``None``."""
+        """Return the object of a kind and name, or ``None``."""
         return cast("T | None", self._objects.get(kind, {}).get((namespace, name)))
 
     def list(self, kind: type[T]) -> Iterable[T]:
-        """All objects of a kind, in the order of the snapshot."""
+        """Return all objects of a kind, in the order of the snapshot."""
         return cast("Iterable[T]", self._objects.get(kind, {}).values())
 
     def overlay(self, rows: Rows | None = None, nominated: PodIndices | None = None) -> Overlay:
-        """An overlay without changes: a world for every node, or for some.
+        """Return an overlay without changes, with a world for every node or for some nodes.
 
         Parameters
         ----------
         rows : ndarray of int64, shape (n_worlds,), optional
             The nodes; by default all.
         nominated : ndarray of int64, optional
-            Nominated pods that count in the worlds of their nodes, by default none; those of other nodes do not count.
+            Nominated pods to count in the worlds of their nodes; by default none. Pods nominated to other nodes are
+            ignored.
         """
         rows = self.nodes.rows if rows is None else rows
         if nominated is None or not len(nominated):
@@ -108,8 +109,8 @@ class Cluster:
         return Overlay(self.pods, rows, PodsInWorlds(rows, worlds, nominated[kept]))
 
     def resources(self, rules: RequestRules) -> ResourceColumns:
-        """What nodes offer and pods request, under a release's rules."""
-        # Those of the cluster that this one was derived from may be there.
+        """Return the allocatable resources of nodes and the requests of pods, under a release's rules."""
+        # The columns may still be those of the cluster that this one was derived from.
         columns = self._resources.get(rules)
         if columns is None or not columns.are_of(self.nodes, self.pods):
             columns = columns.moved(self.nodes, self.pods) if columns is not None else None
@@ -119,20 +120,20 @@ class Cluster:
         return columns
 
     def derived(self, kind: type[V], rules: Hashable, make: Callable[[], V], *, of: Collection[type[ApiObject]]) -> V:
-        """What a room above works out of nodes and objects, made once per kind and rules; pods play no part in it.
+        """Return a value that another package computes from nodes and objects, computed once per kind and rules.
 
-        It goes along with derived clusters for as long as nodes and objects are the same.
+        The value must not depend on pods. Derived clusters share it as long as nodes and those objects are the same.
 
         Parameters
         ----------
         kind : type
-            What is made.
+            The type of the value.
         rules : hashable
-            What it depends on besides these.
+            Anything else that the value depends on.
         make : callable
-            Makes it.
+            Computes the value.
         of : collection of type
-            The kinds of objects that it is worked out of.
+            The kinds of objects that the value depends on.
         """
         found, _ = self._derived.get((kind, rules), (None, ()))
         if not isinstance(found, kind):
@@ -141,27 +142,27 @@ class Cluster:
         return found
 
     def kept(self, kind: type[V]) -> tuple[tuple[Hashable, V], ...]:
-        """What ``derived`` has made of a kind so far, with the rules of each."""
+        """Return the values of a kind that ``derived`` has cached, each with its rules."""
         found = ((rules, made) for (of, rules), (made, _) in self._derived.items() if of is kind)
         return tuple((rules, made) for rules, made in found if isinstance(made, kind))
 
     def has(self, pod: Pod) -> bool:
-        """Whether a pod is there that is the same as far as scheduling reads it; what it names its node by included.
+        """Report whether the cluster has a pod equal in all fields that scheduling depends on, and in its node name.
 
         Raises
         ------
         QuantityError, SelectorError
-            With the field's path, where a quantity or a selector of the pod is not one.
+            If a quantity or a selector of the pod is invalid; the error has the field's path.
         """
         record = self._interner.record(pod)
         index = self.pods.index.get(record.name)
         return index is not None and self.pods.records[index] == record
 
     def compacted(self) -> Cluster:
-        """The same cluster built anew, without what is left of pods and nodes that are gone; its pods by name.
+        """Return the same cluster rebuilt without data about deleted pods and nodes, with its pods sorted by name.
 
-        What clusters that are derived from one another share only grows: classes of pods, values of labels, whatever
-        was worked out for them. Nothing of it is shared with this one.
+        Data that derived clusters share only grows: pod classes, label values, and everything computed from them. The
+        returned cluster shares none of it with this one.
         """
         nodes = Nodes(self.nodes.objects)
         records = sorted(self.pods.records, key=lambda record: "/".join(record.name))
@@ -183,14 +184,15 @@ class Cluster:
         )
 
     def with_pods(self, *, removed: Iterable[int] = (), added: Iterable[Pod] = ()) -> Cluster:
-        """The cluster with some pods gone and others there.
+        """Return the cluster with some pods removed and others added.
 
         Parameters
         ----------
         removed : iterable of int
             Indices into ``pods``.
         added : iterable of Pod
-            Pods that name their node; one with the name of a pod that is there takes its place, behind the others.
+            Pods with their node name set. A pod replaces an existing pod of the same name, and moves to the end of the
+            list.
         """
         new = [self._interner.record(pod) for pod in added]
         gone = set(removed)
@@ -201,17 +203,17 @@ class Cluster:
         return self._with(pods=pods)
 
     def with_nodes(self, nodes: Iterable[Node]) -> Cluster:
-        """The cluster with other nodes; pods on a node that is gone are lost."""
+        """Return the cluster with other nodes; pods on a removed node get the row ``LOST``."""
         rows = self.nodes.moved(tuple(nodes))
         return self._with(nodes=rows, pods=self.pods.on(rows))
 
     def with_objects(self, kind: type[T], objects: Iterable[T]) -> Cluster:
-        """The cluster with other objects of a kind that is neither Node nor Pod."""
+        """Return the cluster with other objects of a kind, which is neither Node nor Pod."""
         by_name = {(obj.namespace, obj.name): obj for obj in objects}
         return self._with(objects={**self._objects, kind: by_name}, changed=(kind,))
 
     def with_added(self, objects: Iterable[ApiObject]) -> Cluster:
-        """The cluster with some objects more, of kinds that are neither Node nor Pod; the same name replaces."""
+        """Return the cluster with objects added or replaced by name, of kinds other than Node and Pod."""
         by_kind: dict[type[ApiObject], dict[tuple[str, str], ApiObject]] = {}
         for obj in objects:
             by_kind.setdefault(type(obj), {})[obj.namespace, obj.name] = obj
@@ -219,7 +221,7 @@ class Cluster:
         return self._with(objects={**self._objects, **more}, changed=by_kind)
 
     def without(self, objects: Iterable[ApiObject]) -> Cluster:
-        """The cluster without some of its objects, of kinds that are neither Node nor Pod."""
+        """Return the cluster without some of its objects, of kinds other than Node and Pod."""
         by_kind: dict[type[ApiObject], set[tuple[str, str]]] = {}
         for obj in objects:
             by_kind.setdefault(type(obj), set()).add((obj.namespace, obj.name))
@@ -255,7 +257,7 @@ class Cluster:
         elif objects is not None:
             gone = set(changed)
             new._derived = {key: found for key, found in self._derived.items() if gone.isdisjoint(found[1])}
-        # Classes are only ever added, so that clusters that are derived from one another can share them.
+        # Classes are only added and never removed, so derived clusters can share them.
         return new
 
     @property
@@ -266,7 +268,7 @@ class Cluster:
 
     @cached_property
     def versions(self) -> Versions:
-        """Numbers by which to see what differs from another cluster."""
+        """Version numbers of the cluster's parts, for comparison with another cluster."""
         pods, nodes = self.pods, self.nodes
         return Versions(pods.version, pods.row_version, nodes.version, nodes.row_version, self._kind_versions)
 

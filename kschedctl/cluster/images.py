@@ -1,4 +1,4 @@
-"""Which nodes have which images: made once for all nodes, and asked by name also once some nodes are others."""
+"""An index from image names to the nodes that have them, updated incrementally when nodes change."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from kschedctl.api.core import ContainerImage, Node
 from kschedctl.arrays import Rows
 
-#: Once more than this share of the nodes are others, it is made anew.
+#: The index is rebuilt when more than 1/8 of the nodes differ from those it was built for.
 _SHARE: Final = 8
 
 
@@ -26,18 +26,18 @@ class Images:
     def __init__(self, nodes: Sequence[Node]) -> None:
         self._nodes = nodes
         self._found = _by_name(nodes)
-        # Of the nodes that it was made for the rows that they have now, -1 for those that are gone or different.
+        # The current row of each node that the index was built for; -1 for nodes that are gone or different.
         self._row: Rows = np.arange(len(nodes), dtype=np.int64)
         self._others: list[int] = []
         self._known: dict[str, tuple[Rows, int] | None] = {}
 
     def moved(self, nodes: Sequence[Node], source: Rows) -> Images:
-        """The images of other nodes.
+        """Return the images of other nodes.
 
         Parameters
         ----------
         source : ndarray of int64, shape (n_nodes,)
-            The row that each of them had before; -1 for those that are new or different.
+            The previous row of each node; -1 for nodes that are new or different.
         """
         row_of = np.full(len(self._nodes) + 1, -1, dtype=np.int64)
         row_of[source] = np.arange(len(source))
@@ -51,12 +51,12 @@ class Images:
         return new
 
     def get(self, name: str) -> tuple[Rows, int] | None:
-        """The rows of the nodes that have an image, and its size in bytes as the first of them says.
+        """Return the rows of the nodes that have an image, and its size in bytes on the first of them.
 
         Returns
         -------
         (ndarray of int64, int) or None
-            ``None`` where no node has it.
+            ``None`` if no node has the image.
         """
         if name not in self._known:
             self._known[name] = self._find(name)
@@ -80,12 +80,12 @@ def _size(images: tuple[ContainerImage, ...], name: str) -> int | None:
     return next((image.size_bytes for image in images if name in image.names), None)
 
 
-#: Rows of nodes with the same list of images, and the size that it says.
+#: Rows of nodes with the same list of images, and the image size in that list, in bytes.
 _Holders = list[tuple[list[int], int]]
 
 
 def _by_name(nodes: Sequence[Node]) -> dict[str, _Holders]:
-    """Per image name the nodes that have it, and the size that each says."""
+    """Return the nodes that have each image, by image name, and the sizes they report."""
     lists: dict[tuple[ContainerImage, ...], list[int]] = {}
     for row, node in enumerate(nodes):
         lists.setdefault(node.status.images, []).append(row)
@@ -98,6 +98,6 @@ def _by_name(nodes: Sequence[Node]) -> dict[str, _Holders]:
                 if holders is None:
                     found[name] = [holder]
                 elif holders[-1][0] is not rows:
-                    # In one list the first image of a name counts.
+                    # If a list contains a name twice, the first entry counts.
                     holders.append(holder)
     return found

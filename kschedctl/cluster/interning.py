@@ -1,4 +1,4 @@
-"""Pods into records: what many share, spec and class, is kept once."""
+"""Conversion of pods to records: specs and classes that many pods share are stored once."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ClassKey = tuple[str, bytes, bytes, bool, bytes]
 
 
 class PodInterner:
-    """Makes records of pods.
+    """A factory of pod records.
 
     Attributes
     ----------
@@ -40,12 +40,12 @@ class PodInterner:
         self.classes: list[PodClass] = []
         self._specs: dict[bytes, tuple[PodSpec, bytes]] = {}
         self._class_ids: dict[ClassKey, int] = {}
-        #: The last pod, and its record: copies of one pod come one after another.
+        #: The last pod and its record: replicas of one pod often follow each other.
         self._last: tuple[Pod, PodRecord] | None = None
 
     @classmethod
     def continuing(cls, classes: list[PodClass]) -> PodInterner:
-        """An interner that knows the classes of a cluster, and appends new ones, so that pods can be added to it."""
+        """Return an interner that continues a cluster's list of classes, and appends new classes to it."""
         out = cls()
         out.classes = classes
         for class_id, pod_class in enumerate(classes):
@@ -56,12 +56,12 @@ class PodInterner:
         return out
 
     def record(self, pod: Pod) -> PodRecord:
-        """The record of a pod.
+        """Return the record of a pod.
 
         Raises
         ------
         QuantityError, SelectorError
-            With the field's path, where a quantity or a selector is not one.
+            If a quantity or a selector is invalid; the error has the field's path.
         """
         if self._last is not None and _differs_in_name(pod, self._last[0]):
             record = self._last[1]
@@ -89,7 +89,7 @@ class PodInterner:
             class_id = self._class_ids[key] = len(self.classes)
             shared = ObjectMeta(namespace=namespace, labels=metadata.labels)
             representative = Pod(metadata=shared, spec=_meaning_to_others(spec), status=reported)
-            # Every quantity is read here once, so that a wrong one is found where its place is known.
+            # Parse every quantity once here, where the location of an invalid one is known.
             pod_requests(representative, RequestRules())
             if reported is not _NOTHING_REPORTED:
                 pod_requests(representative, RequestRules(totals=True))
@@ -112,7 +112,10 @@ class PodInterner:
 
 
 def _differs_in_name(pod: Pod, other: Pod) -> bool:
-    """Whether two pods share everything but name and uid; to look is cheap, as what is equal but not shared says no."""
+    """Report whether two pods differ in nothing but name and uid.
+
+    The check is cheap: it compares most fields by identity, so equal fields that are not shared count as different.
+    """
     ours, theirs = pod.metadata, other.metadata
     return (
         pod.spec is other.spec
@@ -131,22 +134,22 @@ def _class_key(namespace: str, labels: Labels, meaning: bytes, reported: PodStat
 
 
 def _intern_spec(spec: PodSpec) -> tuple[PodSpec, bytes]:
-    """The defaulted spec, and what of it matters to other pods, encoded."""
+    """Return the defaulted spec, and the encoded part of it that matters to other pods."""
     _check_pod_selectors(spec)
     defaulted = default_pod_spec(spec)
     return defaulted, _encode(_meaning_to_others(defaulted))
 
 
 def _relevant(volumes: tuple[Volume, ...]) -> tuple[Volume, ...]:
-    """The volumes whose source scheduling reads.
+    """Return the volumes whose source scheduling depends on.
 
-    The others, such as a service account's token, have names of their own in every pod.
+    Other volumes, such as a service account's token, have a different name in every pod.
     """
     return tuple(volume for volume in volumes if _sources(volume) != _NO_SOURCES)
 
 
 def _meaning_to_others(spec: PodSpec) -> PodSpec:
-    """The part of a spec that the scheduling of other pods reads: resources, ports, volumes and pod affinity."""
+    """Return the part of a spec that matters to other pods' scheduling: resources, ports, volumes and pod affinity."""
 
     def bare(containers: tuple[Container, ...]) -> tuple[Container, ...]:
         return tuple(
@@ -174,7 +177,7 @@ def _meaning_to_others(spec: PodSpec) -> PodSpec:
 
 
 def _reported_resources(status: PodStatus) -> PodStatus:
-    """What the kubelet reports of a pod's resources; empty where it reports nothing that counts."""
+    """Return the part of the status in which the kubelet reports resources; an empty status if there is none."""
 
     def reported(statuses: tuple[ContainerStatus, ...]) -> tuple[ContainerStatus, ...]:
         return tuple(status for status in statuses if status.resources is not None or status.allocated_resources)
@@ -196,7 +199,10 @@ def _reported_resources(status: PodStatus) -> PodStatus:
 
 
 def _kept_status(status: PodStatus, *, pending: bool) -> PodStatus:
-    """What of a pod's status is its own: not what its class has; of a running pod's conditions those of evictions."""
+    """Return the fields of a pod's status that are specific to the pod, not shared by its class.
+
+    A pending pod keeps all conditions, a pod on a node only the conditions that evictions depend on.
+    """
     conditions = status.conditions if pending else tuple(c for c in status.conditions if _concerns_eviction(c))
     return PodStatus(
         phase=status.phase,

@@ -1,4 +1,4 @@
-"""Labels as columns: per key one array of codes over rows, so that a selector is matched for all rows at once."""
+"""Labels as columns: one code array over rows per label key, so that a selector is matched for all rows at once."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class LabelColumn:
     Attributes
     ----------
     codes : ndarray of int64, shape (n_rows,)
-        Index into ``values``; -1 where a row does not have the label. Not to be written to.
+        Index into ``values``; -1 where a row does not have the label. Do not modify.
     values : list of str
-        The distinct values, in order of first appearance. Not to be changed.
+        The distinct values, in order of first appearance. Do not modify.
     """
 
     __slots__ = ("_code_of", "_masks", "codes", "values")
@@ -31,13 +31,13 @@ class LabelColumn:
 
     @classmethod
     def of(cls, values: Sequence[str | None]) -> LabelColumn:
-        """Intern one value per row; ``None`` for rows without the label."""
+        """Create a column from one value per row; ``None`` for rows without the label."""
         column = cls(np.zeros(0, dtype=np.int64), ())
         column.grow(values)
         return column
 
     def code(self, value: str) -> int | None:
-        """The code of a value; ``None`` where no row has it."""
+        """Return the code of a value; ``None`` if no row has the value."""
         return self._code_of.get(value)
 
     def _intern(self, values: Sequence[str | None]) -> Int64Array:
@@ -51,22 +51,22 @@ class LabelColumn:
         return codes
 
     def grow(self, values: Sequence[str | None]) -> None:
-        """Take in more rows, behind the others."""
+        """Append rows."""
         self.codes = np.concatenate((self.codes, self._intern(values)))
 
     @property
     def present(self) -> Mask:
-        """Which rows have the label: bool, shape (n_rows,)."""
+        """The mask of rows with the label: bool, shape (n_rows,)."""
         return self.codes >= 0
 
     @property
     def among_others(self) -> Int64Array:
-        """The codes of values that several rows have: int64, shape (n_rows,); -2 where a row is alone, -1 without."""
+        """The codes of values that several rows share: int64, shape (n_rows,); -2 if unique, -1 without the label."""
         alone = np.bincount(self.codes + 1, minlength=len(self.values) + 1)[self.codes + 1] == 1
         return np.where(alone & self.present, -2, self.codes)
 
     def holds(self, requirement: Requirement) -> Mask:
-        """For which rows a requirement on this key holds: bool, shape (n_rows,). Not to be written to."""
+        """Return the rows that satisfy a requirement on this key: bool, shape (n_rows,). Do not modify."""
         mask = self._masks.get(requirement)
         if mask is None:
             mask = self._masks[requirement] = self._held(requirement, self.codes)
@@ -81,7 +81,7 @@ class LabelColumn:
                 code: requirement.holds(self.values[code] if code >= 0 else None) for code in set(codes.tolist())
             }
             return np.array([held_by[code] for code in codes.tolist()], dtype=np.bool_)
-        # One entry per distinct value, and a last one, which code -1 picks, for rows without the label.
+        # One entry per distinct value, plus a last entry, selected by code -1, for rows without the label.
         if requirement.operator == IN:
             by_code = np.zeros(len(self.values) + 1, dtype=np.bool_)
             by_code[[self._code_of[value] for value in requirement.values if value in self._code_of]] = True
@@ -92,7 +92,7 @@ class LabelColumn:
 
 
 class LabelColumns:
-    """The labels of many rows, nodes or pod classes, made into columns as keys are asked for.
+    """The labels of many rows (nodes or pod classes); a column is created when its key is first requested.
 
     Parameters
     ----------
@@ -114,24 +114,24 @@ class LabelColumns:
         return column
 
     def grow(self, rows: Sequence[Mapping[str, str]]) -> None:
-        """Take in more rows, behind the others."""
+        """Append rows."""
         self._rows += rows
         for key, column in self._columns.items():
             column.grow([labels.get(key) for labels in rows])
 
     def patched(self, rows: Rows, labels: Sequence[Mapping[str, str]]) -> LabelColumns:
-        """The columns with other labels in some rows; a column in which nothing differs is shared."""
+        """Return the columns with other labels in some rows; unchanged columns are shared."""
         new = LabelColumns(self._rows)
         for row, own in zip(rows.tolist(), labels, strict=True):
             new._rows[row] = own
         for key, column in self._columns.items():
-            # Codes are in order of first appearance: a column with other values is made anew when it is asked for.
+            # Codes follow the order of first appearance, so a changed column is rebuilt on first use.
             if all(self._rows[row].get(key) == new._rows[row].get(key) for row in rows.tolist()):
                 new._columns[key] = column
         return new
 
     def matches(self, selector: Selector) -> Mask:
-        """For which rows all requirements hold: bool, shape (n_rows,); all rows for an empty selector."""
+        """Return the rows that satisfy all requirements: bool, shape (n_rows,); all rows for an empty selector."""
         mask = np.ones(len(self._rows), dtype=np.bool_)
         for requirement in selector:
             mask &= self[requirement.key].holds(requirement)

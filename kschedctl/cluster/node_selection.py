@@ -1,4 +1,4 @@
-"""Node selectors matched against all nodes at once."""
+"""Matching of node selectors against all nodes at once."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from kschedctl.cluster.nodes import Nodes
 
 
 def nodes_matching_term(nodes: Nodes, term: NodeTerm) -> Mask:
-    """Which nodes satisfy a parsed term: bool, shape (n_nodes,)."""
+    """Return the nodes that satisfy a parsed term: bool, shape (n_nodes,)."""
     mask = nodes.labels.matches(term.labels)
     for field in term.fields:
-        # metadata.name is the only field that nodes are selected by; any other is empty.
+        # metadata.name is the only supported field; all other fields have an empty value.
         named = np.zeros(len(nodes), dtype=np.bool_)
         if field.key == "metadata.name":
             row = nodes.row.get(field.values[0])
@@ -30,9 +30,9 @@ def nodes_matching_term(nodes: Nodes, term: NodeTerm) -> Mask:
 
 
 def nodes_matching(nodes: Nodes, selector: NodeSelector) -> Mask:
-    """Which nodes satisfy one of the selector's terms: bool, shape (n_nodes,).
+    """Return the nodes that satisfy one of the selector's terms: bool, shape (n_nodes,).
 
-    Empty terms match nothing, and so do terms that cannot be parsed, as in component-helpers' lazy node selector.
+    Empty terms and terms that cannot be parsed match nothing, as in component-helpers' lazy node selector.
     """
     mask = np.zeros(len(nodes), dtype=np.bool_)
     for term in _parsed(selector):
@@ -51,14 +51,14 @@ def _parsed(selector: NodeSelector) -> Iterable[NodeTerm]:
 
 
 def nodes_matching_pod(nodes: Nodes, spec: PodSpec) -> Mask:
-    """Which nodes a pod's ``nodeSelector`` and required node affinity allow: bool, shape (n_nodes,)."""
+    """Return the nodes that a pod's ``nodeSelector`` and required node affinity allow: bool, shape (n_nodes,)."""
     mask = nodes.labels.matches(label_map_selector(spec.node_selector))
     required = required_node_selector(spec)
     return mask if required is None else mask & nodes_matching(nodes, required)
 
 
 def required_node_selector(spec: PodSpec) -> NodeSelector | None:
-    """The pod's required node affinity, where it has one."""
+    """Return the pod's required node affinity, or ``None``."""
     if spec.affinity is None or spec.affinity.node_affinity is None:
         return None
     return spec.affinity.node_affinity.required_during_scheduling_ignored_during_execution

@@ -1,4 +1,4 @@
-"""Nodes as rows: what scheduling reads of them, as columns."""
+"""Nodes as rows, with the fields that scheduling depends on as columns."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ T = TypeVar("T", bound=np.generic)
 
 
 class Nodes:
-    """The nodes of a cluster, a row each, in the order of the snapshot.
+    """The nodes of a cluster, one row per node, in the order of the snapshot.
 
     Attributes
     ----------
     objects : tuple of Node
-        The nodes themselves.
+        The node objects.
     names : tuple of str
-        Their names.
+        The node names.
     row : dict of str to int
-        The row of a name.
+        The row of each node name.
     labels : LabelColumns
-        Their labels, a column per key.
+        The node labels, one column per key.
     version : int
-        Changes with every node that does; nodes with the same number are the same.
+        A number that changes with every change of a node; equal numbers mean equal nodes.
     row_version : ndarray of int64, shape (n_nodes,)
-        Changes with the node; a row with the same number is the same node.
+        A number per node that changes with the node; equal numbers in a row mean the same node.
     """
 
     def __init__(self, objects: Sequence[Node]) -> None:
@@ -47,7 +47,7 @@ class Nodes:
         self.row_version = np.full(len(self.objects), self.version, dtype=np.int64)
 
     def moved(self, objects: Sequence[Node]) -> Nodes:
-        """Other nodes; what is known of those that stay goes along."""
+        """Return other nodes, keeping what was computed for the nodes that stay."""
         row = self.row
         same = [(at := row.get(node.name, -1)) >= 0 and self.objects[at] is node for node in objects]
         names = tuple(node.name for node in objects)
@@ -65,19 +65,19 @@ class Nodes:
         nodes = [objects[at] for at in others.tolist()]
         new.version = next_version()
         if names == self.names:
-            # The very same mapping tells that the rows are.
+            # Sharing the mapping object marks the rows as unchanged.
             new.names, new.row = self.names, self.row
             new.labels = self.labels.patched(others, [node.metadata.labels for node in nodes])
             new.row_version = _carried(self.row_version, source, others, [new.version] * len(nodes))
         else:
             new.labels = LabelColumns([node.metadata.labels for node in objects])
-            # What is known by row is of other nodes.
+            # Rows refer to different nodes, so no row version stays valid.
             new.row_version = np.full(len(objects), new.version, dtype=np.int64)
         new.__dict__.update(self._known_of(new, source, others))
         return new
 
     def _known_of(self, new: Nodes, source: Rows, others: Rows) -> Iterator[tuple[str, object]]:
-        """What was worked out for these nodes, for others."""
+        """Yield the cached properties, updated for other nodes."""
         known = self.__dict__
         nodes = [new.objects[row] for row in others.tolist()]
         if new.row is self.row:
@@ -103,19 +103,19 @@ class Nodes:
 
     @cached_property
     def rows(self) -> Int64Array:
-        """All rows: int64, shape (n_nodes,)."""
+        """The rows of all nodes: int64, shape (n_nodes,)."""
         return np.arange(len(self.objects), dtype=np.int64)
 
     @cached_property
     def by_name(self) -> tuple[Int64Array, NDArray[np.object_]]:
-        """The place of each node by name, int64, shape (n_nodes,); the names in that order, str, shape (n_nodes,)."""
+        """The alphabetical position of each node, int64, and the names in that order, object; both shape (n_nodes,)."""
         order = sorted(range(len(self.names)), key=self.names.__getitem__)
         place = np.zeros(len(order), dtype=np.int64)
         place[order] = np.arange(len(order))
         return place, np.array([self.names[row] for row in order], dtype=np.object_)
 
     def sorted_names(self, rows: Rows) -> tuple[str, ...]:
-        """The names of some nodes in alphabetical order."""
+        """Return the names of some nodes in alphabetical order."""
         place, names = self.by_name
         mask = np.zeros(len(names), dtype=np.bool_)
         mask[place[rows]] = True
@@ -123,7 +123,7 @@ class Nodes:
 
     @cached_property
     def unschedulable(self) -> Mask:
-        """``spec.unschedulable``: bool, shape (n_nodes,)."""
+        """The values of ``spec.unschedulable``: bool, shape (n_nodes,)."""
         return np.array([node.spec.unschedulable for node in self.objects], dtype=np.bool_)
 
     @cached_property
@@ -133,7 +133,7 @@ class Nodes:
 
     @cached_property
     def taint_list(self) -> Int64Array:
-        """Which of ``taint_lists`` each node has: int64, shape (n_nodes,)."""
+        """The index of each node's taints in ``taint_lists``: int64, shape (n_nodes,)."""
         return self._taints[1]
 
     @cached_property
@@ -144,12 +144,12 @@ class Nodes:
 
     @cached_property
     def images(self) -> Images:
-        """Which nodes have which images."""
+        """The index from images to nodes."""
         return Images(self.objects)
 
     @cached_property
     def allocatable(self) -> tuple[dict[str, int], ...]:
-        """Per node what it offers, in the scheduler's units (milli-CPU, bytes, counts) by resource name."""
+        """The allocatable amounts of each node by resource, in the scheduler's units (milli-CPU, bytes, counts)."""
         interned: dict[tuple[tuple[str, QuantityText], ...], dict[str, int]] = {}
         out = []
         for node in self.objects:
@@ -161,7 +161,7 @@ class Nodes:
 
 
 def _carried(column: NDArray[T], source: Rows, others: Rows, values: Sequence[int]) -> NDArray[T]:
-    """A column for other rows: from the rows that these had before, and the values of those that are new."""
+    """Return a column for other rows: old values from the ``source`` rows, and the given values for the ``others``."""
     out = column[source] if len(column) else np.zeros(len(source), dtype=column.dtype)
     out[others] = values
     return out

@@ -1,4 +1,4 @@
-"""Pods in the order of their nodes, and moved on by the pods that came and went."""
+"""Orders of pods by node and by importance, updated incrementally when pods come and go."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kschedctl.cluster.slots import Mark, Moves, PodSlots, Slots
 
 
 def by_node(pods: Mark, n_nodes: int) -> tuple[Slots, Int64Array]:
-    """The slots of the pods on nodes by node and then in their order; where each node's begin, shape (n_nodes + 1,)."""
+    """Return the slots of pods on nodes, sorted by node and slot, and each node's offset, shape (n_nodes + 1,)."""
     rows = pods.column("node_row")
     here = np.flatnonzero(rows >= 0)
     here = here[np.argsort(rows[here], kind="stable")]
@@ -18,7 +18,7 @@ def by_node(pods: Mark, n_nodes: int) -> tuple[Slots, Int64Array]:
 
 
 def by_node_moved(slots: Slots, moves: Moves) -> Slots:
-    """Slots by node once some went and others came; what came is behind the rest of its node."""
+    """Return slots sorted by node, after removals and additions; added pods come last on their node."""
     if len(moves.gone):
         slots = slots[~np.isin(slots, moves.gone)]
     rows = moves.slots.take("node_row", moves.come)
@@ -32,12 +32,12 @@ def by_node_moved(slots: Slots, moves: Moves) -> Slots:
 
 
 def by_importance(pods: Mark) -> Slots:
-    """The slots of the pods on nodes by node, then by importance."""
+    """Return the slots of pods on nodes, sorted by node and then by importance."""
     return _sorted(pods.slots, pods.slots_of(np.flatnonzero(pods.column("node_row") >= 0)), pods.end)
 
 
 def importance_moved(slots: Slots, moves: Moves) -> Slots:
-    """Slots by importance once some went and others came: only the nodes of these are sorted again."""
+    """Return slots sorted by importance, after removals and additions; only the affected nodes are sorted again."""
     end = int(max(slots.max(initial=-1), moves.come.max(initial=-1), moves.gone.max(initial=-1))) + 1
     rows = moves.slots.column("node_row", 0, end)
     moved = np.concatenate((rows[moves.gone], rows[moves.come]))

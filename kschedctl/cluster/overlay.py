@@ -1,11 +1,11 @@
-"""Worlds in which one node is different: the one mechanism behind nominated pods and the preemption dry run.
+"""Overlays: hypothetical states of single nodes, for nominated pods and the preemption dry run.
 
-World ``w`` of an overlay is the cluster with pods added to or removed from node ``rows[w]``, and from no other node.
-A plugin states what a pod of each class contributes; the overlay knows by how much that differs in each world.
+World ``w`` of an overlay is the cluster with pods added to or removed from node ``rows[w]``, and from no other node. A
+plugin states the contribution of a pod of each class; the overlay computes the difference in each world.
 
-Pods that are nominated to a node count there, but only as an extra condition: the pod must fit without them and with
-them. So an overlay keeps, beside its worlds, those that pods are nominated in once more, with these pods in place
-(``nominated``). What is changed in a world is changed in both, and whoever chooses worlds chooses among both.
+Pods that are nominated to a node count as an additional condition: the pod must fit both without and with them. An
+overlay therefore has a second copy, ``nominated``, of the worlds with nominated pods, in which those pods are added. A
+change or a selection of worlds applies to both.
 """
 
 from __future__ import annotations
@@ -36,28 +36,28 @@ class _Change:
 
 
 class Overlay:
-    """One world per node row. Without changes it is the snapshot itself.
+    """A set of worlds, one per node row. Without changes, every world equals the snapshot.
 
     Parameters
     ----------
     pods : Pods
         The pods of the cluster.
     rows : ndarray of int64, shape (n_worlds,)
-        The node that each world is about; distinct.
+        The node row of each world; distinct.
     nominated : PodsInWorlds, optional
         Pods that are nominated to these nodes.
 
     Attributes
     ----------
     nominated : Selection or None
-        The worlds that have nominated pods, with these in place; ``None`` where none has.
+        A copy of the worlds with nominated pods, with these pods added; ``None`` if there are none.
     """
 
     def __init__(self, pods: Pods, rows: Rows, nominated: PodsInWorlds | None = None) -> None:
         self.pods = pods
         self.rows = rows
         self._changes: list[_Change] = []
-        # Per key the sum so far, and up to which change it counts.
+        # The sum so far for each key, and the number of changes it includes.
         self._sums: dict[Hashable, tuple[Int64Array, int]] = {}
         self.nominated: Selection | None = None
         if nominated is not None and len(nominated):
@@ -71,11 +71,11 @@ class Overlay:
 
     @property
     def changed(self) -> bool:
-        """Whether any world differs from the snapshot."""
+        """True if any world differs from the snapshot."""
         return bool(self._changes)
 
     def is_everywhere(self, nodes: Nodes) -> bool:
-        """Whether it has a world for every node, in their order, and none differs from the snapshot."""
+        """Report whether the overlay has one unchanged world for every node, in node order."""
         return not self._changes and (self.rows is nodes.rows or np.array_equal(self.rows, nodes.rows))
 
     def add(self, worlds: Worlds, pods: PodIndices) -> None:
@@ -86,12 +86,12 @@ class Overlay:
         worlds : ndarray of int64, shape (k,)
             Positions in ``rows``; may repeat.
         pods : ndarray of int64, shape (k,)
-            The pod that is added to each.
+            The pod to add to each world.
         """
         self._change(_Change(worlds, pods, 1))
 
     def remove(self, worlds: Worlds, pods: PodIndices) -> None:
-        """Remove pods from worlds; as ``add``."""
+        """Remove pods from worlds; the parameters are those of ``add``."""
         self._change(_Change(worlds, pods, -1))
 
     def _change(self, change: _Change) -> None:
@@ -101,19 +101,19 @@ class Overlay:
                 self.nominated.overlay._change(change.among(self.nominated.worlds))
 
     def delta(self, key: Hashable, per_class: Int64Array) -> Int64Array:
-        """By how much a sum over the pods of each world's node differs from the snapshot.
+        """Return the difference from the snapshot of a sum over the pods of each world's node.
 
         Parameters
         ----------
         key : hashable
-            Names the quantity; the same key must always come with the same values.
+            The name of the quantity; the same key must always come with the same values.
         per_class : ndarray of int64, shape (n_classes,)
-            What a pod of each class contributes.
+            The contribution of a pod of each class.
 
         Returns
         -------
-        ndarray of int64, shape (n_worlds,), or (1,) where nothing is changed
-            Not to be written to.
+        ndarray of int64, shape (n_worlds,), or (1,) without changes
+            The differences. Do not modify.
         """
         if not self._changes:
             return _NOTHING
@@ -126,20 +126,21 @@ class Overlay:
         return total
 
     def changes(self) -> list[tuple[Worlds, PodIndices, int]]:
-        """All changes in order, for what is no sum over pods: worlds, pods, and 1 or -1 for added or removed.
+        """Return all changes in order, for quantities that are not sums: worlds, pods, and 1 (added) or -1 (removed).
 
-        Nominated pods come last, also after pods that were removed later: kube-scheduler adds them each time anew.
+        Nominated pods come last, even after pods that were removed later: kube-scheduler adds them again for each
+        check.
         """
         ordered = sorted(self._changes, key=lambda change: change.nominated)
         return [(change.worlds, change.pods, change.sign) for change in ordered]
 
     def select(self, mask: Mask) -> Selection:
-        """Some of the worlds with their changes, to be changed further on their own.
+        """Return some of the worlds with their changes, which can be changed further independently.
 
         Parameters
         ----------
         mask : ndarray of bool, shape (n_worlds,)
-            Which worlds to keep.
+            The worlds to keep.
         """
         return self._choose(Numbering.of(np.flatnonzero(mask), len(self.rows)))
 
@@ -157,14 +158,14 @@ class Overlay:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Some worlds of an overlay, as an overlay of their own, and the way back.
+    """Some worlds of an overlay, as an overlay of their own, and the mapping back.
 
     Attributes
     ----------
     overlay : Overlay
-        The chosen worlds, numbered anew.
+        The selected worlds, renumbered.
     worlds : Numbering
-        The world of the overlay chosen from that each number stands for.
+        The world in the original overlay for each selected world.
     """
 
     overlay: Overlay
@@ -172,7 +173,7 @@ class Selection:
 
     @classmethod
     def everything(cls, overlay: Overlay) -> Selection:
-        """All worlds of an overlay: the overlay itself, not a copy of it."""
+        """Return a selection of all worlds, which uses the overlay itself, not a copy."""
         return cls(overlay, Numbering.of(np.arange(len(overlay)), len(overlay)))
 
     def __len__(self) -> int:
@@ -180,21 +181,21 @@ class Selection:
 
     @property
     def originals(self) -> Worlds:
-        """The world that each chosen one is in the overlay chosen from: int64, shape (n_chosen,)."""
+        """The world in the original overlay for each selected world: int64, shape (n_chosen,)."""
         return self.worlds.originals
 
     @property
     def rows(self) -> Rows:
-        """The node that each chosen world is about: int64, shape (n_chosen,)."""
+        """The node row of each selected world: int64, shape (n_chosen,)."""
         return self.overlay.rows
 
     def select(self, mask: Mask) -> Selection:
-        """Some of the chosen worlds; the way still leads back to the overlay that was first chosen from.
+        """Return some of the selected worlds; ``originals`` still refers to the first overlay.
 
         Parameters
         ----------
         mask : ndarray of bool, shape (n_chosen,)
-            Which worlds to keep.
+            The worlds to keep.
         """
         later = self.overlay.select(mask)
         return Selection(later.overlay, self.worlds.then(later.worlds))

@@ -1,4 +1,4 @@
-"""The pods of a list one by one: their records, and where one of a name is."""
+"""Sequence and mapping views of a list of pods: records by index, and indices by pod name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kschedctl.cluster.slots import Mark, PodName
 
 
 class PodRecords(Sequence[PodRecord]):
-    """The records of some pods, in their order."""
+    """A sequence of the pods' records, in order."""
 
     def __init__(self, pods: Mark) -> None:
         self._pods = pods
@@ -45,7 +45,7 @@ class PodRecords(Sequence[PodRecord]):
 
 
 class PodIndex(Mapping[PodName, int]):
-    """The index of a pod by namespace and name."""
+    """A mapping from namespace and name to the index of a pod."""
 
     def __init__(self, pods: Mark) -> None:
         self._pods = pods

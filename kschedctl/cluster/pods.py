@@ -1,7 +1,7 @@
-"""Pods as columns, and pod classes: pods that mean the same to the scheduling of others.
+"""Pods as columns, and pod classes: groups of pods that affect the scheduling of other pods in the same way.
 
-A cluster of 150,000 pods has a few thousand classes. What a plugin asks of the pods on nodes it asks once per class
-(does this selector match, what is requested, which ports are used) and then counts pods per class and node.
+A cluster of 150,000 pods has a few thousand classes. A plugin evaluates a property of pods once per class (whether a
+selector matches, the requests, the host ports) and then counts pods per class and node.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from kschedctl.cluster.versions import next_version
 
 V = TypeVar("V")
 
-#: After so many moves what is counted is counted anew, as every answer looks at the moves since.
+#: The maximum number of moves since a count; beyond it, pods are counted again, as each query processes all moves.
 _MANY_MOVES: Final = 4096
-#: Beyond this many empty slots, and this share of all, the pods are put into new ones.
+#: Pods move to new slots when more than 1024 slots, and more than 1/64 of all slots, are empty.
 _MANY_EMPTY: Final = 1024
 _EMPTY_SHARE: Final = 64
 _NO_SLOTS: Final = np.zeros(0, dtype=np.int64)
@@ -37,25 +37,25 @@ _NO_SLOTS.setflags(write=False)
 
 
 class Pods:
-    """The pods of a cluster that have not finished, as columns. Never changed once built.
+    """The unfinished pods of a cluster, as columns. Immutable.
 
     Parameters
     ----------
     records : sequence of PodRecord
-        One per pod, in the order of the snapshot.
+        The pods' records, in the order of the snapshot.
     classes : sequence of PodClass
         The distinct classes.
     nodes : Nodes
-        The nodes that they name.
+        The cluster's nodes.
 
     Attributes
     ----------
     classes : tuple of PodClass
         The distinct classes.
     version : int
-        Changes with every pod that comes or goes; pods with the same number are the same.
+        A number that changes with every added or removed pod; equal numbers mean equal pods.
     row_version : ndarray of int64, shape (n_nodes,)
-        Changes with every pod of a node that comes or goes; a node with the same number has the same pods.
+        A number per node that changes with its pods; equal numbers mean equal pods on the node.
     """
 
     def __init__(self, records: Sequence[PodRecord], classes: Sequence[PodClass], nodes: Nodes) -> None:
@@ -72,14 +72,14 @@ class Pods:
         self._nodes = nodes
 
     def moved(self, removed: PodIndices, added: Sequence[PodRecord]) -> Pods:
-        """The pods with some gone and others there, behind the rest.
+        """Return the pods with some removed and others appended.
 
         Parameters
         ----------
         removed : ndarray of int64
-            Indices of pods, ascending, each once.
+            Indices of pods, ascending and distinct.
         added : sequence of PodRecord
-            The new pods; their classes are in the table of these.
+            The new pods; their classes are already in ``class_table``.
         """
         mark = self.mark
         gone = self.mark.slots_of(removed)
@@ -103,7 +103,7 @@ class Pods:
         return new
 
     def on(self, nodes: Nodes) -> Pods:
-        """The pods where other nodes are: those that are on a node that is gone are lost."""
+        """Return the same pods over other nodes; pods on a removed node get the row ``LOST``."""
         new = object.__new__(Pods)
         mark, same = self.mark, nodes.row is self._nodes.row
         if not same:
@@ -118,16 +118,16 @@ class Pods:
         return len(self.mark)
 
     def moving(self, key: Hashable, make: Callable[[], V], move: Callable[[V, Moves], V | None]) -> V:
-        """What is worked out of the pods, and goes along with them.
+        """Return a value computed from the pods, updated incrementally when pods come and go.
 
         Parameters
         ----------
         key : hashable
-            What it is.
+            The name of the value.
         make : callable
-            Makes it of these pods.
+            Computes the value for these pods.
         move : callable
-            Makes it of what it was for earlier pods and what came and went since; ``None`` where it cannot.
+            Computes the value from the value for earlier pods and the moves since; returns ``None`` if it cannot.
         """
         known = self._moving.get(key)
         if known is not None and known[0] is self.mark:
@@ -154,77 +154,80 @@ class Pods:
 
     @cached_property
     def node_row(self) -> Int64Array:
-        """The row of the pod's node; ``PENDING`` without one, ``LOST`` where the snapshot does not have it."""
+        """The row of the pod's node: int64, shape (n_pods,).
+
+        ``PENDING`` without a node, ``LOST`` if the node does not exist.
+        """
         return self.mark.column("node_row")
 
     @cached_property
     def priority(self) -> Int64Array:
-        """``spec.priority``, 0 where there is none: int64, shape (n_pods,)."""
+        """The value of ``spec.priority``, 0 without one: int64, shape (n_pods,)."""
         return self.mark.column("priority")
 
     @cached_property
     def nominated_row(self) -> Int64Array:
-        """The row of the node that a pending pod is nominated to; ``PENDING`` without: int64, shape (n_pods,)."""
+        """The row of a pending pod's nominated node; ``PENDING`` without one: int64, shape (n_pods,)."""
         return self.mark.column("nominated_row")
 
     @cached_property
     def start_time(self) -> Int64Array:
-        """``status.startTime`` in microseconds since 1970, ``NOT_STARTED`` without one: int64, shape (n_pods,)."""
+        """The value of ``status.startTime`` in microseconds since 1970, or ``NOT_STARTED``: int64, shape (n_pods,)."""
         return self.mark.column("start_time")
 
     @cached_property
     def records(self) -> Sequence[PodRecord]:
-        """One per pod, in the order of the snapshot."""
+        """The pods' records, in the order of the snapshot."""
         return PodRecords(self.mark)
 
     def pod(self, index: int) -> Pod:
-        """The pod at an index, defaulted; its node is in the record, as equal pods share their spec."""
+        """Return the pod at an index, defaulted; only its record has the node name, as equal pods share their spec."""
         record = self.records[index]
         return Pod(metadata=record.metadata, spec=record.spec, status=record.status)
 
     def key(self, index: int) -> str:
-        """``namespace/name`` of the pod at an index."""
+        """Return ``namespace/name`` of the pod at an index."""
         metadata = self.records[index].metadata
         return f"{metadata.namespace}/{metadata.name}"
 
     @cached_property
     def index(self) -> Mapping[PodName, int]:
-        """The index of a namespace and name."""
+        """The index of each pod, by namespace and name."""
         return PodIndex(self.mark)
 
     def owner(self, index: int) -> OwnerReference | None:
-        """The controller that owns the pod at an index, if any."""
+        """Return the controller that owns the pod at an index, or ``None``."""
         return self.records[index].metadata.controller
 
     def classes_matching(self, selector: Selector) -> Mask:
-        """Which classes a selector matches: bool, shape (n_classes,)."""
+        """Return the classes that a selector matches: bool, shape (n_classes,)."""
         return self.class_table.matching(selector, len(self.classes))
 
     def classes_in(self, namespaces: frozenset[str]) -> Mask:
-        """Which classes are of pods in one of the namespaces: bool, shape (n_classes,)."""
+        """Return the classes of pods in the given namespaces: bool, shape (n_classes,)."""
         return self.class_table.in_namespaces(namespaces, len(self.classes))
 
     def classes_having(self, value: Callable[[PodClass], V]) -> list[tuple[int, V]]:
-        """The classes that have something, with what they have; see ``PodClasses.having``."""
+        """Return the class ids and values of the classes with a true value; see ``PodClasses.having``."""
         return self.class_table.having(value, len(self.classes))
 
     @property
     def class_terminating(self) -> Mask:
-        """Which classes are of pods being deleted: bool, shape (n_classes,). Not to be written to."""
+        """The mask of classes of terminating pods: bool, shape (n_classes,). Do not modify."""
         return self.class_table.terminating(len(self.classes))
 
     @property
     def class_labelled(self) -> Mask:
-        """Which classes have any label: bool, shape (n_classes,)."""
+        """The mask of classes with at least one label: bool, shape (n_classes,)."""
         return self.class_table.labelled(len(self.classes))
 
     @property
     def nominated(self) -> PodIndices:
-        """The pending pods that are nominated to a node, in the order of the snapshot: int64."""
+        """The pending pods that are nominated to an existing node, in the order of the snapshot: int64."""
         return self.mark.indices_of(self.moving("nominated", self._nominated_slots, _nominated_moved))
 
     def nominated_to(self, indices: PodIndices) -> Rows:
-        """The rows of the nodes that some pods, which ascend, are nominated to."""
+        """Return the rows of the nominated nodes of some pods, given ascending."""
         return self.mark.slots.take("nominated_row", self.mark.slots_of(indices))
 
     def _nominated_slots(self) -> Slots:
@@ -232,7 +235,7 @@ class Pods:
 
     @cached_property
     def _by_node(self) -> tuple[Slots, Int64Array, Moves]:
-        """Slots by node and where each node's begin, as they were a while ago, and what came and went since."""
+        """The slots by node and each node's offset, as of an earlier count, and the moves since."""
         (slots, offsets), moves = self._counted("by node", lambda: by_node(self.mark, len(self._nodes)))
         return slots, offsets, moves
 
@@ -246,13 +249,14 @@ class Pods:
     def by_importance(self) -> PodIndices:
         """The pods on nodes by node, then by importance (upstream ``MoreImportantPod``): int64, shape (n_assigned,).
 
-        Higher priority first, then the earlier start. A pod that has not started counts as starting now, each time
-        anew, and so the later of two in the snapshot comes first; other ties stay in the order of the snapshot.
+        Pods with higher priority come first, then pods with an earlier start. kube-scheduler treats a pod that has not
+        started as starting at the time of the comparison, so of two such pods the later one in the snapshot comes
+        first. Other ties are in the order of the snapshot.
         """
         return self.mark.indices_of(self.moving("by importance", lambda: by_importance(self.mark), importance_moved))
 
     def on_node(self, row: int) -> PodIndices:
-        """The indices of the pods on a node, in the order of the snapshot."""
+        """Return the indices of the pods on a node, in the order of the snapshot."""
         slots, offsets, moves = self._by_node
         here = slots[offsets[row] : offsets[row + 1]]
         if len(moves.gone):
@@ -266,7 +270,7 @@ class Pods:
         return self._counted("cells", lambda: Cells.of(self.class_id, self.node_row, len(self.classes)))
 
     def _counted(self, key: Hashable, make: Callable[[], V]) -> tuple[V, Moves]:
-        """What was counted a while ago, and the moves since, which are few."""
+        """Return an earlier count and the moves since, at most 4096."""
         mark, counted = self.moving(
             ("counted", key), lambda: (self.mark, make()), lambda known, _: known if self._near(known[0]) else None
         )
@@ -279,7 +283,7 @@ class Pods:
         return moves is not None and len(moves) <= _MANY_MOVES
 
     def cells(self, class_ids: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array]:
-        """Where the pods of some classes are.
+        """Count the pods of some classes by class and node.
 
         Parameters
         ----------
@@ -289,7 +293,7 @@ class Pods:
         Returns
         -------
         classes, rows, counts : ndarray of int64
-            One entry per class and node that has pods of it: class, node row, number of pods.
+            Class, node row and number of pods; an entry per class and node with pods of that class.
         """
         counted, moves = self._cells
         known = counted.among(class_ids)
@@ -312,7 +316,7 @@ class Pods:
         Parameters
         ----------
         per_class : ndarray of int64, shape (n_classes,)
-            What a pod of each class contributes.
+            The contribution of a pod of each class.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""What is kept of a pod: a record of its own, and the class that it shares with others."""
+"""The stored form of a pod: a record of its own, and the class that it shares with other pods."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Final
 from kschedctl.api.meta import Labels, ObjectMeta
 from kschedctl.api.pod import Pod, PodSpec, PodStatus
 
-#: Node rows of pods that are on no node, and of pods whose node is not in the snapshot.
+#: Node rows of pods without a node (``PENDING``) and of pods whose node is not in the snapshot (``LOST``).
 PENDING: Final = -1
 LOST: Final = -2
-#: The start time of a pod that has not started, later than any.
+#: The start time of a pod that has not started; later than any real time.
 NOT_STARTED: Final = 2**63 - 1
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -21,14 +21,14 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class PodClass:
-    """Pods with the same namespace, labels, spec (as far as it matters to others) and reported resources.
+    """A class of pods with the same namespace, labels, spec (as far as other pods depend on it) and reported resources.
 
     Attributes
     ----------
     pod : Pod
         A pod of the class without a name, defaulted.
     terminating : bool
-        Whether the pods are being deleted.
+        True if the pods are being deleted.
     """
 
     pod: Pod
@@ -47,7 +47,7 @@ class PodClass:
 
 @dataclass(frozen=True, slots=True)
 class PodRecord:
-    """One pod of the snapshot; what it shares with others is in its class and its spec."""
+    """A pod of the snapshot; the data that it shares with others is in its class and its spec."""
 
     metadata: ObjectMeta
     class_id: int
@@ -57,17 +57,17 @@ class PodRecord:
 
     @property
     def name(self) -> tuple[str, str]:
-        """Namespace and name."""
+        """The pod's namespace and name."""
         return self.metadata.namespace, self.metadata.name
 
     @property
     def priority(self) -> int:
-        """``spec.priority``, 0 where there is none."""
+        """The value of ``spec.priority``, 0 without one."""
         return self.spec.priority or 0
 
     @property
     def start_time(self) -> int:
-        """``status.startTime`` in microseconds since 1970, ``NOT_STARTED`` without one."""
+        """The value of ``status.startTime`` in microseconds since 1970, or ``NOT_STARTED``."""
         time = self.status.start_time
         if time is None:
             return NOT_STARTED
@@ -75,9 +75,9 @@ class PodRecord:
         return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 
     def node_row(self, rows: Mapping[str, int]) -> int:
-        """The row of the pod's node; ``PENDING`` without one, ``LOST`` where there is no such node."""
+        """Return the row of the pod's node; ``PENDING`` without a node, ``LOST`` if the node does not exist."""
         return rows.get(self.node_name, LOST) if self.node_name else PENDING
 
     def nominated_row(self, rows: Mapping[str, int]) -> int:
-        """The row of the node that a pending pod is nominated to; ``PENDING`` without one."""
+        """Return the row of a pending pod's nominated node; ``PENDING`` without one."""
         return rows.get(self.status.nominated_node_name, PENDING) if not self.node_name else PENDING

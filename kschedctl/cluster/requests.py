@@ -1,4 +1,4 @@
-"""Resources as columns: what nodes offer and what the pods on them request."""
+"""Resources as columns: the nodes' allocatable amounts and the requests of the pods on them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FIRST = (CPU, MEMORY, EPHEMERAL_STORAGE, PODS)
 
 
 class ResourceColumns:
-    """Per resource one array over nodes and one over pod classes, in milli-CPU, bytes and counts.
+    """Resource amounts per node and per pod class, one array row per resource, in milli-CPU, bytes and counts.
 
     Attributes
     ----------
@@ -36,11 +36,11 @@ class ResourceColumns:
     index : dict of str to int
         The position of a name.
     allocatable : ndarray of int64, shape (n_resources, n_nodes)
-        What each node offers.
+        The allocatable amount of each node.
     requested : ndarray of int64, shape (n_resources, n_nodes)
-        What the pods on each node request; of ``pods`` their number.
+        The total requests of the pods on each node; for ``pods``, their number.
     per_class : ndarray of int64, shape (n_resources, n_classes)
-        What a pod of each class requests; of ``pods`` 1.
+        The requests of a pod of each class; for ``pods``, 1.
     non_zero_requested : ndarray of int64, shape (2, n_nodes)
         CPU and memory as scoring counts them, with defaults for containers without requests.
     """
@@ -60,17 +60,17 @@ class ResourceColumns:
         self._sum(pods)
 
     def are_of(self, nodes: Nodes, pods: Pods) -> bool:
-        """Whether the columns are of these nodes and pods."""
+        """Report whether the columns belong to these nodes and pods."""
         return self._mark is pods.mark and self._nodes is nodes and self.per_class.shape[1] == len(pods.classes)
 
     def moved(self, nodes: Nodes, pods: Pods) -> ResourceColumns | None:
-        """The columns of nodes and pods that were derived from these: sums are moved by what changes.
+        """Return the columns of derived nodes and pods; sums are updated by the changes.
 
         Returns
         -------
         ResourceColumns or None
-            ``None`` where the columns are to be made anew: pods came to request, or nodes to offer, what nothing did
-            before, or the pods were not derived.
+            ``None`` if the columns must be rebuilt: a new pod or node has a resource without a column, or the pods were
+            not derived from the pods of these columns.
         """
         if pods.class_table is not self._class_table:
             return None
@@ -90,7 +90,7 @@ class ResourceColumns:
         elif changed:
             new.allocatable = self.allocatable.copy()
             new.allocatable[:, [nodes.row[node.name] for node in changed]] = self._columns(offers)
-        # What was summed by row is of other nodes, although without pods nothing has moved.
+        # If rows refer to other nodes, the sums are invalid, even if no pod has moved.
         moves = pods.mark.moves_since(self._mark) if nodes.row is self._nodes.row else None
         if moves is None:
             new._sum(pods)
@@ -109,7 +109,7 @@ class ResourceColumns:
         self.non_zero_requested = np.array([pods.sum_per_node(row) for row in self._non_zero_per_class])
 
     def _move(self, moves: Moves) -> None:
-        """Take off what goes and add what comes."""
+        """Subtract the requests of removed pods and add those of added pods."""
         for slots, sign in moves.signed():
             if not len(slots):
                 continue
@@ -132,12 +132,12 @@ class ResourceColumns:
 
 
 def _of_classes(classes: Sequence[PodClass], rules: RequestRules) -> tuple[list[dict[str, int]], Int64Array]:
-    """What a pod of each class requests by resource, and its CPU and memory as scoring counts them."""
+    """Return the requests of a pod of each class by resource, and its CPU and memory as scoring counts them."""
     requests = []
     non_zero = np.zeros((2, len(classes)), dtype=np.int64)
     for i, pod_class in enumerate(classes):
         nanos = pod_requests(pod_class.pod, rules)
-        # ``pods`` among a pod's requests is not counted; every pod is one.
+        # A ``pods`` entry in a pod's requests is ignored; every pod counts as 1.
         requests.append({**scheduler_units(nanos), PODS: 1})
         non_zero[:, i] = non_zero_requests(pod_class.pod, rules, nanos)
     return requests, non_zero

@@ -1,8 +1,8 @@
-"""Pods in slots: columns that only grow, shared by all clusters that are derived from one another.
+"""Slots of pods: append-only columns that are shared by all clusters derived from one another.
 
-A pod gets the next slot when it comes and keeps it; when it goes, the slot is left empty. A list of pods is so many
-slots less those that are empty in it (``Mark``), so that deriving one costs what comes and goes. What was worked out
-for one list is moved to a later one by the slots between the two (``Moves``).
+A pod gets the next slot when it is added and keeps it; when it is removed, its slot becomes empty. A list of pods
+(``Mark``) is the first ``end`` slots without its empty slots, so the cost of deriving one depends only on the pods
+added and removed. A value computed for one list is updated for a later one by the slots between the two (``Moves``).
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from kschedctl.cluster.records import LOST, PENDING, PodRecord
 Slots = Int64Array
 PodName = tuple[str, str]
 
-#: The columns, in the order of the table of what came later.
+#: The columns, in the order of the array of later pods (``PodSlots._columns``).
 COLUMNS: Final = ("class_id", "node_row", "nominated_row", "priority", "start_time")
-#: More pods than so many that came later are laid to the first ones, when a second cluster is derived from one.
+#: The maximum number of later pods that a fork keeps apart; if there are more, they are merged into the initial pods.
 _LONG: Final = 16_384
 
 
 class _First:
-    """The pods that there were at first. Never changed."""
+    """The initial pods. Immutable."""
 
     def __init__(self, records: Sequence[PodRecord], nodes: Nodes) -> None:
         self.records = tuple(records)
@@ -63,14 +63,14 @@ class _First:
 
 
 class PodSlots:
-    """The slots of some pods, and those of pods that came later.
+    """The slots of initial pods and of pods added later.
 
     Parameters
     ----------
     records : sequence of PodRecord
-        The first pods.
+        The initial pods.
     nodes : Nodes
-        The nodes that they name.
+        The cluster's nodes.
     """
 
     def __init__(self, records: Sequence[PodRecord], nodes: Nodes) -> None:
@@ -81,7 +81,7 @@ class PodSlots:
         self._first = first
         self._later: list[PodRecord] = []
         self._columns = np.empty((len(COLUMNS), 16), dtype=np.int64)
-        # A name comes again where its pod was gone in between: the last slot before the end of a list counts.
+        # A pod that was removed and added again has several slots; the last one before a list's end counts.
         self._later_slots: dict[PodName, tuple[int, ...]] = {}
         self._forked: tuple[PodSlots, int] | None = None
 
@@ -89,12 +89,12 @@ class PodSlots:
         return len(self._first) + len(self._later)
 
     def append(self, end: int, records: Sequence[PodRecord]) -> PodSlots:
-        """Put pods behind the first ``end`` slots.
+        """Append pods after the first ``end`` slots.
 
         Returns
         -------
         PodSlots
-            These slots, or others that begin with the same ``end`` where there are pods behind them already.
+            This instance, or a fork that shares its first ``end`` slots if it already has later ones.
         """
         slots = self if end == len(self) else self._fork(end)
         slots._extend(records)
@@ -133,7 +133,7 @@ class PodSlots:
         return slots
 
     def column(self, name: str, begin: int, end: int) -> Int64Array:
-        """A column over a range of slots: int64, shape (end - begin,). Not to be written to."""
+        """Return a column over a range of slots: int64, shape (end - begin,). Do not modify."""
         n_first = len(self._first)
         if end <= n_first:
             first: Int64Array = getattr(self._first, name)[begin:end]
@@ -142,29 +142,29 @@ class PodSlots:
         return later if begin >= n_first else np.concatenate((getattr(self._first, name)[begin:], later))
 
     def take(self, name: str, slots: Slots) -> Int64Array:
-        """A column at some slots, which ascend: int64, shape (n_slots,)."""
+        """Return a column's values at some slots, given ascending: int64, shape (n_slots,)."""
         n_first = len(self._first)
         split = int(np.searchsorted(slots, n_first))
         later = self._columns[COLUMNS.index(name)][slots[split:] - n_first]
         return later if not split else np.concatenate((getattr(self._first, name)[slots[:split]], later))
 
     def record(self, slot: int) -> PodRecord:
-        """The record of a slot."""
+        """Return the record of a slot."""
         n_first = len(self._first)
         return self._first.records[slot] if slot < n_first else self._later[slot - n_first]
 
     def records(self, end: int) -> Sequence[PodRecord]:
-        """The records of the slots before an end."""
+        """Return the records of the slots before ``end``."""
         n_first = len(self._first)
         if end <= n_first:
             return self._first.records[:end]
         return (*self._first.records, *self._later[: end - n_first])
 
     def without(self, empty: Slots, end: int) -> PodSlots:
-        """New slots for the pods before an end, without the empty ones; they have nothing in common with these."""
+        """Return new slots for the pods before ``end``, without the empty ones; slot numbers change."""
         gone = set(empty.tolist())
         first = _First([record for slot, record in enumerate(self.records(end)) if slot not in gone], self.nodes)
-        # Priorities and start times are asked for by few.
+        # Copy only the columns already computed: priorities and start times are rarely needed.
         known = [name for name in COLUMNS if name in self._first.__dict__]
         first.__dict__.update((name, np.delete(self.column(name, 0, end), empty)) for name in known)
         slots = object.__new__(PodSlots)
@@ -172,7 +172,7 @@ class PodSlots:
         return slots
 
     def on(self, nodes: Nodes, end: int) -> PodSlots:
-        """The same slots before an end where other nodes are; what goes by nodes has nothing in common with these."""
+        """Return the slots before ``end`` over other nodes, with the node rows converted."""
         first = _First(self._first.records, nodes)
         first.__dict__.update(self._first.__dict__)
         n_first, n_later = len(first), end - len(first)
@@ -192,12 +192,12 @@ class PodSlots:
         return slots
 
     def slot_of(self, name: PodName, end: int) -> int | None:
-        """The last slot before an end that is of a pod of a namespace and name."""
+        """Return the last slot before ``end`` of the pod with a namespace and name; ``None`` if there is none."""
         later = [slot for slot in self._later_slots.get(name, ()) if slot < end]
         return later[-1] if later else self._first.slot_of.get(name)
 
     def shared_with(self, other: PodSlots) -> int:
-        """How many slots are the same in another list of slots that this one was forked from, at first or later."""
+        """Return the number of slots shared with an instance that this one was forked from, even indirectly."""
         slots, end = self, len(self)
         while slots is not other:
             if slots._forked is None:
@@ -210,11 +210,14 @@ class PodSlots:
 def _renamed(
     records: Sequence[PodRecord], node_row: Rows, nominated_row: Rows, before: Nodes, after: Nodes
 ) -> tuple[Rows, Rows]:
-    """Node rows and nominated rows among other nodes; who was on none of the earlier ones is looked at one by one."""
+    """Return node rows and nominated rows converted to other nodes.
+
+    Pods without a row among the earlier nodes are looked up one by one.
+    """
     out = []
     for rows, absent in ((node_row, LOST), (nominated_row, PENDING)):
         new_rows = np.array([*(after.row.get(node, absent) for node in before.names), absent], dtype=np.int64)
-        # Without nodes before there is but one entry, whatever is asked for.
+        # LOST is clipped to -1, which is a valid index even if there were no nodes before.
         out.append(np.where(rows >= 0, new_rows[np.maximum(rows, PENDING)], rows))
     for index in np.flatnonzero(node_row == LOST).tolist():
         out[0][index] = records[index].node_row(after.row)
@@ -225,16 +228,16 @@ def _renamed(
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A list of pods: so many slots, less those that are empty in it.
+    """A list of pods: the first ``end`` slots, without the empty ones.
 
     Attributes
     ----------
     slots : PodSlots
         The slots.
     end : int
-        How many of them.
+        The number of slots.
     empty : ndarray of int64
-        The slots that are empty, ascending.
+        The slots that are empty in this list, ascending.
     """
 
     slots: PodSlots
@@ -245,12 +248,12 @@ class Mark:
         return self.end - len(self.empty)
 
     def own_slots(self) -> Slots:
-        """The slot of each pod: int64, shape (n_pods,), ascending."""
+        """Return the slot of each pod: int64, shape (n_pods,), ascending."""
         slots = np.arange(self.end, dtype=np.int64)
         return np.delete(slots, self.empty) if len(self.empty) else slots
 
     def slots_of(self, indices: PodIndices) -> Slots:
-        """The slots of some pods."""
+        """Return the slots of some pods."""
         empty = self.empty
         if not len(empty):
             return indices
@@ -258,20 +261,20 @@ class Mark:
         return slots
 
     def indices_of(self, slots: Slots) -> PodIndices:
-        """The pods of some slots, none of which is empty."""
+        """Return the pods of some slots, none of which is empty."""
         empty = self.empty
         indices: PodIndices = slots - np.searchsorted(empty, slots) if len(empty) else slots
         return indices
 
     def column(self, name: str) -> Int64Array:
-        """A column over the pods: int64, shape (n_pods,)."""
+        """Return a column over the pods: int64, shape (n_pods,)."""
         column = self.slots.column(name, 0, self.end)
         return np.delete(column, self.empty) if len(self.empty) else column
 
     def moves_since(self, before: Mark) -> Moves | None:
-        """What came and went since another list; ``None`` where this one was not derived from that."""
+        """Return the pods added and removed since another list; ``None`` if this list was not derived from it."""
         if self.slots is not before.slots:
-            # What goes by nodes cannot be moved to other ones, not even where there are no pods.
+            # Values by node row cannot be updated for other nodes, even if there are no pods.
             if self.slots.nodes.row is not before.slots.nodes.row:
                 return None
             if self.slots.shared_with(before.slots) < before.end:
@@ -292,14 +295,14 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """What came and went between two lists of pods.
+    """The pods added and removed between two lists of pods.
 
     Attributes
     ----------
     slots : PodSlots
         The slots of the later list.
     gone, come : ndarray of int64
-        The slots of pods that went and of those that came, ascending.
+        The slots of the removed pods and of the added pods, ascending.
     """
 
     slots: PodSlots
@@ -310,5 +313,5 @@ class Moves:
         return len(self.gone) + len(self.come)
 
     def signed(self) -> tuple[tuple[Slots, int], tuple[Slots, int]]:
-        """The slots with -1 for those of pods that went, and 1 for those of pods that came."""
+        """Return the slots of removed pods with -1, and the slots of added pods with 1."""
         return (self.gone, -1), (self.come, 1)

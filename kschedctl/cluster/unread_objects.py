@@ -1,4 +1,4 @@
-"""The kinds of objects that were not read of a cluster."""
+"""Kinds of objects that belong to a cluster and were not read."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 
 class Unread(NamedTuple):
-    """What looks like part of the cluster and was not read.
+    """Objects that seem to belong to the cluster and were not read.
 
     Parameters
     ----------
     kind : str
         The kind of the objects, as far as it is known.
     what : str
-        What it is, and why it was not read.
+        A description of the objects, and the reason why they were not read.
     """
 
     kind: str

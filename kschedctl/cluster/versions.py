@@ -1,4 +1,4 @@
-"""Numbers for states of the cluster's parts: what has the same number is the same, in whatever cluster."""
+"""Version numbers of the cluster's parts: parts with equal numbers are equal, even across clusters."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ _numbers: Final = count(1)
 
 
 def next_version() -> int:
-    """A number that was never given before."""
+    """Return a number that was never returned before."""
     return next(_numbers)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Versions:
-    """Numbers for the parts of a cluster.
+    """Version numbers of the parts of a cluster.
 
     Attributes
     ----------
     pods, nodes : int
-        All pods; all nodes.
+        The version of all pods, and of all nodes.
     row_pods, row_nodes : ndarray of int64, shape (n_nodes,)
-        The pods on each node; the node itself.
+        The version of each node's pods, and of each node itself.
     kinds : mapping of type to int
-        The objects of each kind that there are any of.
+        The version of the objects of each existing kind.
     """
 
     pods: int

@@ -1,7 +1,7 @@
-"""Worlds by number: choosing some and finding the way back, and tables of pods in worlds.
+"""Numbering of worlds, and tables of pods in worlds.
 
-A world is about one node, and a list of node rows says which: world ``w`` is about ``rows[w]``. Whoever chooses some of
-the worlds numbers them anew. That is done here, so that nobody else counts positions.
+A world is a hypothetical state of one node: world ``w`` is a state of node ``rows[w]``. A selection of worlds renumbers
+them; ``Numbering`` converts between the numbers, so that no other module computes positions.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ import numpy as np
 
 from kschedctl.arrays import Entries, Int64Array, Mask, PodIndices, Rows, Worlds
 
-#: In place of a number: not among the chosen.
+#: The number of an index that was not selected.
 NONE = -1
 
 
 @dataclass(frozen=True, slots=True)
 class Numbering:
-    """Some members of an index space, numbered in an order of their own, and the way back.
+    """A selection from an index space, numbered in its own order, with the mapping in both directions.
 
-    Worlds are a numbering of node rows; some of these worlds are a numbering of worlds.
+    Worlds are a numbering of node rows; a selection of worlds is a numbering of worlds.
 
     Attributes
     ----------
     originals : ndarray of int64, shape (n_chosen,)
         The index that each number stands for.
     numbers : ndarray of int64, shape (n_all,)
-        The number of each index; ``NONE`` for those left out.
+        The number of each index; ``NONE`` for indices that are not selected.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class Numbering:
         return cls(originals, numbers)
 
     def find(self, indices: Int64Array) -> tuple[Mask, Int64Array]:
-        """Which of some indices are among the chosen.
+        """Find the selected ones among some indices.
 
         Parameters
         ----------
@@ -60,22 +60,22 @@ class Numbering:
         Returns
         -------
         kept : ndarray of bool, shape (k,)
-            Which are.
+            Mask of the indices that are selected.
         numbers : ndarray of int64, shape (n_kept,)
-            The number of each of these.
+            The number of each selected index.
         """
         numbers = self.numbers[indices]
         kept = numbers != NONE
         return kept, numbers[kept]
 
     def then(self, later: Numbering) -> Numbering:
-        """Choose among the chosen: from the numbers of the later one back to the indices of this."""
+        """Return the combination of this numbering and a later selection from it, with the originals of this one."""
         return Numbering.of(self.originals[later.originals], len(self.numbers))
 
 
 @dataclass(frozen=True, slots=True)
 class PodsInWorlds:
-    """A table of pods, each in a world.
+    """A table with one entry per pod in a world.
 
     Attributes
     ----------
@@ -96,36 +96,36 @@ class PodsInWorlds:
 
     @property
     def n_worlds(self) -> int:
-        """How many worlds there are, also those without an entry."""
+        """The number of worlds, including those without an entry."""
         return len(self.rows)
 
     @property
     def counts(self) -> Int64Array:
-        """How many entries each world has: int64, shape (n_worlds,)."""
+        """The number of entries of each world: int64, shape (n_worlds,)."""
         return np.bincount(self.worlds, minlength=self.n_worlds)
 
     @property
     def first(self) -> Entries:
-        """The first entry of each world: int64, shape (n_worlds,). It means nothing where a world has none."""
+        """The first entry of each world: int64, shape (n_worlds,); meaningless for a world without entries."""
         return np.searchsorted(self.worlds, np.arange(self.n_worlds))
 
     def entries(self, world: int) -> range:
-        """The entries of one world."""
+        """Return the entries of one world."""
         begin, end = np.searchsorted(self.worlds, (world, world + 1)).tolist()
         return range(begin, end)
 
     def keep(self, mask: Mask) -> PodsInWorlds:
-        """Some of the entries, in the same worlds.
+        """Return some of the entries, with the same worlds.
 
         Parameters
         ----------
         mask : ndarray of bool, shape (n_entries,)
-            Which entries to keep.
+            The entries to keep.
         """
         return PodsInWorlds(self.rows, self.worlds[mask], self.pods[mask])
 
     def among(self, chosen: Numbering) -> PodsInWorlds:
-        """The entries of some worlds, which are numbered anew.
+        """Return the entries of some worlds, which are renumbered.
 
         Parameters
         ----------

@@ -1,1 +1,1 @@
-"""The scheduling framework: extension points, cycle state, profiles and the plugins' registry."""
+"""The scheduling framework: extension points, cycle state, profiles and the plugin registry."""

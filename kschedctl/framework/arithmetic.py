@@ -1,6 +1,7 @@
-"""The arithmetic of a score: what a plugin says of its own when somebody looks at a node, never on the way to one.
+"""The arithmetic of a score: the numbers and steps behind it, computed on demand and never during scoring.
 
-A plugin defines a struct beside its score, with the numbers that it went by, as ``Operands`` are for reasons:
+A plugin defines a struct next to its score function. The struct holds the numbers the score was computed from, just as
+``Operands`` hold the numbers behind a rejection reason:
 
     class Doubled(Arithmetic, frozen=True):
         free: int
@@ -11,10 +12,10 @@ A plugin defines a struct beside its score, with the numbers that it went by, as
         def steps(self) -> Iterator[Step]:
             yield Step("score", f"2 * {self.free}", 2 * self.free)
 
-The expression of a step has the numbers in it, so that it can be worked out by hand: ``+ - * / //`` and parentheses,
-``trunc``, ``round`` (halves away from zero), ``abs``, ``min``, ``max``, ``sqrt``, ``log`` and the names of steps before
-it. ``//`` divides whole numbers and rounds toward zero, ``/`` divides in float64. The contract of plugins works all of
-them out (``kschedctl.testing.arithmetic``).
+The expression of a step contains its numbers, so that a reader can recompute it by hand. It may use ``+ - * / //`` and
+parentheses, ``trunc``, ``round`` (halves away from zero), ``abs``, ``min``, ``max``, ``sqrt``, ``log`` and the names of
+earlier steps. ``//`` divides integers and rounds toward zero; ``/`` divides in float64. The plugin contract evaluates
+every expression (``kschedctl.testing.arithmetic``).
 """
 
 from __future__ import annotations
@@ -25,18 +26,18 @@ import msgspec
 
 
 class Step(msgspec.Struct, frozen=True, rename="camel"):
-    """One step on the way to a score.
+    """A single step in the computation of a score.
 
     Attributes
     ----------
     name : str
-        What is worked out, such as a resource.
+        The quantity that the step computes, such as a resource.
     expression : str
-        How, with the numbers.
+        The expression, with its numbers.
     value : int or float
-        What comes of it.
+        The value of the expression.
     note : str
-        What the numbers are, in words; empty where that is plain.
+        The meaning of the numbers, in words; empty where it is obvious.
     """
 
     name: str
@@ -46,14 +47,14 @@ class Step(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Arithmetic(msgspec.Struct, frozen=True, rename="camel"):
-    """Base of the arithmetic of plugins."""
+    """Base class of the arithmetic of plugins."""
 
     def formula(self) -> str:
-        """The rule in general, in one line."""
+        """Return the general rule, in one line."""
         raise NotImplementedError(f"{type(self).__name__} has no formula")
 
     def steps(self) -> Iterator[Step]:
-        """The steps; the last is the score. There is at least one."""
+        """Yield the steps, at least one; the value of the last step is the score."""
         raise NotImplementedError(f"{type(self).__name__} has no steps")
 
 
@@ -65,9 +66,9 @@ class ScaledToHighest(Arithmetic, frozen=True):
     score : int
         The node's raw score.
     highest : int
-        The highest of all nodes that were scored.
+        The highest raw score among the scored nodes.
     reverse : bool
-        Whether low scores are good.
+        True if low raw scores are better.
     """
 
     score: int
@@ -75,11 +76,11 @@ class ScaledToHighest(Arithmetic, frozen=True):
     reverse: bool
 
     def formula(self) -> str:
-        """A hundred times the score by the highest one, turned round where low scores are good."""
+        """Return 100 times the score divided by the highest score, subtracted from 100 if low scores are better."""
         return "100 - 100 * score // highest" if self.reverse else "100 * score // highest"
 
     def steps(self) -> Iterator[Step]:
-        """One."""
+        """Yield one step: the normalised score."""
         if not self.highest:
             value = 100 if self.reverse else 0
             yield Step("normalised", str(value), value, "no node has more than 0")
@@ -91,5 +92,5 @@ class ScaledToHighest(Arithmetic, frozen=True):
 
 
 def added(terms: Iterable[str]) -> str:
-    """The sum of some terms as an expression; of none 0."""
+    """Return an expression that adds up the terms; "0" if there are none."""
     return " + ".join(terms) or "0"

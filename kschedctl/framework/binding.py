@@ -22,7 +22,10 @@ from kschedctl.framework.status import Code, Status
 
 
 def run_reserve(framework: Framework, state: CycleState, pod: Pod, node_name: str) -> Status:
-    """Reserve what the pod needs on its node; where a plugin fails, all give back in reverse order."""
+    """Reserve resources for the pod on its node.
+
+    If a plugin fails, all Reserve plugins undo their reservations in reverse order.
+    """
     for plugin in framework.plugins(ExtensionPoint.RESERVE, ReservePlugin):
         status = plugin.reserve(state, pod, node_name)
         if status.code is not Code.SUCCESS:
@@ -32,20 +35,20 @@ def run_reserve(framework: Framework, state: CycleState, pod: Pod, node_name: st
 
 
 def run_unreserve(framework: Framework, state: CycleState, pod: Pod, node_name: str) -> None:
-    """Give back what was reserved, the last first."""
+    """Undo the reservations of all Reserve plugins, in reverse order."""
     for plugin in reversed(framework.plugins(ExtensionPoint.RESERVE, ReservePlugin)):
         plugin.unreserve(state, pod, node_name)
 
 
 def run_permit(framework: Framework, state: CycleState, pod: Pod, node_name: str) -> tuple[Status, Mapping[str, float]]:
-    """Ask whether the pod may go on.
+    """Run the Permit plugins.
 
     Returns
     -------
     status : Status
-        Success, Wait, or the first refusal.
+        Success, Wait, or the first rejection.
     waits : mapping of str to float
-        Per plugin that lets the pod wait for how many seconds at the most.
+        For each plugin that makes the pod wait, the maximum waiting time in seconds (at most ``MAX_PERMIT_SECONDS``).
     """
     waits: dict[str, float] = {}
     for plugin in framework.plugins(ExtensionPoint.PERMIT, PermitPlugin):
@@ -61,7 +64,7 @@ def run_permit(framework: Framework, state: CycleState, pod: Pod, node_name: str
 
 
 def run_pre_bind(framework: Framework, state: CycleState, pod: Pod, node_name: str) -> Status:
-    """Prepare the binding; the first failure ends it."""
+    """Run the PreBind plugins up to the first failure."""
     for plugin in framework.plugins(ExtensionPoint.PRE_BIND, PreBindPlugin):
         status = plugin.pre_bind(state, pod, node_name)
         if status.code is not Code.SUCCESS:
@@ -70,7 +73,7 @@ def run_pre_bind(framework: Framework, state: CycleState, pod: Pod, node_name: s
 
 
 def run_bind(framework: Framework, state: CycleState, pod: Pod, node_name: str) -> Status:
-    """Bind with an extender or else with the first plugin that does not skip, and tell the PostBind plugins."""
+    """Bind with the interested extender, else with the first Bind plugin that does not skip, then run PostBind."""
     status = _extenders_binding(framework, state, pod, node_name)
     if status is None:
         status = _bind(framework, state, pod, node_name)
@@ -81,7 +84,7 @@ def run_bind(framework: Framework, state: CycleState, pod: Pod, node_name: str) 
 
 
 def _extenders_binding(framework: Framework, state: CycleState, pod: Pod, node_name: str) -> Status | None:
-    """What comes of the extender that binds (upstream ``extendersBinding``); ``None`` where there is none."""
+    """Bind with an extender (upstream ``extendersBinding``); return ``None`` if no extender binds the pod."""
     for extender in framework.handle.extenders:
         if not extender.config.bind_verb or not extender.is_interested(pod):
             continue
@@ -110,7 +113,7 @@ def _bind(framework: Framework, state: CycleState, pod: Pod, node_name: str) -> 
 
 
 def _failed(point: str, plugin: Plugin, status: Status) -> Status:
-    """A refusal as it is, with the plugin's name; anything else as an error of the extension point."""
+    """Return a rejection with the plugin's name added, and any other status as an error of the extension point."""
     if status.code.rejected:
         return Status(status.code, status.reasons, plugin.name)
     return Status(Code.ERROR, (f'running {point} plugin "{plugin.name}": {status.message}',), plugin.name)

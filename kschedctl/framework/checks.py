@@ -1,4 +1,4 @@
-"""What a filter compares on a node: told for nodes that pass as well, when somebody looks at one."""
+"""The comparisons a filter makes on a node, reported on demand for nodes that pass as well."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import msgspec
 
 
 class FilterCheck(msgspec.Struct, frozen=True, rename="camel"):
-    """One comparison of a filter.
+    """A single comparison made by a filter.
 
     Attributes
     ----------
     wanted : str
-        What the pod, or what stands on the node, asks for: ``nodeSelector disk=ssd``, ``0.5 cpu``.
+        The requirement of the pod, or of something on the node: ``nodeSelector disk=ssd``, ``0.5 cpu``.
     found : str
-        What it is compared with, with every number: ``node has disk=hdd``, ``free 0.3 of 4``.
+        The actual state it is compared with, with every number: ``node has disk=hdd``, ``free 0.3 of 4``.
     holds : bool
-        Whether that suits the pod. The filter lets the pod pass where all of them do.
+        True if the requirement is met. The filter passes the pod if all its checks hold.
     """
 
     wanted: str

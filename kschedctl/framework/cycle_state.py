@@ -1,4 +1,4 @@
-"""What plugins keep for each other and for themselves during one scheduling cycle."""
+"""The data that plugins store and share during one scheduling cycle."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class NotModelled:
-    """Something that would bear on the answer and is not modelled.
+    """A feature that could change the answer and is not modelled.
 
     Attributes
     ----------
     feature : str
-        What it is.
+        The feature.
     effect : str
-        What that means for the answer.
+        The consequence for the answer.
     """
 
     feature: str
@@ -32,14 +32,14 @@ class NotModelled:
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """What a plugin did to the state of a cycle besides what it answered.
+    """The changes that a plugin call made to the cycle state, besides its return value.
 
     Attributes
     ----------
     written : tuple of object
-        The values that it wrote.
+        The values that the plugin wrote.
     not_modelled : tuple of NotModelled
-        What it could not answer for.
+        The features that the plugin reported as not modelled.
     """
 
     written: tuple[object, ...] = ()
@@ -53,13 +53,13 @@ class CycleState:
     Attributes
     ----------
     skip_filter_plugins : set of str
-        Plugins that PreFilter said have nothing to filter.
+        Plugins that returned Skip from PreFilter.
     skip_score_plugins : set of str
-        Plugins that PreScore said have nothing to score.
+        Plugins that returned Skip from PreScore.
     not_modelled : list of NotModelled
-        What the plugins could not answer for.
+        The features that the plugins reported as not modelled.
     effects : list of ObjectChange
-        What Reserve, PreBind and Bind change in the cluster besides the pod.
+        The changes that Reserve, PreBind and Bind make to objects other than the pod.
     """
 
     skip_filter_plugins: set[str] = field(default_factory=set)
@@ -69,11 +69,11 @@ class CycleState:
     _data: dict[type, object] = field(default_factory=dict)
 
     def write(self, value: object) -> None:
-        """Keep a value; its type is its key, so every plugin has a type of its own."""
+        """Store a value under its type; each plugin uses a type of its own."""
         self._data[type(value)] = value
 
     def read(self, kind: type[T]) -> T | None:
-        """The value of a type, or ``None`` where none was written."""
+        """Return the value of the given type, or ``None`` if none was written."""
         value = self._data.get(kind)
         return value if isinstance(value, kind) else None
 
@@ -82,13 +82,13 @@ class CycleState:
         self._data.pop(kind, None)
 
     def recorded(self, ask: Callable[[], T]) -> tuple[T, Effects]:
-        """Ask a plugin, and see what it does to the state."""
+        """Call ``ask``, and return its result together with its effects on this state."""
         before, n_notes = self._data.copy(), len(self.not_modelled)
         said = ask()
         written = tuple(value for kind, value in self._data.items() if before.get(kind) is not value)
         return said, Effects(written, tuple(self.not_modelled[n_notes:]))
 
     def replay(self, effects: Effects) -> None:
-        """Do to the state what a plugin did when it was asked."""
+        """Write the values that an earlier plugin call wrote."""
         for value in effects.written:
             self._data[type(value)] = value

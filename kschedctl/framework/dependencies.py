@@ -14,7 +14,7 @@ from kschedctl.cluster.versions import Versions
 
 
 class Reach(IntEnum):
-    """How much an answer about a node depends on: nothing, the node's own, or that of all nodes."""
+    """The extent of a dependency: none, the node itself, or all nodes of the cluster."""
 
     NOTHING = 0
     NODE = 1
@@ -23,16 +23,16 @@ class Reach(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """What answers about a node depend on, besides the pod to place and the plugin's arguments.
+    """The dependencies of a plugin's result for a node, besides the pod to schedule and the plugin's arguments.
 
     Attributes
     ----------
     pods : Reach
-        The pods of the node itself, or of any node.
+        Dependency on the pods of the node itself, or of any node.
     nodes : Reach
-        The node itself, or any node.
+        Dependency on the node itself, or on any node.
     kinds : frozenset of type
-        Objects of these other kinds, wherever they belong.
+        Other object kinds the result depends on; any object of these kinds counts.
     """
 
     pods: Reach = Reach.NOTHING
@@ -40,7 +40,7 @@ class Reads:
     kinds: frozenset[type[ApiObject]] = frozenset()
 
 
-#: An answer that depends on the pod alone, and one that depends on the node besides.
+#: ``OF_NOTHING``: the result depends on the pod alone. ``OF_NODE``: it depends on the pod and the node.
 OF_NOTHING: Final = Reads()
 OF_NODE: Final = Reads(nodes=Reach.NODE)
 
@@ -49,12 +49,12 @@ _NO_ROWS.setflags(write=False)
 
 
 class Changes:
-    """What differs between an earlier state of a cluster, or of one derived from it, and a later one.
+    """The differences between an earlier and a later state of a cluster or of one derived from it.
 
     Parameters
     ----------
     before, after : Versions
-        The numbers of both.
+        The versions of both states.
     """
 
     def __init__(self, before: Versions, after: Versions) -> None:
@@ -64,14 +64,14 @@ class Changes:
         self._touched: dict[int, Rows | None] = {}
 
     def touched(self, reads: Reads) -> Rows | None:
-        """The nodes on which an answer may be another.
+        """Return the nodes whose results may have changed.
 
         Returns
         -------
         ndarray of int64, or None
-            Node rows, ascending; ``None`` where it may be another on any node.
+            Node rows, ascending; ``None`` if the result may have changed for any node.
         """
-        # Declarations belong to classes, so that one is not made where another was.
+        # ``Reads`` declarations are class attributes and live as long as the class, so their ids are never reused.
         key = id(reads)
         if key not in self._touched:
             self._touched[key] = self._find(reads)

@@ -1,4 +1,4 @@
-"""What a plugin changes in the cluster when a pod is bound, as data: the cluster of the next cycle takes it in."""
+"""The changes a plugin makes to cluster objects when a pod is bound, as data applied to the next cycle's cluster."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _RESOURCES: Final[dict[type[ApiObject], EventResource]] = {
 
 @dataclass(frozen=True, slots=True)
 class ObjectChange:
-    """An object that comes or changes.
+    """The creation or update of an object.
 
     Attributes
     ----------
     new : ApiObject
-        The object as it is afterwards: neither a node nor a pod.
+        The object after the change: neither a node nor a pod.
     old : ApiObject or None
-        As it was; ``None`` for a new one.
+        The object before the change; ``None`` if it is created.
     """
 
     new: ApiObject
@@ -43,7 +43,7 @@ class ObjectChange:
 
     @property
     def event(self) -> ClusterEvent | None:
-        """What the scheduler hears of it; ``None`` for kinds that it does not watch."""
+        """The cluster event that the scheduler receives; ``None`` for kinds that it does not watch."""
         resource = _RESOURCES.get(type(self.new))
         if resource is None:
             return None
@@ -51,6 +51,6 @@ class ObjectChange:
 
 
 def changed_objects(changes: Iterable[ObjectChange]) -> list[ApiObject]:
-    """The objects as they are afterwards; of one that changes twice the last."""
+    """Return the objects after all changes; the last change of an object wins."""
     by_name = {(type(change.new), change.new.namespace, change.new.name): change.new for change in changes}
     return list(by_name.values())

@@ -1,8 +1,8 @@
-"""Cluster events, and the queueing hints by which plugins tell whether one may help a pod that they turned away.
+"""Cluster events, and the queueing hints by which plugins report whether an event may help a pod they rejected.
 
 Upstream: ``ClusterEvent``, ``QueueingHintFn`` and ``EnqueueExtensions`` of the framework (KEP-4247). An event is a
-kind of object and what happened to it. A pod that was found unschedulable is tried again only where a plugin that
-rejected it has registered the event, and its hint does not say that this one is of no use.
+resource kind and an action on it. An unschedulable pod is retried only if a plugin that rejected it has registered the
+event and the plugin's hint does not rule this event out.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from kschedctl.api.resources import RequestRules, pod_requests
 
 
 class EventResource(StrEnum):
-    """What an event is about.
+    """The kind of object that an event is about.
 
-    Events of pods tell those on nodes (``ASSIGNED_POD``), those without one (``UNSCHEDULED_POD``) and the pod itself
-    that waits (``TARGET_POD``) apart; who registers ``POD`` means all of them.
+    Pod events distinguish pods on nodes (``ASSIGNED_POD``), pods without a node (``UNSCHEDULED_POD``) and the rejected
+    pod itself (``TARGET_POD``). A plugin that registers ``POD`` receives all of them.
     """
 
     POD = "Pod"
@@ -44,7 +44,7 @@ class EventResource(StrEnum):
 
 
 class ActionType(IntFlag):
-    """What happened; an update says which property changed where the scheduler tells it apart."""
+    """The action on an object; an update names the property that changed where the scheduler distinguishes it."""
 
     ADD = auto()
     DELETE = auto()
@@ -80,12 +80,12 @@ _OF_PODS: Final = (EventResource.ASSIGNED_POD, EventResource.UNSCHEDULED_POD, Ev
 
 @dataclass(frozen=True, slots=True)
 class ClusterEvent:
-    """A kind of object, and what happened to it.
+    """A kind of object and an action on it.
 
     Attributes
     ----------
     label : str
-        What the scheduler calls it where that is none of these, such as ``UnschedulableTimeout``.
+        The scheduler's name for the event if it has one of its own, such as ``UnschedulableTimeout``; else empty.
     """
 
     resource: EventResource
@@ -94,11 +94,11 @@ class ClusterEvent:
 
     @property
     def is_wild_card(self) -> bool:
-        """Whether it stands for everything that can happen."""
+        """True if the event stands for every action on every kind of object."""
         return self.resource is EventResource.ANY and self.action == ActionType.ALL
 
     def matches(self, incoming: ClusterEvent) -> bool:
-        """Whether who registered this event means one that came in."""
+        """Report whether the incoming event is covered by this registered event."""
         if self.is_wild_card:
             return True
         same = self.resource in (EventResource.ANY, incoming.resource) or (
@@ -117,47 +117,47 @@ NODE_ADD: Final = ClusterEvent(EventResource.NODE, ActionType.ADD)
 UNSCHEDULABLE_TIMEOUT: Final = ClusterEvent(EventResource.ANY, ActionType.ALL, "UnschedulableTimeout")
 EVERYTHING: Final = ClusterEvent(EventResource.ANY, ActionType.ALL)
 
-#: Whether what became of an object may make a pod schedulable: the pod, the object before (``None`` for a new one) and
-#: after (``None`` for one that is gone).
+#: A function that reports whether a change of an object may make a pod schedulable. Its arguments are the pod, the
+#: object before the change (``None`` for a new object) and the object after it (``None`` for a deleted object).
 QueueingHint = Callable[[Pod, Any, Any], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterEventWithHint:
-    """An event that a plugin registers; without a hint every such event may help."""
+    """An event that a plugin registers. Without a hint, every such event may help."""
 
     event: ClusterEvent
     hint: QueueingHint | None = None
 
     def helps(self, pod: Pod, old: ApiObject | None, new: ApiObject | None) -> bool:
-        """Whether the plugin would have the pod tried again."""
+        """Report whether the plugin wants the pod to be retried."""
         return self.hint is None or self.hint(pod, old, new)
 
 
 def registered(resource: EventResource, action: ActionType, hint: QueueingHint | None = None) -> ClusterEventWithHint:
-    """An event as plugins register it."""
+    """Return the registration of an event, with an optional hint."""
     return ClusterEventWithHint(ClusterEvent(resource, action), hint)
 
 
 def same_pod(one: Pod, other: Pod) -> bool:
-    """Whether two states are of one pod."""
+    """Report whether two objects are states of the same pod."""
     return (one.metadata.uid, one.key) == (other.metadata.uid, other.key)
 
 
 def is_on_node(pod: Pod, *, or_nominated: bool) -> bool:
-    """Whether a pod is on a node, or counts on the one that it is nominated to."""
+    """Report whether a pod is bound to a node or, with ``or_nominated``, nominated to one."""
     return bool(pod.spec.node_name) or (or_nominated and bool(pod.status.nominated_node_name))
 
 
 def pod_changes(old: Pod, new: Pod, resource: EventResource, rules: RequestRules) -> Iterator[ClusterEvent]:
-    """The events that an update of a pod stands for (upstream ``PodSchedulingPropertiesChange``).
+    """Yield the events that an update of a pod stands for (upstream ``PodSchedulingPropertiesChange``).
 
     Parameters
     ----------
     resource : EventResource
-        Which kind of pod it is.
+        The event resource of the pod.
     rules : RequestRules
-        How the release counts what it requests.
+        The release's rules for counting the pod's requests.
     """
     changed = []
     if old.metadata.labels != new.metadata.labels:
@@ -182,7 +182,7 @@ def _scaled_down(old: Pod, new: Pod, rules: RequestRules) -> bool:
 
 
 def node_changes(old: Node, new: Node) -> Iterator[ClusterEvent]:
-    """The events that an update of a node stands for (upstream ``NodeSchedulingPropertiesChange``)."""
+    """Yield the events that an update of a node stands for (upstream ``NodeSchedulingPropertiesChange``)."""
     changed = {
         ActionType.UPDATE_NODE_TAINT: (old.spec.taints != new.spec.taints)
         or (old.spec.unschedulable and not new.spec.unschedulable),

@@ -1,4 +1,4 @@
-"""Extenders as the framework sees them: somebody outside who is asked after the plugins (upstream ``Extender``)."""
+"""The framework's interface to scheduler extenders, which are called after the plugins (upstream ``Extender``)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from kschedctl.api.pod import Pod
 from kschedctl.framework.config import types
 from kschedctl.framework.operands import Operands
 
-#: The plugin that stands for all extenders where a plugin is named.
+#: The plugin name that stands for all extenders, in statuses and queueing hints.
 EXTENDER_NAME: Final = "Extender"
-#: The highest priority that an extender gives; a hundred of the plugins' points are ten of theirs.
+#: The highest priority an extender gives; 10 corresponds to a plugin score of 100.
 MAX_EXTENDER_PRIORITY: Final = 10
 
 
 class ExtenderError(Exception):
-    """An extender cannot be asked, or says itself that it failed, in kube-scheduler's words.
+    """The error of an extender that cannot be called or reports a failure, in kube-scheduler's words.
 
     Not an ``InputError``: the real scheduler ends the cycle in the same way.
     """
@@ -27,16 +27,16 @@ class ExtenderError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ExtenderFilterResult:
-    """What an extender makes of the nodes that it is given.
+    """The result of an extender's filter call.
 
     Attributes
     ----------
     nodes : tuple of str
-        The names of those that it leaves, in its order.
+        The names of the nodes that passed, in the extender's order.
     objects : mapping of str to Node
-        Those of them that it sent back as objects: they count as it sent them, and without any pods.
+        The passed nodes that the extender returned as objects: they are used as returned, and without any pods.
     failed, failed_and_unresolvable : mapping of str to str
-        Why others are out, by name. Removing pods does not help on the latter.
+        The failure message of each rejected node, by name. Preemption does not help on nodes in the latter.
     """
 
     nodes: tuple[str, ...]
@@ -47,14 +47,14 @@ class ExtenderFilterResult:
 
 @dataclass(frozen=True, slots=True)
 class Victims:
-    """Whom evictions would cost on a node.
+    """The eviction victims on a node.
 
     Attributes
     ----------
     pods : tuple of Pod
-        The most important first.
+        The victims, most important first.
     num_pdb_violations : int
-        How many evictions break a disruption budget.
+        The number of evictions that violate a PodDisruptionBudget.
     """
 
     pods: tuple[Pod, ...]
@@ -63,14 +63,14 @@ class Victims:
 
 @dataclass(frozen=True, slots=True)
 class MetaVictims:
-    """The same as an extender answers it.
+    """The eviction victims on a node, as an extender returns them.
 
     Attributes
     ----------
     uids : tuple of str
-        What the pods are known by (``uid_of``), in the extender's order.
+        The identifiers of the pods (``uid_of``), in the extender's order.
     num_pdb_violations : int
-        How many evictions break a disruption budget, as the extender counts.
+        The number of evictions that violate a PodDisruptionBudget, as the extender counts them.
     """
 
     uids: tuple[str, ...]
@@ -78,14 +78,14 @@ class MetaVictims:
 
 
 class Extender(ABC):
-    """Somebody outside who is asked about pods that it is interested in.
+    """A scheduler extender, called for the pods that it is interested in.
 
     Parameters
     ----------
     config : Extender of the configuration
-        How it is asked, and what about.
+        Its address, verbs and managed resources.
     binds : bool
-        Whether it is really told to bind. Where it is not, what it would bind counts as bound.
+        True if the bind verb is really called. Otherwise the pod counts as bound without a call.
     """
 
     def __init__(self, config: types.Extender, *, binds: bool = False) -> None:
@@ -94,56 +94,60 @@ class Extender(ABC):
 
     @property
     def name(self) -> str:
-        """Its address."""
+        """The extender's URL prefix."""
         return self.config.url_prefix
 
     def is_interested(self, pod: Pod) -> bool:
-        """Whether it is asked about a pod."""
+        """Report whether the extender is called for a pod."""
         return is_interested(self.config, pod)
 
     @abstractmethod
     def filter(self, pod: Pod, nodes: Sequence[Node]) -> ExtenderFilterResult:
-        """Turn nodes away. It has the verb for that.
+        """Filter nodes. Called only if ``filter_verb`` is configured.
 
         Raises
         ------
         ExtenderError
-            Where it cannot be asked, or fails.
+            If the extender cannot be called, or reports a failure.
         """
 
     @abstractmethod
     def prioritize(self, pod: Pod, nodes: Sequence[Node]) -> Sequence[tuple[str, int]]:
-        """Rate nodes, by name from 0 to 10. It has the verb for that.
+        """Return the priorities of nodes, by name, from 0 to 10. Called only if ``prioritize_verb`` is configured.
 
         Raises
         ------
         ExtenderError
-            As ``filter``.
+            As for ``filter``.
         """
 
     @abstractmethod
     def process_preemption(self, pod: Pod, victims: Mapping[str, Victims]) -> Mapping[str, MetaVictims]:
-        """Turn candidates for preemption away, or change their victims; both by node. It has the verb for that.
+        """Reject preemption candidates or change their victims, by node. Called only if ``preempt_verb`` is configured.
 
         Raises
         ------
         ExtenderError
-            As ``filter``.
+            As for ``filter``.
         """
 
     @abstractmethod
     def bind(self, pod: Pod, node_name: str) -> None:
-        """Bind a pod. It has the verb for that.
+        """Bind a pod. Called only if ``bind_verb`` is configured.
 
         Raises
         ------
         ExtenderError
-            As ``filter``.
+            As for ``filter``.
         """
 
 
 def is_interested(config: types.Extender, pod: Pod) -> bool:
-    """Whether an extender is asked about a pod: one that looks after resources only where a container uses one."""
+    """Report whether an extender is called for a pod.
+
+    An extender without managed resources is called for every pod. An extender with managed resources is called only for
+    pods with a container or init container that requests or limits one of them.
+    """
     managed = {resource.name for resource in config.managed_resources}
     containers = (*pod.spec.containers, *pod.spec.init_containers)
     return not managed or any(
@@ -153,19 +157,19 @@ def is_interested(config: types.Extender, pod: Pod) -> bool:
 
 
 class SaidByExtender(Operands, frozen=True):
-    """An extender does not want the pod on a node.
+    """The operands of a rejection by an extender.
 
     Attributes
     ----------
     url : str
-        Its address.
+        The extender's URL prefix.
     message : str
-        Why, in its words; empty where it leaves the node out without any.
+        The extender's message; empty if it left the node out without one.
     """
 
     url: str
     message: str
 
     def words(self) -> str:
-        """Who says so."""
+        """Return the reason, naming the extender."""
         return f"says the extender {self.url}" if self.message else f"the extender {self.url} gives no reason"

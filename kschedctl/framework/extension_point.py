@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class ExtensionPoint(StrEnum):
-    """Where a plugin takes part, in the order of a scheduling cycle. The values are the fields of ``plugins``."""
+    """An extension point, in the order of a scheduling cycle. The values are the fields of ``plugins``."""
 
     PRE_ENQUEUE = "preEnqueue"
     QUEUE_SORT = "queueSort"

@@ -1,8 +1,9 @@
-"""The extension points as base classes. A plugin is a class that derives from those it takes part in.
+"""The extension points as base classes. A plugin derives from the base class of each extension point it implements.
 
-A plugin answers for all nodes at once: ``filter`` gets an ``Overlay`` (one world per node, the snapshot itself where
-it has no changes) and returns ``Rejections``, ``score`` gets node rows and returns an array. For a plugin that looks
-at one node at a time see ``kschedctl.framework.node_by_node``.
+A plugin processes all nodes at once: ``filter`` gets an ``Overlay`` and returns ``Rejections``, ``score`` gets node
+rows and returns an array. An overlay has one world per node: a hypothetical state of the cluster in which only the pods
+of that node may differ from the snapshot. Plugins that handle one node at a time derive from the classes in
+``kschedctl.framework.node_by_node``.
 """
 
 from __future__ import annotations
@@ -36,28 +37,28 @@ from kschedctl.framework.waiting_pods import WaitingPod, WaitingPods
 from kschedctl.releases.release import Release
 
 MAX_NODE_SCORE: Final = 100
-#: No Permit plugin can let a pod wait for longer.
+#: The maximum time that a Permit plugin can make a pod wait, in seconds.
 MAX_PERMIT_SECONDS: Final = 15 * 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class Handle:
-    """What a plugin may look at besides the pod.
+    """The framework state that a plugin may use.
 
     Attributes
     ----------
     release : Release
-        The rules that apply.
+        The release whose rules apply.
     framework : PluginsRunner
         The framework the plugin runs in, for plugins that run others (preemption).
     scheduler_names : frozenset of str
         The names of all profiles.
     waiting_pods : WaitingPods
-        The pods that Permit plugins let wait, those of other profiles included.
+        The pods of all profiles that are waiting at Permit.
     preempting : set of str
-        The pods, by ``uid_of``, some of whose victims are still to be evicted.
+        The pods, by ``uid_of``, with victims that are still to be evicted.
     extenders : tuple of Extender
-        Those that are asked, in their order; none where extenders are not called.
+        The extenders to call, in order; empty if extenders are not called.
     """
 
     cluster: Cluster
@@ -70,28 +71,31 @@ class Handle:
 
     @property
     def request_rules(self) -> RequestRules:
-        """How the release counts what pods request."""
+        """The release's rules for counting the requests of pods."""
         return RequestRules.of(self.release)
 
     def pods_that_wake(self, kind: EventResource) -> EventResource:
-        """Which pods plugins hear of: a kind of pods, or all where the release does not tell them apart."""
+        """Return the event resource to register for a kind of pods.
+
+        It is ``kind`` itself, or ``POD`` (all pod events) in releases with ``queue.unscheduled_pods_wake``.
+        """
         return EventResource.POD if self.release.queue.unscheduled_pods_wake else kind
 
     def iterate_over_waiting_pods(self) -> Iterator[WaitingPod]:
-        """The pods that wait at Permit, in the order in which they began to."""
+        """Iterate over the pods waiting at Permit, in the order in which they began to wait."""
         return iter(self.waiting_pods)
 
     def get_waiting_pod(self, uid: str) -> WaitingPod | None:
-        """The waiting pod of a uid; of a pod that has none yet, of the one that ``uid_of`` stands in with."""
+        """Return the waiting pod with the given uid; a pod without a uid is found under its substitute (``uid_of``)."""
         return self.waiting_pods.get(uid)
 
     def reject_waiting_pod(self, uid: str) -> bool:
-        """Turn away a waiting pod as removed, and say whether there was one."""
+        """Reject a waiting pod as removed, and report whether the rejection ended its waiting."""
         return self.waiting_pods.reject(uid)
 
 
 class PluginsRunner(Protocol):
-    """A profile's plugins over one cluster, as plugins and the result cache see them (upstream ``PluginsRunner``)."""
+    """The plugins of a profile over one cluster, for plugins and the result cache (upstream ``PluginsRunner``)."""
 
     @property
     def profile(self) -> Profile:
@@ -112,7 +116,7 @@ class PluginsRunner(Protocol):
         """Return the class of a plugin of the profile."""
 
     def overlay_with_nominated_pods(self, pod: Pod, rows: Rows) -> Overlay:
-        """Return the worlds of some nodes, with the nominated pods that count there while ``pod`` is filtered."""
+        """Return the worlds of the given nodes, with the nominated pods that count while ``pod`` is filtered."""
 
     def run_filters_with_nominated_pods(
         self, state: CycleState, pod: Pod, nodes: Overlay, absent: Status | None = None
@@ -120,29 +124,29 @@ class PluginsRunner(Protocol):
         """Run the filters over all worlds, and again with nominated pods where there are any."""
 
     def passing_with_nominated_pods(self, state: CycleState, pod: Pod, nodes: Overlay) -> Mask:
-        """Return where the pod fits by the filters that look at pods: bool, shape (n_worlds,)."""
+        """Return where the pod passes all filters that depend on pods: bool, shape (n_worlds,)."""
 
 
 class Plugin(ABC):
-    """Base of all plugins.
+    """Base class of all plugins.
 
     Parameters
     ----------
     args : msgspec.Struct or None
-        The plugin's arguments, defaults filled in; ``None`` where it has none.
+        The plugin's arguments, defaults filled in; ``None`` if it has none.
     handle : Handle
-        What it may look at.
+        The framework state the plugin may use.
 
     Attributes
     ----------
     args_type : type of ConfigStruct, optional
-        What its arguments are read as, strictly and with defaults, where it is not in-tree. Without one they come as
-        they are written (``RawArgs``).
+        The type that an out-of-tree plugin's arguments are decoded to, strictly and with defaults. Without one, the
+        plugin gets its arguments as written (``RawArgs``).
     reads : Reads or None
-        What the answers of Filter and Score about a node depend on, what PreFilter and PreScore prepared included. By
-        default nothing is known: the plugin is asked anew about every node in every cycle.
+        The dependencies of the Filter and Score results for a node, including those of the data that PreFilter and
+        PreScore prepared. ``None``, the default, disables caching: the plugin runs on every node in every cycle.
     prepares_from : Reads or None
-        What PreFilter and PreScore depend on; as they answer for all nodes, on the node itself means on any.
+        The dependencies of PreFilter and PreScore. Their results are about all nodes, so ``Reach.NODE`` means any node.
     """
 
     name: ClassVar[str]
@@ -154,80 +158,81 @@ class Plugin(ABC):
         self.handle = handle
 
     def own_part(self, pod: Pod) -> Hashable:
-        """What of the pod itself the answers depend on, besides namespace and spec; not asked without ``reads``.
+        """Return the part of the pod that the results depend on, besides namespace and spec; ``None`` if none.
 
-        Whether that is nothing (``None``) must depend on namespace and spec alone, and on objects of ``reads.kinds``.
+        Called only if ``reads`` or ``prepares_from`` is declared. The result's being ``None`` or not must depend only
+        on namespace, spec and objects of ``reads.kinds``.
         """
         return None
 
     @classmethod
     def exists_in(cls, release: Release) -> bool:
-        """Whether a release knows the plugin; by default every release does."""
+        """Report whether a release has the plugin; by default every release does."""
         return True
 
     @classmethod
     def extension_points(cls, release: Release) -> frozenset[ExtensionPoint]:
-        """Where the plugin takes part in a release: the extension points it derives from, but for absent ones."""
+        """Return the extension points of the plugin's base classes, minus those that are absent in the release."""
         points = frozenset(point for point, base in EXTENSION_POINT_CLASSES.items() if issubclass(cls, base))
         return frozenset(point for point in points if (cls.name, point) not in release.absent_points)
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
-        """The events after which a pod that this plugin turned away may be tried again; by default all of them."""
+        """Return the events after which a pod rejected by this plugin may be retried; by default all events."""
         return (ClusterEventWithHint(EVERYTHING),)
 
     def sign_pod(self, pod: Pod) -> Hashable | None:
-        """What this plugin's answers depend on of a pod (upstream ``SignPlugin``).
+        """Return the part of the pod that this plugin's results depend on (upstream ``SignPlugin``).
 
-        Pods with the same signature in a row may be placed together (the gate OpportunisticBatching).
+        Consecutive pods with the same signature may be scheduled together (feature gate OpportunisticBatching).
 
         Returns
         -------
         hashable or None
-            ``None`` where the answers also depend on something else, which is what is presumed.
+            ``None``, the default, if the results also depend on something else.
         """
         return None
 
     def remedies(self, context: RemedyContext, status: Status) -> Iterable[Remedy]:
-        """What could cure what the plugin said of the pod before any node was looked at; by default nothing.
+        """Yield changes that could resolve the rejection of a pod before Filter; by default none.
 
-        What it says of a node is cured by the operands of its reasons (``Operands.remedies``).
+        A rejection by Filter is resolved by the operands of its reasons (``Operands.remedies``).
 
         Parameters
         ----------
         context : RemedyContext
             The pod and the cluster.
         status : Status
-            What PreEnqueue or PreFilter said; Success where PreFilter narrowed the nodes down.
+            The PreEnqueue or PreFilter status; Success if PreFilter restricted the set of nodes.
         """
         return ()
 
 
 class PreEnqueuePlugin(Plugin):
-    """Decides whether a pod may enter the queue."""
+    """A plugin that decides whether a pod may enter the queue."""
 
     @abstractmethod
     def pre_enqueue(self, pod: Pod) -> Status:
-        """Say whether the pod may be tried at all."""
+        """Return Success if the pod may enter the active queue."""
 
 
 class QueueSortPlugin(Plugin):
-    """Orders the queue."""
+    """A plugin that orders the scheduling queue."""
 
     @abstractmethod
     def sort_key(self, pod: Pod, queued_at: datetime) -> tuple[object, ...]:
-        """A key; pods with smaller keys are tried first."""
+        """Return the pod's sort key; pods with smaller keys are scheduled first."""
 
 
 @dataclass(frozen=True, slots=True)
 class PreFilterResult:
-    """What PreFilter says.
+    """The result of a PreFilter plugin.
 
     Attributes
     ----------
     status : Status
-        Success, Skip, or why the pod cannot be scheduled at all.
+        Success, Skip, or a rejection of the pod on all nodes.
     node_names : frozenset of str, optional
-        The only nodes that come into question; ``None`` for all.
+        The only nodes to consider; ``None`` for all.
     """
 
     status: Status = SUCCESS
@@ -235,56 +240,63 @@ class PreFilterResult:
 
 
 class PreFilterPlugin(Plugin):
-    """Looks at the pod before any node. What it counts over pods must be linear, for ``Overlay.delta``."""
+    """A plugin that prepares filtering for a pod.
+
+    Values that it sums over pods must be linear in the pods, for ``Overlay.delta``.
+    """
 
     @abstractmethod
     def pre_filter(self, state: CycleState, pod: Pod) -> PreFilterResult:
-        """Prepare filtering; what is needed later is written to the state."""
+        """Prepare filtering, and write the data that Filter needs to the state."""
 
 
 class FilterPlugin(Plugin):
-    """Says on which nodes a pod cannot run. Where its ``reads`` leave pods out, preemption's dry run asks it once."""
+    """A plugin that rejects nodes that cannot run a pod.
+
+    A plugin whose ``reads`` exclude pods is not run again in preemption's dry run.
+    """
 
     @abstractmethod
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        """Judge every world of the overlay."""
+        """Filter every world of the overlay."""
 
     def explain_filter(self, state: CycleState, pod: Pod, row: int) -> tuple[FilterCheck, ...]:
-        """What is compared with what on a node, also where it passes; asked only when somebody looks at the node.
+        """Return the comparisons that the filter makes on a node, including those that pass; by default none.
 
-        By default nothing is told. Nominated pods are not counted.
+        Called only when the node is explained. Nominated pods are not counted.
         """
         return ()
 
     def losses_can_hurt(self, state: CycleState, pod: Pod) -> bool:
-        """Whether the loss of other nodes with their pods can turn a node away that passes, once Filter ran.
+        """Report whether losing other nodes and their pods can make a node fail that passes. Called after Filter.
 
-        By default where the answer about a node depends on others, or that is not declared.
+        By default, True if the result for a node depends on other nodes or on their pods, or if ``reads`` is not
+        declared.
         """
         return self.reads is None or Reach.CLUSTER in (self.reads.pods, self.reads.nodes)
 
     def alike_when_lost(self, state: CycleState, pod: Pod) -> Iterator[Int64Array]:
-        """What tells nodes apart whose loss with their pods may mean something else to others, once Filter ran.
+        """Yield arrays that distinguish nodes by the effect of losing them and their pods. Called after Filter.
 
-        Two nodes that have the same numbers in all arrays, int64, shape (n_nodes,), can stand for each other: the
-        answers about the others are the same whichever is lost, and so are those about the two. Asked only of a plugin
-        whose answer about a node depends on others; by default each node is alone.
+        Two nodes with equal numbers in all arrays, int64, shape (n_nodes,), are interchangeable: the results for all
+        other nodes are the same whichever of the two is lost, and the results for the two nodes are equal. Called only
+        for a plugin whose result for a node depends on other nodes; by default every node is distinct.
         """
         yield self.handle.cluster.nodes.rows
 
 
 @dataclass(frozen=True, slots=True)
 class PostFilterResult:
-    """What PostFilter says.
+    """The result of a PostFilter plugin.
 
     Attributes
     ----------
     status : Status
-        Success where the pod can be scheduled after what was done.
+        Success if the plugin made the pod schedulable.
     nominated : tuple of str
-        The nodes that the nomination can fall on; several where chance decides.
+        The possible nominated nodes; several if the choice among them is random.
     clears_nomination : bool
-        Whether a nomination that the pod has is taken back where there is no new one.
+        True if the pod's existing nomination is removed when there is no new one.
     """
 
     status: Status
@@ -293,87 +305,87 @@ class PostFilterResult:
 
 
 class PostFilterPlugin(Plugin):
-    """Tries to make room for a pod that fits nowhere."""
+    """A plugin that tries to make a pod schedulable that fits on no node."""
 
     @abstractmethod
     def post_filter(self, state: CycleState, pod: Pod, statuses: NodeStatuses) -> PostFilterResult:
-        """Look for a way, given why each node was turned away."""
+        """Try to make the pod schedulable, given the status of each node."""
 
 
 class PreScorePlugin(Plugin):
-    """Looks at the feasible nodes together before scoring."""
+    """A plugin that prepares scoring over all feasible nodes."""
 
     @abstractmethod
     def pre_score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
-        """Prepare scoring; Skip where there is nothing to score."""
+        """Prepare scoring; return Skip if there is nothing to score."""
 
 
 class ScorePlugin(Plugin):
-    """Ranks nodes."""
+    """A plugin that scores feasible nodes."""
 
     @abstractmethod
     def score(self, state: CycleState, pod: Pod, rows: Int64Array) -> Int64Array:
-        """A raw score per row: int64, shape (n_rows,)."""
+        """Return a raw score per row: int64, shape (n_rows,)."""
 
     def normalize_score(self, state: CycleState, pod: Pod, scores: Int64Array) -> Int64Array:
-        """Bring raw scores into 0..100: int64, shape (n_rows,). By default they are there already.
+        """Scale raw scores to 0..100: int64, shape (n_rows,). By default, return them unchanged.
 
-        With ``reads``, the answer must depend on the scores alone.
+        If ``reads`` is declared, the result must depend on the scores alone.
         """
         return scores
 
     def explain_score(self, state: CycleState, pod: Pod, row: int) -> Arithmetic | None:
-        """How the raw score of a node came about, asked only when somebody looks at the node; by default not told."""
+        """Return the arithmetic of a node's raw score; by default ``None``. Called only when the node is explained."""
         return None
 
     def explain_normalize_score(
         self, state: CycleState, pod: Pod, scores: Int64Array, position: int
     ) -> Arithmetic | None:
-        """How one of the raw scores was brought into 0..100; by default not told."""
+        """Return the arithmetic of normalising one of the raw scores; by default ``None``."""
         return None
 
 
 class ReservePlugin(Plugin):
-    """Claims what a pod needs on its node, and gives it back where a later step fails."""
+    """A plugin that reserves resources for a pod on its node, and releases them if a later step fails."""
 
     @abstractmethod
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status:
-        """Claim."""
+        """Reserve resources for the pod on the node."""
 
     def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
-        """Give back; must not fail."""
+        """Release the reserved resources; must not fail."""
 
 
 class PermitPlugin(Plugin):
-    """Lets a pod go on to its node, turns it away, or lets it wait."""
+    """A plugin that approves, rejects or delays the binding of a pod."""
 
     @abstractmethod
     def permit(self, state: CycleState, pod: Pod, node_name: str) -> tuple[Status, float]:
-        """Success, a rejection, or Wait with the seconds it may last."""
+        """Return Success, a rejection, or Wait with the maximum waiting time in seconds."""
 
 
 class PreBindPlugin(Plugin):
-    """Does what must be done before a pod is bound."""
+    """A plugin that does the work that must precede the binding of a pod."""
 
     @abstractmethod
     def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
-        """Prepare."""
+        """Prepare the binding."""
 
 
 class BindPlugin(Plugin):
-    """Binds a pod to its node."""
+    """A plugin that binds a pod to its node."""
 
     @abstractmethod
     def bind(self, state: CycleState, pod: Pod, node_name: str) -> Status:
-        """Bind, or Skip to leave it to the next."""
+        """Bind the pod, or return Skip to leave it to the next plugin."""
 
 
 class PostBindPlugin(Plugin):
-    """Is told of a binding."""
+    """A plugin that is notified of bindings."""
 
     @abstractmethod
     def post_bind(self, state: CycleState, pod: Pod, node_name: str) -> None:
-        """Take notice."""
+        """Handle the notification of a binding."""
 
 
 EXTENSION_POINT_CLASSES: Final[Mapping[ExtensionPoint, type[Plugin]]] = {
@@ -393,7 +405,7 @@ EXTENSION_POINT_CLASSES: Final[Mapping[ExtensionPoint, type[Plugin]]] = {
 
 
 class PluginError(Exception):
-    """A plugin cannot answer; the scheduling cycle ends with an error.
+    """The error of a plugin that fails; the scheduling cycle ends with it.
 
     Not an ``InputError``: the real scheduler ends the cycle in the same way.
     """
@@ -405,14 +417,14 @@ def default_normalize_score(scores: Int64Array, *, reverse: bool) -> Int64Array:
     Parameters
     ----------
     scores : ndarray of int64, shape (n_rows,)
-        Not negative.
+        The raw scores; not negative.
     reverse : bool
-        Whether low scores are good.
+        True if low raw scores are better.
 
     Returns
     -------
     ndarray of int64, shape (n_rows,)
-        Divisions truncate.
+        The scaled scores. Divisions truncate.
 
     Examples
     --------
@@ -428,5 +440,5 @@ def default_normalize_score(scores: Int64Array, *, reverse: bool) -> Int64Array:
 
 
 def explain_default_normalize_score(scores: Int64Array, position: int, *, reverse: bool) -> Arithmetic:
-    """The arithmetic of ``default_normalize_score`` for one of the scores."""
+    """Return the arithmetic of ``default_normalize_score`` for one of the scores."""
     return ScaledToHighest(int(scores[position]), int(scores.max(initial=0)), reverse)

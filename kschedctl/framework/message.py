@@ -6,18 +6,18 @@ from collections import Counter
 
 
 def fit_error(n_nodes: int, *, pre_filter: str, reasons: Counter[str], post_filter: str) -> str:
-    """Word why a pod fits nowhere.
+    """Return the message for a pod that fits on no node.
 
     Parameters
     ----------
     n_nodes : int
-        How many nodes the cluster has.
+        The number of nodes in the cluster.
     pre_filter : str
-        What PreFilter said; where it said something, the nodes are not counted.
+        The PreFilter message. If not empty, it replaces the counts per reason.
     reasons : Counter of str
-        How many nodes each text is said of.
+        The number of nodes for each reason.
     post_filter : str
-        What PostFilter said.
+        The PostFilter message, appended at the end.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Base classes for plugins that look at one node at a time: simpler to write than arrays, and slower.
+"""Base classes for plugins that handle one node at a time: simpler to write than array code, and slower.
 
-Derive from ``NodeByNodeFilter``, ``NodeByNodeScore`` or both, and from the other extension points as needed. What a
-node looks like while nominated pods or the victims of a preemption are tried is in the ``NodeInfo`` already.
+Derive from ``NodeByNodeFilter``, ``NodeByNodeScore`` or both, and from the other extension points as needed. The
+``NodeInfo`` already reflects added nominated pods and removed preemption victims.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class NodeInfo:
     Attributes
     ----------
     row : int
-        Its row in ``Cluster.nodes``.
+        The node's row in ``Cluster.nodes``.
     pod_indices : tuple of int
-        Its pods as indices into ``Cluster.pods``: first those of the snapshot that are still there, then those that
-        are tried on it.
+        Indices of the node's pods in ``Cluster.pods``: first the remaining pods of the snapshot, then the pods that are
+        tentatively added.
     """
 
     node: Node
@@ -45,24 +45,24 @@ class NodeInfo:
 
     @cached_property
     def pods(self) -> tuple[Pod, ...]:
-        """The pods themselves."""
+        """The pods on the node, as objects."""
         return tuple(map(self._cluster.pods.pod, self.pod_indices))
 
     @property
     def allocatable(self) -> Mapping[str, int]:
-        """What the node offers by resource: milli-CPU, bytes and counts."""
+        """The node's allocatable amount of each resource: milli-CPU, bytes and counts."""
         return self._cluster.nodes.allocatable[self.row]
 
     @cached_property
     def requested(self) -> Mapping[str, int]:
-        """What its pods request by resource: milli-CPU, bytes and counts; of ``pods`` their number."""
+        """The pods' total requests for each resource, in milli-CPU, bytes and counts; for ``pods``, their number."""
         pods = self._cluster.pods
         amounts = self._columns.per_class[:, pods.class_id[list(self.pod_indices)]].sum(axis=1)
         return dict(zip(self._columns.names, amounts.tolist(), strict=True))
 
 
 def node_infos(handle: Handle, nodes: Overlay) -> Iterator[NodeInfo]:
-    """The node of each world, with the pods that it has there.
+    """Yield the node of each world (hypothetical node state), with the pods it has in that world.
 
     Parameters
     ----------
@@ -85,18 +85,21 @@ def node_infos(handle: Handle, nodes: Overlay) -> Iterator[NodeInfo]:
 
 
 class NodeByNodeFilter(FilterPlugin):
-    """A Filter plugin that is asked about one node after the other."""
+    """A Filter plugin that handles one node at a time."""
 
     @abstractmethod
     def filter_node(self, state: CycleState, pod: Pod, node: NodeInfo) -> Status:
-        """Say whether the pod can run on a node: Success, or why not."""
+        """Return Success if the pod can run on the node, else a status with the reasons."""
 
     def explain_node(self, state: CycleState, pod: Pod, node: NodeInfo, status: Status) -> tuple[Reason, ...]:
-        """Put operands behind the reasons of a status, one reason each; asked only when somebody looks at the node."""
+        """Return the reasons of a status with their operands, one ``Reason`` per text.
+
+        Called only when the node is explained.
+        """
         return tuple(Reason(text) for text in status.reasons)
 
     def filter(self, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-        """Ask about every world of the overlay."""
+        """Call ``filter_node`` for every world of the overlay."""
         statuses: dict[Status, int] = {}
         which = np.full(len(nodes), -1, dtype=np.int64)
         for world, info in enumerate(node_infos(self.handle, nodes)):
@@ -116,13 +119,13 @@ class NodeByNodeFilter(FilterPlugin):
 
 
 class NodeByNodeScore(ScorePlugin):
-    """A Score plugin that is asked about one node after the other."""
+    """A Score plugin that handles one node at a time."""
 
     @abstractmethod
     def score_node(self, state: CycleState, pod: Pod, node: NodeInfo) -> int:
-        """Score a node: 0 to 100, or any whole number where ``normalize_score`` brings it there."""
+        """Score a node: 0 to 100, or any integer that ``normalize_score`` brings into that range."""
 
     def score(self, state: CycleState, pod: Pod, rows: Rows) -> Int64Array:
-        """Ask about every row."""
+        """Call ``score_node`` for every row."""
         infos = node_infos(self.handle, self.handle.cluster.overlay(rows))
         return np.array([self.score_node(state, pod, info) for info in infos], dtype=np.int64)

@@ -1,6 +1,6 @@
-"""The operands of a reason: the numbers and names that a plugin judged by. Words, data and remedies are made of them.
+"""The operands of a reason: the numbers and names behind it, from which text, data and remedies are derived.
 
-A plugin defines a struct beside its rule and makes one when somebody looks at a node, never on the way to a decision:
+A plugin defines a struct next to its rule. It creates an instance when a node is explained, never during scheduling:
 
     class UntoleratedTaint(Operands, frozen=True):
         taint: Taint
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 
 class Shortfall(msgspec.Struct, frozen=True):
-    """How much of what a pod wants a node does not have.
+    """The amount of a resource that a node is short of for a pod.
 
     Attributes
     ----------
     resource : str
-        What is short.
+        The resource.
     wanted : int
-        How much of it the pod wants: milli-CPU, bytes or a count; more than 0.
+        The amount that the pod requests: milli-CPU, bytes or a count; more than 0.
     lacking : int
-        How much of that is missing, in the same unit; more than ``wanted`` where the node is overcommitted.
+        The missing part of that amount, in the same unit; more than ``wanted`` if the node is overcommitted.
     offered : int
-        How much of it the node has in all, in the same unit.
+        The node's total amount, in the same unit.
     """
 
     resource: str
@@ -42,34 +42,40 @@ class Shortfall(msgspec.Struct, frozen=True):
 
     @property
     def hopeless(self) -> bool:
-        """Whether the node could not hold the pod if it were empty."""
+        """True if the pod would not fit even on the empty node."""
         return self.wanted > self.offered
 
     @property
     def share(self) -> float:
-        """What is missing as a share of what is wanted; nodes compare by it."""
+        """The missing amount divided by the requested amount, by which nodes are compared."""
         return self.lacking / self.wanted
 
 
 class Operands(msgspec.Struct, frozen=True, rename="camel"):
-    """Base of the operands of reasons.
+    """Base class of the operands of reasons.
 
-    Fields are of types that msgspec reads and writes, so that operands can be kept and read back.
+    The fields have types that msgspec encodes and decodes, so that operands can be stored and read back.
     """
 
     def words(self) -> str:
-        """Our own words for the reason, with the operands in them."""
+        """Return this project's text for the reason, including the operands."""
         raise NotImplementedError(f"{type(self).__name__} has no words")
 
     def data(self) -> dict[str, Any]:
-        """The operands as ``-o json`` shows them, which is part of the public interface: by default every field."""
+        """Return the operands as ``-o json`` shows them; by default every field.
+
+        The result is part of the public interface.
+        """
         out: dict[str, Any] = msgspec.to_builtins(self)
         return out
 
     def shortfall(self) -> Shortfall | None:
-        """How far the node is from fitting, where the reason is an amount; the closest node is found by it."""
+        """Return the shortfall if the reason is about an amount, else ``None``; it is used to find the closest node."""
         return None
 
     def remedies(self, context: RemedyContext) -> Iterable[Remedy]:
-        """What could cure the reason: single changes, which are tried before they are told; by default none."""
+        """Yield single changes that could remove the reason; by default none.
+
+        Each is tried before it is reported.
+        """
         return ()

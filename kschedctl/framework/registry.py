@@ -1,4 +1,4 @@
-"""Which plugins there are: one table of names and classes, and what it takes to add to it."""
+"""The plugin registry: a table of plugin classes by name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Registry(Mapping[str, type[Plugin]]):
     Parameters
     ----------
     plugins : mapping of str to type
-        The plugins to begin with.
+        The initial plugins.
     """
 
     def __init__(self, plugins: Mapping[str, type[Plugin]] | None = None) -> None:
@@ -38,19 +38,19 @@ class Registry(Mapping[str, type[Plugin]]):
         Raises
         ------
         ConfigError
-            Where the name is taken.
+            If the name is taken.
         """
         if name in self._plugins:
             raise ConfigError(f"a plugin named {name} already exists")
         self._plugins[name] = plugin
 
     def unregister(self, name: str) -> None:
-        """Take a plugin out.
+        """Remove a plugin.
 
         Raises
         ------
         ConfigError
-            Where there is none of that name.
+            If there is no plugin of that name.
         """
         if name not in self._plugins:
             raise ConfigError(f"no plugin named {name} exists")
@@ -62,17 +62,17 @@ class Registry(Mapping[str, type[Plugin]]):
         Raises
         ------
         ConfigError
-            Where a name is taken.
+            If a name is taken.
         """
         for name, plugin in other.items():
             self.register(name, plugin)
 
     @property
     def args_types(self) -> dict[str, type[ConfigStruct]]:
-        """What the arguments of plugins are read as that say so themselves."""
+        """The argument types of the plugins that declare one, by name."""
         return {name: plugin.args_type for name, plugin in self._plugins.items() if plugin.args_type is not None}
 
     def extension_points(self, release: Release) -> dict[str, frozenset[ExtensionPoint]]:
-        """Where each plugin that a release knows takes part."""
+        """Return the extension points of each plugin that exists in the release."""
         known = {name: plugin for name, plugin in self._plugins.items() if plugin.exists_in(release)}
         return {name: plugin.extension_points(release) for name, plugin in known.items()}

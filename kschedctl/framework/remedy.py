@@ -1,7 +1,7 @@
-"""Remedies: changes that may cure what a plugin said, as data. A reason proposes them; nobody believes them untried.
+"""Remedies: changes, as data, that may resolve a plugin's rejection. Reasons propose them; each is tried before use.
 
-A change is what ``kubectl patch --type=json``, ``create`` and ``delete`` are given. It is made to the objects that were
-decided over, and the pod is decided for again: what is proven is exactly what is told.
+A change is the input of ``kubectl patch --type=json``, ``create`` or ``delete``. It is applied to the objects of the
+decision, and the pod is scheduled again. A reported remedy is therefore exactly the change that was verified.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from kschedctl.framework.remedy_scope import Scope
 from kschedctl.releases.release import Release
 from kschedctl.workloads.replacement import NODE_BOUND
 
-#: An operation of RFC 6902.
+#: A JSON Patch operation (RFC 6902).
 Operation: TypeAlias = dict[str, Any]
 
 
 class ObjectKey(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """Which object.
+    """The identity of an object.
 
     Attributes
     ----------
     api_version, kind, namespace, name : str
-        As in its manifest; without a namespace for kinds that have none.
+        As in the object's manifest; ``namespace`` is empty for cluster-scoped kinds.
     """
 
     api_version: str
@@ -43,42 +43,42 @@ class ObjectKey(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True)
 
     @classmethod
     def of(cls, obj: ApiObject) -> ObjectKey:
-        """The key of an object."""
+        """Return the key of an object."""
         kind = type(obj)
         return cls(api_version_of(kind), kind.__name__, obj.name, obj.namespace)
 
 
 class Patch(ObjectKey, frozen=True, kw_only=True):
-    """An object gets other fields.
+    """A patch of an object's fields.
 
     Attributes
     ----------
     patch : tuple of dict
-        The operations of RFC 6902, in their order.
+        The JSON Patch operations (RFC 6902), in order.
     """
 
     patch: tuple[Operation, ...]
 
 
 class Create(msgspec.Struct, frozen=True):
-    """An object comes.
+    """The creation of an object.
 
     Attributes
     ----------
     create : dict
-        Its manifest.
+        The object's manifest.
     """
 
     create: dict[str, Any]
 
 
 class Delete(msgspec.Struct, frozen=True):
-    """An object goes.
+    """The deletion of an object.
 
     Attributes
     ----------
     delete : ObjectKey
-        Which.
+        The object.
     """
 
     delete: ObjectKey
@@ -88,7 +88,7 @@ Change: TypeAlias = Patch | Create | Delete
 
 
 class Size(IntEnum):
-    """How much a remedy changes: what is smaller is told first."""
+    """The extent of a remedy's change. Smaller changes are reported first."""
 
     TUNED = 1
     LOOSENED = 2
@@ -108,29 +108,31 @@ class Remedy:
     Attributes
     ----------
     summary : str
-        What to do, in the imperative and in a few words.
+        A short instruction, in the imperative.
     scope : Scope
-        What is changed.
+        The kind of object that is changed.
     changes : tuple of Change
-        The same as data.
+        The changes as data.
     size : Size
-        How much that is.
+        The extent of the changes.
     within : float
-        How remedies of one size and family compare; what is smaller is tried first.
+        The rank among remedies of the same size and family; lower values are tried first.
     family : hashable
-        Remedies of one family are variants of each other: one of them is told before a second.
+        The family of the remedy. Remedies of one family are variants of each other; each family is reported
+        once before any family's second remedy.
     once : bool
-        Whether a second of the family says nothing new once one is proven: a lower request than the largest that fits.
+        True if further remedies of the family add nothing once one is proven, such as requests below the largest that
+        fits.
     evicts : tuple of str
         The pods that it removes, ``namespace/name``.
     resource : str
-        The resource of which less is requested; empty for other remedies.
+        The resource whose request is reduced; empty for other remedies.
     model : str
-        The node that new ones are like; empty for other remedies.
+        The node that added nodes are copies of; empty for other remedies.
     command : str
-        The kubectl command that does it, where there is one that says it better than a patch.
+        The equivalent kubectl command, if one is clearer than a patch; else empty.
     follows : tuple of Change
-        What controllers make of it by themselves, such as the pods of DaemonSets on a new node.
+        Changes that controllers then make by themselves, such as the DaemonSet pods of a new node.
     """
 
     summary: str
@@ -149,18 +151,18 @@ class Remedy:
 
 @dataclass(frozen=True, slots=True)
 class RemedyContext:
-    """What a reason may look at to say what could cure it.
+    """The data that a reason may use to propose remedies.
 
     Attributes
     ----------
     pod : Pod
-        The pod that was turned away.
+        The pod that was rejected.
     cluster : Cluster
         The cluster.
     release : Release
-        The rules that apply.
+        The release whose rules apply.
     row : int
-        The node that turned it away; -1 where it was turned away before any node was looked at.
+        The row of the node that was filtered out; -1 if the pod was rejected before any node was considered.
     """
 
     pod: Pod
@@ -183,7 +185,7 @@ class RemedyContext:
         once: bool = False,
         resource: str = "",
     ) -> Remedy:
-        """A remedy that patches the pod."""
+        """Return a remedy that patches the pod."""
         change = patched(self.pod, *patch)
         return Remedy(
             summary=summary,
@@ -205,7 +207,7 @@ class RemedyContext:
         within: float = 0.0,
         once: bool = False,
     ) -> Remedy:
-        """A remedy that patches the node; the command is what comes after ``kubectl``."""
+        """Return a remedy that patches the node; ``command`` is the part after ``kubectl``."""
         return Remedy(
             summary=summary,
             scope=Scope.NODE,
@@ -218,7 +220,10 @@ class RemedyContext:
         )
 
     def pod_removed(self, key: str, *, within: float = 0.0) -> Iterator[Remedy]:
-        """A remedy that deletes another pod, given as ``namespace/name``; none for one that comes back at once."""
+        """Yield a remedy that deletes another pod, given as ``namespace/name``.
+
+        Yield nothing if the pod does not exist, or would be recreated on its node at once.
+        """
         namespace, _, name = key.partition("/")
         index = self.cluster.pods.index.get((namespace, name))
         if index is None or not leaves_for_good(self.cluster, index):
@@ -236,13 +241,16 @@ class RemedyContext:
 
 
 def leaves_for_good(cluster: Cluster, index: int) -> bool:
-    """Whether a pod that is deleted leaves its node: a DaemonSet's comes back at once, as a static one does."""
+    """Report whether deleting a pod frees its place on the node for good.
+
+    DaemonSet pods and the mirror pods of static pods are recreated there at once.
+    """
     owner = cluster.pods.owner(index)
     return owner is None or owner.kind not in NODE_BOUND
 
 
 def delete_command(keys: Sequence[str]) -> str:
-    """The command that deletes pods, given as ``namespace/name``.
+    """Return the kubectl command that deletes pods, given as ``namespace/name``.
 
     Examples
     --------
@@ -257,7 +265,7 @@ def delete_command(keys: Sequence[str]) -> str:
 
 
 def pod_deleted(cluster: Cluster, key: str) -> Iterator[Delete]:
-    """The deletion of a pod, given as ``namespace/name``, and of the claims for devices that go with it."""
+    """Yield the deletion of a pod, given as ``namespace/name``, and of the ResourceClaims that the pod owns."""
     namespace, _, name = key.partition("/")
     yield Delete(ObjectKey(api_version_of(Pod), Pod.__name__, name, namespace))
     for claim in cluster.list(ResourceClaim):
@@ -267,24 +275,24 @@ def pod_deleted(cluster: Cluster, key: str) -> Iterator[Delete]:
 
 
 def patched(obj: ApiObject, *patch: Operation) -> Patch:
-    """A patch of an object."""
+    """Return a patch of an object."""
     key = ObjectKey.of(obj)
     return Patch(key.api_version, key.kind, key.name, key.namespace, patch=patch)
 
 
 def created(obj: ApiObject) -> Create:
-    """The creation of an object."""
+    """Return the creation of an object."""
     key = ObjectKey.of(obj)
     return Create({"apiVersion": key.api_version, "kind": key.kind, **msgspec.to_builtins(obj)})
 
 
 def deleted(obj: ApiObject) -> Delete:
-    """The deletion of an object."""
+    """Return the deletion of an object."""
     return Delete(ObjectKey.of(obj))
 
 
 def pointer(*parts: str | int) -> str:
-    """A JSON pointer (RFC 6901).
+    """Return the JSON pointer (RFC 6901) made of the given parts.
 
     Examples
     --------
@@ -295,15 +303,15 @@ def pointer(*parts: str | int) -> str:
 
 
 def added(value: object, *path: str | int) -> Operation:
-    """The operation that sets a field, there or not."""
+    """Return the operation that sets a field, whether or not it exists."""
     return {"op": "add", "path": pointer(*path), "value": msgspec.to_builtins(value)}
 
 
 def replaced(value: object, *path: str | int) -> Operation:
-    """The operation that gives a field that is there another value."""
+    """Return the operation that replaces the value of an existing field."""
     return {"op": "replace", "path": pointer(*path), "value": msgspec.to_builtins(value)}
 
 
 def removed(*path: str | int) -> Operation:
-    """The operation that takes a field away."""
+    """Return the operation that removes a field."""
     return {"op": "remove", "path": pointer(*path)}

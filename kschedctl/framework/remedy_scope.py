@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Scope(StrEnum):
-    """What a remedy changes: the pod itself, a node, or something else of the cluster."""
+    """The kind of object that a remedy changes: the pod itself, a node, or another object of the cluster."""
 
     POD = "pod"
     NODE = "node"

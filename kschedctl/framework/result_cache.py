@@ -1,8 +1,8 @@
-"""The cache of plugins' results for pods of one spec: after a change, plugins run only over the nodes that it touched.
+"""The cache of plugin results per pod spec: after a change, plugins run only on the nodes that the change touched.
 
-What a plugin's answers depend on is said by its ``reads`` and ``prepares_from``. A plugin that says nothing is asked
-anew each time, and so is one that noted something that is not modelled. What was kept is valid for any state of the
-cluster, earlier or later or derived from the same one by other steps, as it goes by the versions of its parts.
+A plugin declares its dependencies in ``reads`` and ``prepares_from``. Results of a plugin that declares nothing, or
+that reported a feature as not modelled, are not cached. A cached result carries the versions of the cluster parts. It
+is therefore checked against any state of the cluster: earlier, later, or derived from a common state by other steps.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from kschedctl.framework.status import Code, Reason, Rejections, Status
 T = TypeVar("T")
 V = TypeVar("V")
 
-#: So many specs are kept, those that were asked about last.
+#: The maximum number of cached pod specs; the least recently used is evicted first.
 _MOST_KINDS: Final = 64
-#: Answers with more different texts than so many, such as errors that name the node, are not kept.
+#: Results with more distinct texts than this are not cached, for example if every text names its node.
 _MOST_TEXTS: Final = 256
 _encode = msgspec.msgpack.Encoder().encode
 
 
 @dataclass(slots=True)
 class _Entry(Generic[V]):
-    """An answer, the state of the cluster that it holds for, and whose it is where that matters."""
+    """A cached result, the versions of the cluster it is valid for, and the pod's ``own_part`` it is valid for."""
 
     versions: Versions
     whose: Hashable
@@ -48,7 +48,7 @@ class _Entry(Generic[V]):
 
 @dataclass(frozen=True, slots=True)
 class _Filtered:
-    """What a filter said of every node: codes and numbers of texts."""
+    """A filter's result for all nodes: status codes, and indices into the distinct reason texts."""
 
     code: NDArray[np.int8]
     reason: Int64Array
@@ -57,7 +57,7 @@ class _Filtered:
 
 @dataclass(frozen=True, slots=True)
 class _Scored:
-    """Raw scores, int64, shape (n_nodes,), which nodes were asked about, bool, and whether these are all."""
+    """Raw scores, int64, shape (n_nodes,), a mask of the nodes with a known score, and whether all are known."""
 
     scores: Int64Array
     known: Mask
@@ -78,33 +78,33 @@ class CachedResults:
         self.begin(framework)
 
     def begin(self, framework: PluginsRunner) -> None:
-        """Begin a cycle of a framework over its cluster."""
+        """Start a cycle of a framework over its cluster."""
         self._framework = framework
         self._versions = framework.cluster.versions
         self._changes: dict[int, Changes] = {}
 
     def _touched(self, entry: _Entry[V], reads: Reads) -> Rows | None:
-        """The nodes on which an answer may be another by now; ``None`` where it may be on any."""
+        """Return the nodes whose results may have changed since the entry was written; ``None`` for any node."""
         versions = entry.versions
         if versions is self._versions:
             return _NO_ROWS
         changes = self._changes.get(id(versions))
         if changes is None:
-            # It holds on to the earlier versions, so that no others can be in their place.
+            # ``Changes`` keeps a reference to the earlier versions, so their id is not reused.
             changes = self._changes[id(versions)] = Changes(versions, self._versions)
         return changes.touched(reads)
 
     def pre_filter(
         self, plugin: str, state: CycleState, pod: Pod, ask: Callable[[str, CycleState, Pod], PreFilterResult]
     ) -> PreFilterResult:
-        """What PreFilter says: as it was said before, where nothing that it depends on is different.
+        """Return the PreFilter result: the cached one, if nothing that it depends on has changed.
 
         Parameters
         ----------
         plugin : str
             The name of the plugin.
         ask : callable
-            Asks it.
+            Runs the plugin.
         """
         found = self._recall(self._pre_filter, plugin, state, pod)
         if isinstance(found, PreFilterResult):
@@ -116,7 +116,7 @@ class CachedResults:
     def pre_score(
         self, plugin: str, state: CycleState, pod: Pod, rows: Rows, ask: Callable[[str, CycleState, Pod, Rows], Status]
     ) -> Status:
-        """What PreScore says, as ``pre_filter``; ``rows`` are the feasible nodes."""
+        """Return the PreScore status, cached as in ``pre_filter``; ``rows`` are the feasible nodes."""
         found = self._recall(self._pre_score, plugin, state, pod)
         if isinstance(found, Status):
             return found
@@ -140,7 +140,9 @@ class CachedResults:
     def filter(
         self, plugin: str, state: CycleState, pod: Pod, nodes: Overlay, ask: Callable[[Overlay], Rejections]
     ) -> Rejections:
-        """What a filter says of every node, asked only of those that were touched since it said so.
+        """Return a filter's result for every node; run the filter only on nodes touched since the cached result.
+
+        All nodes are filtered again if more than half of them were touched.
 
         Parameters
         ----------
@@ -149,7 +151,7 @@ class CachedResults:
         nodes : Overlay
             All nodes of the cluster, unchanged.
         ask : callable
-            Asks the plugin about an overlay.
+            Runs the plugin over an overlay.
         """
         reads, cluster = self._framework.plugin_class(plugin).reads, self._framework.cluster
         if reads is None:
@@ -178,7 +180,7 @@ class CachedResults:
     def score(
         self, plugin: str, state: CycleState, pod: Pod, rows: Rows, ask: Callable[[Rows], Int64Array]
     ) -> Int64Array:
-        """The raw scores of some nodes, asked only of those that were touched since, or never asked about.
+        """Return the raw scores of some nodes; run the plugin only on nodes that were touched or never scored.
 
         Parameters
         ----------
@@ -187,7 +189,7 @@ class CachedResults:
         rows : ndarray of int64, shape (n_rows,)
             The feasible nodes, ascending.
         ask : callable
-            Asks the plugin about rows.
+            Runs the plugin over node rows.
         """
         reads, n_nodes = self._framework.plugin_class(plugin).reads, len(self._framework.cluster.nodes)
         if reads is None:
@@ -212,16 +214,16 @@ class CachedResults:
         return value.scores if len(rows) == n_nodes else value.scores[rows]
 
     def normalized(self, plugin: str, raw: Int64Array, bring: Callable[[], Int64Array]) -> Int64Array:
-        """Raw scores brought into 0..100, once for the same raw scores.
+        """Return raw scores scaled to 0..100, computed once per array of raw scores.
 
         Parameters
         ----------
         plugin : str
             The name of the plugin.
         raw : ndarray of int64, shape (n_rows,)
-            What it gave; kept scores are not written to.
+            The plugin's raw scores. Cached arrays are read-only, so the same array always has the same scores.
         bring : callable
-            Brings them there.
+            Computes the scaled scores.
         """
         if self._framework.plugin_class(plugin).reads is None:
             return bring()
@@ -232,16 +234,16 @@ class CachedResults:
         return known[1]
 
     def total(self, parts: Sequence[tuple[str, Int64Array, int]], n_rows: int) -> Int64Array:
-        """The weighted sum of scores; those that are the same as in the cycle before are added up already.
+        """Return the weighted sum of scores; scores unchanged since the previous cycle are already summed up.
 
         Parameters
         ----------
         parts : sequence of (str, ndarray of int64, int)
             Plugin, its scores, shape (n_rows,), and its weight.
         n_rows : int
-            How many nodes there are.
+            The number of nodes.
         """
-        # An array that can be written to may hold something else by now.
+        # A writeable array may have been modified since, so identity does not prove equal scores.
         same = {name for name, scores, _ in parts if self._last.get(name) is scores and not scores.flags.writeable}
         names, steady = self._steady
         if same != names:
@@ -262,20 +264,20 @@ class CachedResults:
 
     def _keep(self, entries: dict[str, _Entry[V]], plugin: str, pod: Pod, value: V, effects: Effects) -> None:
         if effects.not_modelled:
-            # What is noted may depend on which nodes were asked about.
+            # The reported features may depend on the nodes that the plugin ran on.
             entries.pop(plugin, None)
         else:
             entries[plugin] = _Entry(self._versions, self._framework.plugin(plugin).own_part(pod), value, effects)
 
 
 class ResultCache:
-    """The cached results for all specs of pods; schedulers over derived clusters share it."""
+    """The cached results of all pod specs; schedulers over derived clusters share it."""
 
     def __init__(self) -> None:
         self._by_kind: OrderedDict[bytes, CachedResults] = OrderedDict()
 
     def answers(self, pod: Pod, framework: PluginsRunner) -> CachedResults:
-        """What is kept for pods like this one, for a cycle of a framework."""
+        """Return the cached results for pods with the spec of ``pod``, for a cycle of a framework."""
         kind = _kind(pod)
         found = self._by_kind.get(kind)
         if found is None:
@@ -289,7 +291,7 @@ class ResultCache:
 
 
 def _kind(pod: Pod) -> bytes:
-    """What pods have in common that plugins say the same of: all but their names, labels and owners."""
+    """Return the cache key of a pod: namespace and spec, and its status if that reports containers or resources."""
     status = pod.status
     reported = status.container_statuses or status.init_container_statuses or status.resources
     return _encode((pod.metadata.namespace, pod.spec, status if reported or status.allocated_resources else None))
@@ -301,7 +303,7 @@ def _fixed(array: NDArray[T]) -> NDArray[T]:  # type: ignore[type-var]
 
 
 def _filtered(said: Rejections) -> _Filtered | None:
-    """An answer about all nodes without what is behind it; ``None`` where it is not worth keeping."""
+    """Return a filter result without details; ``None`` if it is not worth caching."""
     if not said.code.any():
         return _silent(len(said.code))
     rejected = np.flatnonzero(said.code)
@@ -325,12 +327,12 @@ def _every(n_nodes: int) -> Mask:
 
 @lru_cache(maxsize=4)
 def _silent(n_nodes: int) -> _Filtered:
-    """That every node passes: what most filters say, kept once."""
+    """Return the result in which every node passes; most filters return it, so it is shared."""
     return _Filtered(_fixed(np.zeros(n_nodes, dtype=np.int8)), _fixed(np.zeros(n_nodes, dtype=np.int64)), ())
 
 
 def _patched(known: _Filtered, rows: Rows, again: Rejections) -> _Filtered | None:
-    """An answer with another one about some rows in place; ``None`` where it is not worth keeping."""
+    """Return a filter result with the given rows replaced; ``None`` if it is not worth caching."""
     rejected = np.flatnonzero(again.code)
     texts = known.texts
     reason = np.zeros(len(rows), dtype=np.int64)
@@ -356,7 +358,7 @@ def _patched(known: _Filtered, rows: Rows, again: Rejections) -> _Filtered | Non
 
 
 def _rejections(value: _Filtered, nodes: Overlay, ask: Callable[[Overlay], Rejections]) -> Rejections:
-    """A kept answer as a plugin gives it; what is behind a reason is asked for when somebody looks."""
+    """Return a cached result as ``Rejections``; details are computed on demand."""
 
     def details(position: int) -> tuple[Reason, ...]:
         return ask(Overlay(nodes.pods, nodes.rows[position : position + 1])).reasons(0)
@@ -365,7 +367,7 @@ def _rejections(value: _Filtered, nodes: Overlay, ask: Callable[[Overlay], Rejec
 
 
 def _still_known(value: _Scored, touched: Rows, rows: Rows) -> tuple[_Scored, Rows]:
-    """What of some scores holds, and which of some rows have none."""
+    """Return the scores that are still valid, and the given rows without a valid score."""
     if value.complete and len(rows) == len(value.known):
         return value, touched
     known = value.known
@@ -376,9 +378,9 @@ def _still_known(value: _Scored, touched: Rows, rows: Rows) -> tuple[_Scored, Ro
 
 
 def _scored(before: _Scored | None, n_nodes: int, rows: Rows, given: Int64Array) -> _Scored:
-    """Scores with those of some rows put in."""
+    """Return the scores, updated for the given rows."""
     if len(rows) == n_nodes:
-        # What a plugin gives is its own no longer; a part of something larger it may go on to use.
+        # The returned array is frozen. A view is copied first, because the plugin may still write to its base array.
         return _Scored(_fixed(given if given.flags.owndata else given.copy()), _every(n_nodes), complete=True)
     if before is None:
         before = _Scored(np.zeros(n_nodes, dtype=np.int64), np.zeros(n_nodes, dtype=np.bool_), complete=False)

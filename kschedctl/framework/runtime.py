@@ -1,4 +1,4 @@
-"""One profile at work: its plugins, and the extension points run in kube-scheduler's way."""
+"""The framework of one profile: its plugins, and the extension points run as kube-scheduler runs them."""
 
 from __future__ import annotations
 
@@ -39,22 +39,22 @@ from kschedctl.framework.waiting_pods import WaitingPods
 from kschedctl.releases.release import Release
 
 P = TypeVar("P", bound=Plugin)
-#: The plugins that can turn a pod away.
+#: The plugin types that can reject a pod.
 _REJECTING = (PreEnqueuePlugin, PreFilterPlugin, FilterPlugin, ReservePlugin, PermitPlugin)
 
 
 @dataclass(frozen=True, slots=True)
 class PreFilterOutcome:
-    """What all PreFilter plugins say together.
+    """The combined result of all PreFilter plugins.
 
     Attributes
     ----------
     status : Status
-        Success, or why the pod cannot be scheduled.
+        Success, or the reason why the pod cannot be scheduled.
     node_names : frozenset of str, optional
-        The nodes that all plugins leave; ``None`` for all nodes of the cluster.
+        The nodes that all plugins allow; ``None`` for all nodes of the cluster.
     plugins : tuple of str
-        The plugins that narrowed the nodes down, by name.
+        The plugins that restricted the set of nodes, by name.
     """
 
     status: Status
@@ -68,19 +68,19 @@ class Framework:
     Parameters
     ----------
     profile : Profile
-        Which plugins run where, their weights and arguments.
+        The plugins per extension point, their weights and arguments.
     registry : mapping of str to type
         The plugin classes.
     release : Release
-        The rules that apply.
-    scheduler_names : frozenset of str, optional
-        The names of all profiles; by default only this one's.
+        The release whose rules apply.
+        scheduler_names : frozenset of str, optional
+        The names of all profiles; by default only the name of this profile.
     waiting_pods : WaitingPods, optional
-        Where pods wait at Permit; one map for all profiles, which lasts longer than a cluster does.
+        The pods waiting at Permit. All profiles share one map, which outlives the cluster.
     preempting : set of str, optional
-        The pods whose victims are being evicted; likewise.
+        The pods whose victims are being evicted; shared in the same way.
     extenders : sequence of Extender
-        Those that are asked; none where extenders are not called.
+        The extenders to call; empty if extenders are not called.
     """
 
     def __init__(
@@ -111,9 +111,9 @@ class Framework:
         return self._classes[name](self.profile.args.get(name), self.handle)
 
     def moved(self, cluster: Cluster) -> Framework:
-        """The profile over a cluster that was derived from this one's.
+        """Return the framework of the same profile over a cluster derived from this one's.
 
-        Its plugins are made when they are asked; what was found out for pods of a spec goes along.
+        Its plugins are created on first use; the result cache is shared.
         """
         new = object.__new__(Framework)
         new.profile, new.release, new.cluster = self.profile, self.release, cluster
@@ -125,7 +125,7 @@ class Framework:
         return new
 
     def plugin(self, name: str) -> Plugin:
-        """A plugin of the profile by its name."""
+        """Return a plugin of the profile by name, and create it on first use."""
         found = self._plugins.get(name)
         if found is None:
             found = self._plugins[name] = self._made(name)
@@ -133,9 +133,9 @@ class Framework:
 
     @cached_property
     def queueing_hints(self) -> tuple[tuple[str, ClusterEventWithHint], ...]:
-        """The events that plugins registered that can turn a pod away, each with the plugin's name.
+        """The events registered by plugins that can reject a pod, each with the plugin's name.
 
-        A pod that extenders turned away may be tried again after any event.
+        A pod rejected by extenders may be retried after any event.
         """
         out: list[tuple[str, ClusterEventWithHint]] = []
         if self.handle.extenders:
@@ -159,15 +159,15 @@ class Framework:
         return tuple(out)
 
     def plugins(self, point: ExtensionPoint, kind: type[P]) -> list[P]:
-        """The plugins of an extension point in running order."""
+        """Return the plugins of an extension point in running order."""
         return [cast("P", self.plugin(name)) for name in self.plugin_names(point, kind)]
 
     def plugin_class(self, name: str) -> type[Plugin]:
-        """The class of a plugin of the profile."""
+        """Return the class of a plugin of the profile."""
         return self._classes[name]
 
     def plugin_names(self, point: ExtensionPoint, kind: type[Plugin]) -> tuple[str, ...]:
-        """The names of the plugins of an extension point in running order."""
+        """Return the names of the plugins of an extension point in running order."""
         found = self._order.get((point, kind))
         if found is None:
             names = self.profile.plugins.get(point, ())
@@ -176,13 +176,13 @@ class Framework:
         return found
 
     def new_state(self, pod: Pod) -> CycleState:
-        """The state of a new cycle for a pod, in which what is kept from earlier cycles is at hand."""
+        """Return the state of a new cycle for a pod, containing the cached results for its spec."""
         state = CycleState()
         state.write(self._cache.answers(pod, self))
         return state
 
     def run_pre_enqueue(self, pod: Pod) -> Status:
-        """Ask whether the pod may enter the queue; the first refusal counts."""
+        """Run the PreEnqueue plugins up to the first rejection."""
         for plugin in self.plugins(ExtensionPoint.PRE_ENQUEUE, PreEnqueuePlugin):
             status = plugin.pre_enqueue(pod)
             if status.code is not Code.SUCCESS:
@@ -195,7 +195,7 @@ class Framework:
         Raises
         ------
         PluginError
-            Where a plugin ends the cycle with an error.
+            If a plugin ends the cycle with an error.
         """
         node_names: frozenset[str] | None = None
         narrowing: set[str] = set()
@@ -222,7 +222,7 @@ class Framework:
         return PreFilterOutcome(Status(), node_names, tuple(sorted(narrowing)))
 
     def run_filters(self, state: CycleState, pod: Pod, nodes: Overlay) -> FilterRun:
-        """Run every filter that PreFilter did not skip over all worlds, also where an earlier one said no."""
+        """Run every filter that PreFilter did not skip over all worlds, even those that an earlier filter rejected."""
         rejections: dict[str, Rejections] = {}
         kept = state.read(CachedResults) if nodes.is_everywhere(self.cluster.nodes) else None
         for name in self.plugin_names(ExtensionPoint.FILTER, FilterPlugin):
@@ -232,10 +232,10 @@ class Framework:
         return FilterRun.of(nodes.rows, rejections)
 
     def nominated_pods(self, pod: Pod) -> PodIndices:
-        """The pods that must be counted on the node they are nominated to while ``pod`` is filtered.
+        """Return the pods that count on their nominated node while ``pod`` is filtered.
 
-        Pending pods of this scheduler with equal or higher priority, in some releases only those that may enter its
-        queue: indices into ``Cluster.pods``.
+        They are pending pods of this scheduler with equal or higher priority; in releases without
+        ``gated_pods_keep_nomination`` only those that pass PreEnqueue. Returns indices into ``Cluster.pods``.
         """
         keep_nomination = self.release.gated_pods_keep_nomination
         pods = self.cluster.pods
@@ -253,7 +253,7 @@ class Framework:
         )
 
     def overlay_with_nominated_pods(self, pod: Pod, rows: Rows) -> Overlay:
-        """The worlds of some nodes, with the nominated pods that count there while ``pod`` is filtered.
+        """Return the worlds of the given nodes, with the nominated pods that count while ``pod`` is filtered.
 
         Parameters
         ----------
@@ -276,7 +276,7 @@ class Framework:
         nodes : Overlay
             The worlds, from ``overlay_with_nominated_pods``.
         absent : Status, optional
-            What is said of all other nodes.
+            The status of all other nodes; by default UnschedulableAndUnresolvable without reasons.
 
         Returns
         -------
@@ -291,10 +291,10 @@ class Framework:
         )
 
     def passing_with_nominated_pods(self, state: CycleState, pod: Pod, nodes: Overlay) -> Mask:
-        """Where the pod fits without nominated pods and with them, by the filters that look at pods.
+        """Return where the pod passes all filters that depend on pods, both without and with nominated pods.
 
-        The short form of ``run_filters_with_nominated_pods`` for worlds that differ from ones already judged in their
-        pods only.
+        It is a faster form of ``run_filters_with_nominated_pods`` for worlds that differ only in their pods from worlds
+        that were already filtered.
 
         Returns
         -------
@@ -306,7 +306,7 @@ class Framework:
         return mask
 
     def passing(self, state: CycleState, pod: Pod, nodes: Overlay) -> Mask:
-        """Where the pod passes every filter whose answer depends on the pods of a node: bool, shape (n_worlds,)."""
+        """Return where the pod passes every filter that depends on the pods of a node: bool, shape (n_worlds,)."""
         mask = np.ones(len(nodes), dtype=np.bool_)
         for plugin in self.plugins(ExtensionPoint.FILTER, FilterPlugin):
             if not _leaves_pods_out(plugin) and plugin.name not in state.skip_filter_plugins:
@@ -314,7 +314,7 @@ class Framework:
         return mask
 
     def run_post_filter(self, state: CycleState, pod: Pod, statuses: NodeStatuses) -> PostFilterResult | None:
-        """Run PostFilter; ``None`` where the profile has no such plugin."""
+        """Run PostFilter; return ``None`` if the profile has no PostFilter plugin."""
         plugins = self.plugins(ExtensionPoint.POST_FILTER, PostFilterPlugin)
         if not plugins:
             return None

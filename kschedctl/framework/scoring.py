@@ -1,4 +1,4 @@
-"""Scoring: the Score plugins run over the feasible nodes, normalised, weighted and added up."""
+"""Scoring: the Score plugins run over the feasible nodes, and their scores are normalised, weighted and summed."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from kschedctl.framework.status import Code, Status
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """What the Score plugins gave the feasible nodes.
+    """The scores of the feasible nodes.
 
     Attributes
     ----------
     rows : ndarray of int64, shape (n_rows,)
         The feasible nodes.
     raw, normalized : mapping of str to ndarray of int64, shape (n_rows,)
-        Per plugin the score it returned, and the same brought into 0..100.
+        The raw scores of each plugin, and the same scores scaled to 0..100.
     weights : mapping of str to int
         The profile's weights.
     total : ndarray of int64, shape (n_rows,)
@@ -55,12 +55,13 @@ def run_score(
     rows : ndarray of int64, shape (n_rows,)
         The nodes.
     scorers : Framework, optional
-        The same profile over nodes that Score shall see otherwise than PreScore; by default both see the same.
+        The same profile over the nodes as Score sees them, if they differ from PreScore's; by default both are
+        equal.
 
     Raises
     ------
     PluginError
-        Where a plugin ends the cycle with an error.
+        If a plugin ends the cycle with an error.
     """
     kept, ask, weights = state.read(CachedResults), partial(_pre_score, framework), framework.profile.weights
     for name in framework.plugin_names(ExtensionPoint.PRE_SCORE, PreScorePlugin):
@@ -75,7 +76,7 @@ def run_score(
     raw: dict[str, Int64Array] = {}
     normalized: dict[str, Int64Array] = {}
     if scorers is not None:
-        # What is kept is of the nodes as PreScore saw them.
+        # Cached results are for the nodes as PreScore saw them.
         kept = None
     scorers = scorers or framework
     for name in scorers.plugin_names(ExtensionPoint.SCORE, ScorePlugin):

@@ -1,4 +1,4 @@
-"""Signatures: what plugins' answers depend on of a pod, in a form that can be compared (upstream ``SignPod``)."""
+"""Pod signatures: the parts of a pod that plugin results depend on, in a comparable form (upstream ``SignPod``)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from kschedctl.api.pod import Pod
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.framework.runtime import Framework
 
-#: Where plugins must be able to sign, or nothing is signed.
+#: The extension points whose plugins must all sign a pod; otherwise the pod has no signature.
 _POINTS = (ExtensionPoint.PRE_FILTER, ExtensionPoint.FILTER, ExtensionPoint.PRE_SCORE, ExtensionPoint.SCORE)
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 def sign_pod(framework: Framework, pod: Pod) -> Hashable | None:
-    """The signature of a pod under a profile; ``None`` where some plugin cannot give one."""
+    """Return the signature of a pod under a profile; ``None`` if a plugin cannot sign the pod."""
     names = dict.fromkeys(name for point in _POINTS for name in framework.profile.plugins.get(point, ()))
     fragments = []
     for name in names:
@@ -29,16 +29,16 @@ def sign_pod(framework: Framework, pod: Pod) -> Hashable | None:
 
 
 def encoded(part: object) -> bytes:
-    """A part of a pod in a form that can be compared."""
+    """Return a part of a pod in a comparable form."""
     return _encode(part)
 
 
 def signed_volumes(pod: Pod) -> bytes:
-    """What the plugins of volumes depend on: all volumes but those of config maps and secrets."""
+    """Return the part of a pod that volume plugins depend on: its volumes without their names, sorted."""
     volumes = (msgspec.structs.replace(volume, name="") for volume in pod.spec.volumes)
     return b"\n".join(sorted(encoded(volume) for volume in volumes))
 
 
 def signed_tolerations(pod: Pod) -> bytes:
-    """What the plugins of taints depend on."""
+    """Return the part of a pod that taint plugins depend on: its tolerations, sorted by key and value."""
     return encoded(sorted(pod.spec.tolerations, key=lambda toleration: (toleration.key, toleration.value)))

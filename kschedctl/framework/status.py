@@ -1,4 +1,4 @@
-"""What a plugin says: the framework's status codes, for a pod as a whole and for many nodes at once."""
+"""Plugin results: the framework's status codes, for a pod as a whole and for many nodes at once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Code(IntEnum):
 
     @property
     def rejected(self) -> bool:
-        """Whether the code turns a pod away without being an error."""
+        """True if the code rejects a pod without being an error."""
         return self in (Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.PENDING)
 
 
@@ -47,16 +47,16 @@ _CODE_NAMES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What one plugin says of a pod.
+    """The status that one plugin returned for a pod.
 
     Attributes
     ----------
     code : Code
-        The verdict.
+        The status code.
     reasons : tuple of str
-        The scheduler's own words.
+        The reasons, in kube-scheduler's words.
     plugin : str
-        The plugin that said it.
+        The plugin that returned the status.
     """
 
     code: Code = Code.SUCCESS
@@ -65,7 +65,7 @@ class Status:
 
     @property
     def message(self) -> str:
-        """The reasons in one line."""
+        """The reasons, joined with commas."""
         return ", ".join(self.reasons)
 
 
@@ -75,14 +75,14 @@ SKIP: Final = Status(Code.SKIP)
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a plugin turns a node away.
+    """A reason why a plugin rejects a node.
 
     Attributes
     ----------
     text : str
-        The scheduler's own words, as in its event.
+        The reason in kube-scheduler's words, as in its event.
     operands : Operands, optional
-        The numbers and names behind it.
+        The numbers and names behind the reason.
     """
 
     text: str
@@ -90,29 +90,29 @@ class Reason:
 
     @property
     def detail(self) -> str:
-        """The same with the numbers or names behind it; empty where there are none."""
+        """The reason in this project's words, with its numbers and names; empty without operands."""
         return self.operands.words() if self.operands is not None else ""
 
     @property
     def data(self) -> dict[str, Any]:
-        """Those numbers and names, as ``-o json`` shows them."""
+        """The operands as ``-o json`` shows them; empty without operands."""
         return self.operands.data() if self.operands is not None else {}
 
 
 @dataclass(frozen=True, slots=True)
 class Rejections:
-    """What one plugin says of many nodes. Texts are made when somebody looks.
+    """The result of one plugin for many nodes. Texts are created on demand.
 
     Attributes
     ----------
     code : ndarray of int8, shape (n_worlds,)
-        A ``Code`` per node; 0 where the plugin lets the pod pass.
+        A ``Code`` per node; 0 where the pod passes.
     reason : ndarray of int64, shape (n_worlds,)
         The plugin's own number for its reasons; nodes with the same number have the same texts.
     texts : callable
-        The scheduler's words for a reason number.
+        Returns kube-scheduler's texts for a reason number.
     details : callable, optional
-        The reasons at a position with their operands, which are made then and not before.
+        Returns the reasons at a position, with operands; called only on demand.
     """
 
     code: NDArray[np.int8]
@@ -124,12 +124,12 @@ class Rejections:
     def where(
         cls, mask: Mask, code: Code, text: str, details: Callable[[int], tuple[Reason, ...]] | None = None
     ) -> Rejections:
-        """Turn away the masked nodes, all with the same code and text."""
+        """Return a rejection of the masked nodes, all with the same code and text."""
         return cls((mask * code).astype(np.int8), np.zeros(len(mask), dtype=np.int64), lambda _: (text,), details)
 
     @classmethod
     def everywhere(cls, n_worlds: int, status: Status) -> Rejections:
-        """The same status for every node."""
+        """Return the same status for every node."""
         code = np.full(n_worlds, status.code, dtype=np.int8)
         return cls(code, np.zeros(n_worlds, dtype=np.int64), lambda _: status.reasons)
 
@@ -137,14 +137,14 @@ class Rejections:
     def choose(
         cls, which: Int64Array, statuses: tuple[Status, ...], details: Callable[[int], tuple[Reason, ...]] | None = None
     ) -> Rejections:
-        """One of several statuses per node.
+        """Return one of several statuses for each node.
 
         Parameters
         ----------
         which : ndarray of int64, shape (n_worlds,)
-            Index into ``statuses``; -1 where the plugin lets the pod pass.
+            Index into ``statuses``; -1 where the pod passes.
         statuses : tuple of Status
-            What can be said.
+            The possible statuses.
         details : callable, optional
             As in ``Rejections``.
         """
@@ -153,17 +153,17 @@ class Rejections:
 
     @property
     def rejected(self) -> Mask:
-        """Which nodes the plugin turns away: bool, shape (n_worlds,)."""
+        """The mask of rejected nodes: bool, shape (n_worlds,)."""
         mask: Mask = self.code != 0
         return mask
 
     def status(self, position: int, plugin: str = "") -> Status:
-        """What is said of one node."""
+        """Return the status of one node."""
         code = Code(int(self.code[position]))
         return Status(code, self.texts(int(self.reason[position])) if code else (), plugin)
 
     def reasons(self, position: int) -> tuple[Reason, ...]:
-        """Why one node is turned away, with the numbers behind it; empty where it is not."""
+        """Return the reasons why one node is rejected, with operands; empty if it is not rejected."""
         if not self.code[position]:
             return ()
         if self.details is not None:

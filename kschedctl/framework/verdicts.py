@@ -1,6 +1,6 @@
-"""What the filters say of all nodes together, and what kube-scheduler would report of it.
+"""The results of all filters for all nodes, and the statuses that kube-scheduler reports for them.
 
-A ``FilterRun`` counts in the worlds of the overlay that it judged, ``NodeStatuses`` in node rows.
+A ``FilterRun`` is indexed by the worlds of the overlay that was filtered, ``NodeStatuses`` by node rows.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kschedctl.framework.status import Code, Reason, Rejections, Status
 
 @dataclass(frozen=True, slots=True)
 class FilterRun:
-    """One run of all filters over the worlds of an overlay.
+    """A run of all filters over the worlds of an overlay.
 
     Attributes
     ----------
@@ -29,9 +29,10 @@ class FilterRun:
     plugins : tuple of str
         The filters that ran, in the profile's order.
     rejections : mapping of str to Rejections
-        What each of them said.
+        The result of each filter.
     first : ndarray of int64, shape (n_worlds,)
-        Index into ``plugins`` of the filter that kube-scheduler stops at; -1 where all let the pod pass.
+        Index into ``plugins`` of the deciding filter, at which kube-scheduler stops; -1 where the pod passes all
+        filters.
     """
 
     rows: Rows
@@ -41,7 +42,7 @@ class FilterRun:
 
     @classmethod
     def of(cls, rows: Rows, rejections: Mapping[str, Rejections]) -> FilterRun:
-        """Find the first filter that turns the pod away in each world."""
+        """Find the first filter that rejects the pod in each world."""
         first = np.full(len(rows), -1, dtype=np.int64)
         plugins = tuple(rejections)
         for i in range(len(plugins) - 1, -1, -1):
@@ -52,7 +53,7 @@ class FilterRun:
 
     @property
     def passed(self) -> Mask:
-        """Where all filters let the pod pass: bool, shape (n_worlds,)."""
+        """The mask of worlds in which the pod passes all filters: bool, shape (n_worlds,)."""
         return self.first < 0
 
     @property
@@ -68,28 +69,28 @@ class FilterRun:
         return out
 
     def distinct(self) -> tuple[Int64Array, tuple[Status, ...]]:
-        """What the deciding filters say, each distinct status once.
+        """Return the distinct statuses of the deciding filters, and the index of each world's status.
 
         Returns
         -------
         number : ndarray of int64, shape (n_worlds,)
             Index into the statuses.
         statuses : tuple of Status
-            Success among them where the pod passes anywhere.
+            The distinct statuses, including Success if the pod passes anywhere.
         """
         most = max((int(r.reason.max(initial=0)) for r in self.rejections.values()), default=0) + 1
         said = np.full(len(self.rows), -1, dtype=np.int64)
         for i, plugin in enumerate(self.plugins):
             at = self.first == i
             if at.any():
-                # Nodes with one number have one text; the code tells errors apart.
+                # Nodes with the same reason number have the same text; the code separates errors from rejections.
                 rejections = self.rejections[plugin]
                 said[at] = (i * most + rejections.reason[at]) * len(Code) + rejections.code[at]
         _, example, number = np.unique(said, return_index=True, return_inverse=True)
         return number.astype(np.int64), tuple(self.status(int(world)) for world in example)
 
     def status(self, world: int) -> Status:
-        """What the deciding filter says of one world."""
+        """Return the status of the deciding filter in one world."""
         first = int(self.first[world])
         if first < 0:
             return Status()
@@ -100,12 +101,12 @@ class FilterRun:
         return status
 
     def reason_counts(self, worlds: Mask) -> Counter[str]:
-        """How many worlds each of the scheduler's texts is said of, over the deciding filters of some worlds.
+        """Count the reason texts of the deciding filters over some worlds.
 
         Parameters
         ----------
         worlds : ndarray of bool, shape (n_worlds,)
-            Which worlds to count.
+            Mask of the worlds to count.
         """
         counts: Counter[str] = Counter()
         for i, plugin in enumerate(self.plugins):
@@ -121,16 +122,17 @@ class FilterRun:
 
 @dataclass(frozen=True, slots=True)
 class Afterthought:
-    """What is said of a node once the filters are through with it, by an extender.
+    """The status that an extender gives a node after the filters.
 
     Attributes
     ----------
     status : Status
-        What counts from then on.
+        The node's final status.
     reasons : tuple of Reason
-        The same with what is behind it.
+        The reasons of the status, with operands.
     explicit : bool
-        Whether kube-scheduler keeps it: a node that is left out without a word is for it like one not looked at.
+        True if the extender named the node as failed, so that kube-scheduler records the status. kube-scheduler treats
+        a node that the extender only leaves out like a node that was not filtered.
     """
 
     status: Status
@@ -139,20 +141,22 @@ class Afterthought:
 
 
 class NodeStatuses:
-    """Why each node was turned away, as kube-scheduler hands it to PostFilter and words it in its event.
+    """The status of each node, as kube-scheduler passes it to PostFilter and reports it in its event.
 
     Attributes
     ----------
     n_nodes : int
-        How many nodes the cluster has.
+        The number of nodes in the cluster.
+    absent : Status
+        The status of the nodes that were not filtered.
     snapshot : FilterRun or None
-        The filters over the nodes that came into question; ``None`` where PreFilter turned the pod away.
+        The filters over the candidate nodes; ``None`` if PreFilter rejected the pod.
     nominated : FilterRun or None
         The filters over nodes with nominated pods of equal or higher priority, with those pods in place.
     afterthoughts : mapping of int to Afterthought
-        What extenders say of nodes, by row; it takes the place of what the filters say.
+        The statuses given by extenders, by row; they replace the filters' statuses.
     elsewhere : tuple of Status
-        What extenders say of nodes that the cluster does not have: kube-scheduler counts it all the same.
+        Extender statuses for node names that the cluster does not have: kube-scheduler counts these too.
     code : ndarray of int8, shape (n_nodes,)
         The code per node of the cluster; 0 where the pod fits.
     """
@@ -174,7 +178,7 @@ class NodeStatuses:
         self.elsewhere = elsewhere
         self.code = np.full(n_nodes, absent.code, dtype=np.int8)
         if snapshot is not None:
-            # A run over all nodes, which are distinct and ascend, has them in their order.
+            # Rows are distinct and ascending, so a run over all nodes has them in order.
             self.code[snapshot.rows if len(snapshot.rows) < n_nodes else slice(None)] = snapshot.code
         if nominated is not None:
             failed = ~nominated.passed
@@ -184,14 +188,14 @@ class NodeStatuses:
 
     @cached_property
     def _world(self) -> Int64Array:
-        """The world of each node in the run without nominated pods; ``NONE`` where it has none."""
+        """The world of each node in the run without nominated pods; ``NONE`` if it has none."""
         if self.snapshot is None:
             return np.full(self.n_nodes, NONE, dtype=np.int64)
         return Numbering.of(self.snapshot.rows, self.n_nodes).numbers
 
     @cached_property
     def _nominated_world(self) -> Int64Array:
-        """The world of each node that is turned away in the run with nominated pods; ``NONE`` of all others."""
+        """The world of each node that is rejected in the run with nominated pods; ``NONE`` for all other nodes."""
         worlds = np.full(self.n_nodes, NONE, dtype=np.int64)
         if self.nominated is not None:
             failed = np.flatnonzero(~self.nominated.passed)
@@ -199,26 +203,30 @@ class NodeStatuses:
         return worlds
 
     def deciding(self, row: int) -> tuple[FilterRun, int] | None:
-        """The run that decides over a node and the node's world in it; ``None`` for nodes not looked at."""
+        """Return the run that decides a node's status, and the node's world in it; ``None`` for unfiltered nodes."""
         world = int(self._nominated_world[row])
         if world != NONE and self.nominated is not None:
             return self.nominated, world
         return self.snapshot_position(row)
 
     def snapshot_position(self, row: int) -> tuple[FilterRun, int] | None:
-        """The run without nominated pods and a node's world in it; ``None`` for nodes not looked at."""
+        """Return the run without nominated pods, and the node's world in that run; ``None`` for unfiltered nodes."""
         world = int(self._world[row])
         return None if world == NONE or self.snapshot is None else (self.snapshot, world)
 
     def status(self, row: int) -> Status:
-        """What kube-scheduler says of a node."""
+        """Return kube-scheduler's status of a node."""
         if row in self.afterthoughts:
             return self.afterthoughts[row].status
         found = self.deciding(row)
         return self.absent if found is None else found[0].status(found[1])
 
     def reasons(self, row: int) -> tuple[tuple[str, tuple[Reason, ...]], ...]:
-        """Every filter that turns a node away with its reasons, in the profile's order; what decides comes first."""
+        """Return every filter that rejects a node, with its reasons.
+
+        An extender comes first, then the filters of the deciding run in the profile's order, then those of the other
+        run.
+        """
         found = self.deciding(row)
         snapshot = self.snapshot_position(row)
         runs = [] if found is None else [found]
@@ -235,18 +243,18 @@ class NodeStatuses:
         return tuple(out.items())
 
     def distinct(self) -> tuple[Int64Array, tuple[Status, ...]]:
-        """What kube-scheduler says of the nodes, each distinct status once.
+        """Return kube-scheduler's distinct statuses of the nodes, and the index of each node's status.
 
         Returns
         -------
         number : ndarray of int64, shape (n_nodes,)
             Index into the statuses.
         statuses : tuple of Status
-            What is said.
+            The statuses.
         """
         number = np.zeros(self.n_nodes, dtype=np.int64)
         statuses = [self.absent]
-        # Where the pod does not fit beside nominated pods, that is what counts.
+        # A rejection in the run with nominated pods overrides the result without them.
         for run in (self.snapshot, self.nominated):
             if run is not None:
                 own, said = run.distinct()
@@ -261,11 +269,11 @@ class NodeStatuses:
 
     @property
     def feasible(self) -> Rows:
-        """The rows of the nodes that the pod fits on: int64."""
+        """The rows of the feasible nodes: int64."""
         return np.flatnonzero(self.code == 0)
 
     def reason_counts(self) -> Counter[str]:
-        """How many nodes each of the scheduler's texts is said of."""
+        """Count the nodes for each reason text, as in the FailedScheduling event."""
         counts: Counter[str] = Counter()
         kept = [*(each.status for each in self.afterthoughts.values() if each.explicit), *self.elsewhere]
         counts.update(text for status in kept for text in status.reasons)

@@ -1,7 +1,7 @@
-"""Pods that a Permit plugin lets wait: who still has to allow them, and until when (upstream ``waitingPodsMap``).
+"""Pods waiting at Permit: the plugins that still have to allow them, and their timeouts (upstream ``waitingPodsMap``).
 
-Nothing here knows the time: whoever runs the binding cycles says how many seconds its clock (``kschedctl.clock``)
-shows, and takes what is settled.
+This module has no clock: the caller that runs the binding cycles passes the time of its clock (``kschedctl.clock``), in
+seconds, and takes out the settled pods.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from kschedctl.workloads.template import uid_of
 
 @dataclass(frozen=True, slots=True)
 class _Timer:
-    """Until when a plugin lets a pod wait, and for how many seconds in all."""
+    """The time at which a plugin's timeout ends, and its length, both in seconds."""
 
     at: float
     seconds: float
 
 
 class WaitingPod:
-    """A pod that waits for plugins to allow it; the first that turns it away settles it.
+    """A pod waiting for plugins to allow it; the first rejection settles it.
 
     Attributes
     ----------
     pod : Pod
-        The pod, with the node that it is meant for in ``spec.nodeName``.
+        The pod, with its intended node in ``spec.nodeName``.
     """
 
     def __init__(self, pod: Pod, waits: Mapping[str, float], now: float) -> None:
@@ -39,52 +39,52 @@ class WaitingPod:
 
     @property
     def uid(self) -> str:
-        """What the pod is found under: its uid, or the stand-in for one that it has not got yet."""
+        """The pod's uid, or its substitute (``uid_of``) if it has none yet."""
         return uid_of(self.pod)
 
     @property
     def pending_plugins(self) -> tuple[str, ...]:
-        """The plugins that have not allowed it yet, in the profile's order."""
+        """The plugins that have not allowed the pod yet, in the profile's order."""
         return tuple(self._timers)
 
     @property
     def status(self) -> Status | None:
-        """What came of it; ``None`` while it waits."""
+        """The final status; ``None`` while the pod is waiting."""
         return self._status
 
     @property
     def deadline(self) -> float | None:
-        """When the first of its time-outs ends the waiting; ``None`` once it is settled."""
+        """The time at which the earliest timeout ends, in seconds; ``None`` once the pod is settled."""
         return None if self._status else min((timer.at for timer in self._timers.values()), default=None)
 
     def allow(self, plugin: str) -> None:
-        """Take a plugin off those that are waited for; with the last one gone the pod goes on."""
+        """Record that a plugin allows the pod; once all plugins allow it, the pod proceeds to binding."""
         self._timers.pop(plugin, None)
         if not self._timers:
             self._settle(SUCCESS)
 
     def reject(self, plugin: str, message: str) -> bool:
-        """Turn the pod away as unschedulable.
+        """Reject the pod as unschedulable.
 
         Returns
         -------
         bool
-            Whether that settled it: what was settled before stays as it is.
+            True if this settled the pod; an already settled pod is unchanged.
         """
         return self._settle(Status(Code.UNSCHEDULABLE, (message,), plugin))
 
     def preempt(self, plugin: str, message: str) -> bool:
-        """Turn the pod away without calling it unschedulable: it is tried again.
+        """End the waiting with an error instead of a rejection, so that the pod is retried.
 
         Returns
         -------
         bool
-            Whether that settled it.
+            True if this settled the pod.
         """
         return self._settle(Status(Code.ERROR, (f"waiting on permit for pod: {message}",), plugin))
 
     def time_out(self) -> None:
-        """Turn the pod away in the name of the plugin whose time is up first."""
+        """Reject the pod on behalf of the plugin whose timeout ends first."""
         name, timer = min(self._timers.items(), key=lambda item: item[1].at)
         lasted = Duration(round(timer.seconds * 1e9))
         self.reject(name, f"rejected due to timeout after waiting {lasted} at plugin {name}")
@@ -97,7 +97,7 @@ class WaitingPod:
 
 
 class WaitingPods:
-    """All pods that wait, of every profile, in the order in which they began to."""
+    """All waiting pods, of every profile, in the order in which they began to wait."""
 
     def __init__(self) -> None:
         self._pods: dict[str, WaitingPod] = {}
@@ -106,51 +106,51 @@ class WaitingPods:
         return len(self._pods)
 
     def __iter__(self) -> Iterator[WaitingPod]:
-        """The pods that are waiting; plugins may settle some of them meanwhile."""
+        """Iterate over a copy of the waiting pods, so that plugins may settle pods meanwhile."""
         return iter(tuple(self._pods.values()))
 
     def get(self, uid: str) -> WaitingPod | None:
-        """The waiting pod of a uid, or of the stand-in for it."""
+        """Return the waiting pod with the given uid or substitute uid."""
         return self._pods.get(uid)
 
     def add(self, pod: Pod, waits: Mapping[str, float], now: float) -> WaitingPod:
-        """Let a pod wait.
+        """Add a waiting pod.
 
         Parameters
         ----------
         pod : Pod
             The pod with its node.
         waits : mapping of str to float
-            Per plugin for how many seconds at the most, as ``run_permit`` has it.
+            The maximum waiting time for each plugin, in seconds, as returned by ``run_permit``.
         now : float
-            When it begins to wait.
+            The time at which the waiting begins, in seconds.
         """
         waiting = WaitingPod(pod, waits, now)
         self._pods[waiting.uid] = waiting
         return waiting
 
     def reject(self, uid: str) -> bool:
-        """Turn away a pod that was removed while it waited.
+        """Reject a pod that was removed while it was waiting.
 
         Returns
         -------
         bool
-            Whether one of that uid was waiting.
+            True if a pod with that uid was waiting and not yet settled.
         """
         waiting = self._pods.get(uid)
         return waiting is not None and waiting.reject("", "removed")
 
     @property
     def next_due(self) -> float | None:
-        """When the next time-out ends; ``None`` where no pod waits."""
+        """The time at which the next timeout ends, in seconds; ``None`` if no pod is waiting."""
         deadlines = (waiting.deadline for waiting in self._pods.values())
         return min((deadline for deadline in deadlines if deadline is not None), default=None)
 
     def due(self, now: float) -> None:
-        """End the waiting of all whose time is up, the first first.
+        """Reject all pods whose timeout has ended, in the order of their deadlines.
 
-        What plugins do about one that timed out may settle the next: to give them the chance, go from one
-        ``next_due`` to the other.
+        Plugins that handle one timeout may settle other waiting pods. To give them the chance, advance from one
+        ``next_due`` to the next.
         """
         waiting = [(pod.deadline, pod) for pod in self._pods.values()]
         late = [(deadline, pod) for deadline, pod in waiting if deadline is not None and deadline <= now]
@@ -158,12 +158,12 @@ class WaitingPods:
             pod.time_out()
 
     def settled(self) -> list[tuple[Pod, Status]]:
-        """Take out the pods that no longer wait, in the order in which they began to.
+        """Remove and return the settled pods, in the order in which they began to wait.
 
         Returns
         -------
         list of (Pod, Status)
-            Success where the pod goes on to be bound; else why it does not, with the plugin that turned it away.
+            Success if the pod proceeds to binding; else the reason it does not, with the plugin that rejected it.
         """
         done = [(uid, pod) for uid, pod in self._pods.items() if pod.status is not None]
         for uid, _ in done:

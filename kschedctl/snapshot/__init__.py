@@ -1,1 +1,1 @@
-"""Snapshots of a cluster: reading what kubectl, kwok, must-gather and others write."""
+"""Snapshots of a cluster: readers for files of kubectl, kwok, must-gather and others, and a writer."""

@@ -1,7 +1,7 @@
-"""A captured snapshot with pseudonyms in place of everything that names something.
+"""Anonymisation of a captured snapshot: every name is replaced by a pseudonym.
 
-Whatever text an object holds gets a pseudonym, unless its field is listed here as one of Kubernetes' own words: a field
-that is added to the types later gives nothing away.
+Every text in an object gets a pseudonym, unless this module lists its field as one with Kubernetes' own words. A field
+that is added to the types later is therefore anonymised by default.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from kschedctl.snapshot.messages import anonymous_conditions
 from kschedctl.snapshot.pseudonyms import Pseudonyms
 from kschedctl.snapshot.rewriting import Replacement, Rewriter, structs_in
 
-#: Fields whose words are Kubernetes' own.
+#: Fields with a fixed set of values defined by Kubernetes.
 CHOICES: Final = frozenset(
     {
         (core.NodeStatus, "declared_features"),
@@ -77,43 +77,44 @@ _VERSIONS: Final = frozenset({"", "v1", "v1beta1", "v1beta2", "v1alpha1", "v2"})
 _PERCENT: Final = re.compile(r"[0-9]{1,9}%", re.ASCII)
 _VERSION: Final = re.compile(r"v?[0-9]+\.[0-9]+\.[0-9]+")
 _KIND_NAMES: Final = {type_: kind for (_, kind), type_ in CAPTURED_KINDS.items()}
-#: Kinds that keep their name in references.
+#: Kinds that are not anonymised in references.
 _KINDS: Final = frozenset({"", "VolumeSnapshot", *_KIND_NAMES.values()})
 
 
 def anonymized(captured: Capture) -> Capture:
-    """The same cluster with other names, as ``with_pseudonyms`` makes it."""
+    """Return the same cluster with pseudonyms, as ``with_pseudonyms`` does."""
     return with_pseudonyms(captured)[0]
 
 
 def with_pseudonyms(captured: Capture, names: Pseudonyms | None = None) -> tuple[Capture, dict[str, str]]:
-    """The same cluster with other names; every decision is the same up to the renaming.
+    """Return the same cluster with pseudonyms; every decision is the same up to the renaming.
 
     Parameters
     ----------
     captured : Capture
-        The snapshot. It is not changed.
+        The snapshot. It is not modified.
     names : Pseudonyms, optional
-        Takes the pseudonyms in: whoever hands it in can have more text met before, and replaced afterwards.
+        The collection of pseudonyms to use. A caller that passes one can register more text before, and replace it
+        afterwards.
 
     Returns
     -------
     captured : Capture
         The cluster with pseudonyms.
     originals : dict of str to str
-        What each pseudonym stands for.
+        The original text of each pseudonym.
 
     Notes
     -----
-    Kept are numbers, times, the names that every cluster has, and label values that are compared as numbers. The
-    pseudonyms depend on nothing but the names of the snapshot.
+    Numbers, times, the names that every cluster has, and label values that are compared as numbers are kept. The
+    pseudonyms depend on nothing but the names in the snapshot.
     """
     names = names if names is not None else Pseudonyms()
     everything = [obj for objects in captured.objects.values() for obj in objects]
     for obj in everything:
         names.word(obj.name, _KIND_NAMES[type(obj)].lower())
         if isinstance(obj, ResourceSlice):
-            # Pools are searched by driver and name.
+            # The allocator searches pools in the order of driver and name.
             names.word(obj.spec.driver, "driver")
             names.word(obj.spec.pool.name, "pool")
     rewriter = renaming(names)
@@ -133,12 +134,12 @@ def with_pseudonyms(captured: Capture, names: Pseudonyms | None = None) -> tuple
 
 
 def renaming(names: Pseudonyms) -> Rewriter:
-    """Rewrites API objects and parts of them by pseudonyms."""
+    """Return a rewriter that replaces names in API objects, and in parts of them, by pseudonyms."""
     return _Renaming(names).rewriter()
 
 
 def plain_version(text: str) -> str:
-    """A version without what a vendor adds.
+    """Return a version without a vendor's suffix.
 
     Examples
     --------
@@ -164,7 +165,7 @@ def _claims_by_pod(objects: list[Any]) -> Iterator[tuple[str, str]]:
 
 
 class _Renaming:
-    """What is done with each field, by its type and by what it is known for."""
+    """The replacement rules for fields, by struct type and field name, and for whole structs."""
 
     def __init__(self, names: Pseudonyms) -> None:
         self._names = names
@@ -214,7 +215,7 @@ class _Renaming:
         }
 
     def rewriter(self) -> Rewriter:
-        """Rewrites objects by these rules."""
+        """Return a rewriter with these rules."""
         return Rewriter(self._rule, self._structs)
 
     def _rule(self, type_: type[msgspec.Struct], name: str) -> Replacement | None:
@@ -228,7 +229,7 @@ class _Renaming:
         return self._by_type(field.type)
 
     def _by_type(self, type_: Any) -> Replacement | None:
-        """What is done with a field that nothing is known about but its type."""
+        """Return the replacement for a field without a rule of its own, chosen by its type."""
         if structs_in(type_):
             return None
         if get_origin(type_) is dict:
@@ -286,7 +287,7 @@ class _Renaming:
         }
 
     def _leader(self, text: str) -> str:
-        """The record of an election in an annotation; what is none gets a pseudonym."""
+        """Replace the holder in a leader election record; any other text gets a pseudonym."""
         record = lock_record(text)
         if record is None:
             return self._names.word(text)
@@ -347,7 +348,7 @@ class _Renaming:
 
 
 def _all_structs(type_: type[msgspec.Struct]) -> Iterator[type[msgspec.Struct]]:
-    """A type and all types of its parts."""
+    """Yield a struct type and the types of all structs inside it."""
     yield type_
     for field in msgspec.structs.fields(type_):
         for part in structs_in(field.type):

@@ -1,4 +1,4 @@
-"""Amounts in anonymised snapshots: quantities stay, any other text in their place goes."""
+"""Amounts in anonymised snapshots: quantities are kept, any other text in their place is removed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _NO_QUANTITY: Final = "none"
 
 
 def anonymous_amount(amount: Any) -> Any:
-    """A quantity; what is none is no quantity afterwards either, and tells nothing.
+    """Return a quantity unchanged, and ``"none"``, which is not a quantity either, for any other text.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Pseudonyms in what tells of devices: names of drivers, pools and attributes, and the texts that attributes have."""
+"""Pseudonyms in objects about devices: names of drivers, pools and attributes, and the text values of attributes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from kschedctl.snapshot.anonymize_expressions import OWN_ATTRIBUTES, OWN_DOMAIN,
 from kschedctl.snapshot.pseudonyms import Pseudonyms
 from kschedctl.snapshot.rewriting import Replacement
 
-#: Fields whose words are Kubernetes' own.
+#: Fields with a fixed set of values defined by Kubernetes.
 DEVICE_CHOICES: Final = frozenset(
     {
         (device.ExactDeviceRequest, "allocation_mode"),
@@ -36,7 +36,7 @@ _STATUSES: Final = frozenset({"True", "False", "Unknown"})
 
 
 class DeviceRenaming:
-    """What is done with the fields of the kinds of resource.k8s.io.
+    """The replacement rules for the kinds of resource.k8s.io.
 
     Parameters
     ----------

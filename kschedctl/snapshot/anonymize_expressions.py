@@ -1,8 +1,8 @@
 """Pseudonyms in the CEL expressions that select devices.
 
-An expression selects the same devices as before: drivers, attributes and text values have the pseudonyms that they have
-in objects. Words of the language stay, and so do numbers; whatever else is in the text has a pseudonym or goes, whether
-or not the text is an expression at all.
+A rewritten expression selects the same devices: drivers, attributes and text values get the same pseudonyms as in
+objects. Words of the language and numbers are kept. Everything else is replaced by a pseudonym or removed, even if the
+text is not a valid expression.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from typing import Final
 from kschedctl.api.quantity import QuantityError, parse_quantity
 from kschedctl.snapshot.pseudonyms import Pseudonyms
 
-#: What Kubernetes itself gives a meaning: the domain, and the attributes in it.
+#: Kubernetes' own attribute domain, and the attributes in it.
 OWN_DOMAIN: Final = "resource.kubernetes.io"
 OWN_ATTRIBUTES: Final = frozenset({"pcieRoot", "pciBusID"})
 VERSION: Final = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+(?:[-+][0-9.]*)?", re.ASCII)
-#: A text, or a comment.
+#: A string literal or a comment.
 _LITERAL: Final = re.compile(r"""[rR]?("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|//[^\n]*""")
-#: A word, with the dot of a field or method before it and the parenthesis of a call behind it.
+#: A word, with a preceding dot (of a field or method) and a following parenthesis (of a call), if any.
 _WORD: Final = re.compile(r"(\.\s*(\??)\s*)?(\w+)(?=(\s*\()?)")
 _NUMBER: Final = re.compile(r"[0-9]+(?:[eE][0-9]*)?[uU]?|0[xX][0-9a-fA-F]+[uU]?", re.ASCII)
-#: Characters that the language has outside of texts.
+#: Characters that the language does not use outside of string literals.
 _FOREIGN: Final = re.compile(r"[^\w\s.?()\[\]{}<>=!&|+\-*/%:,\"'`]")
 _NUMBER_TEXT: Final = re.compile(r"\b(?:quantity|isQuantity|semver|isSemver)\(\s*$")
 _LOOKS_INSIDE: Final = re.compile(
@@ -31,7 +31,7 @@ _LOOKS_INSIDE: Final = re.compile(
 )
 #: The fields of the variable ``device``.
 _FIELDS: Final = frozenset({"driver", "attributes", "capacity", "allowMultipleAllocations"})
-#: Words that stand by themselves: variables, constants and types, and what functions' names begin with.
+#: Words that are not preceded by a dot: variables, constants, types, and the first parts of function names.
 _NAMES: Final = frozenset(
     {
         *("device", "true", "false", "null", "in"),
@@ -60,7 +60,7 @@ CEL_FUNCTIONS: Final = frozenset(
 
 
 class ExpressionRenaming:
-    """What is done with expressions, and what they look into.
+    """A rewriter of expressions, which records the attributes whose text they inspect.
 
     Parameters
     ----------
@@ -70,10 +70,11 @@ class ExpressionRenaming:
     Attributes
     ----------
     domains, identifiers, kept : set of str
-        The domains and the own names of attributes and capacities in objects, and those of Kubernetes' domain.
+        The domains, and the identifiers, of attributes and capacities in objects; the attributes of Kubernetes' own
+        domain.
     looked_inside : set of str
-        Attributes whose texts an expression looks inside of (``startsWith``, ``matches``): these stay, as do the texts
-        in the expression, since no others would be selected in the same way.
+        Attributes whose text an expression inspects (``startsWith``, ``matches``). Their text values are kept, as are
+        the literals in the expression, because no other text would be selected in the same way.
     """
 
     def __init__(self, names: Pseudonyms) -> None:
@@ -84,12 +85,12 @@ class ExpressionRenaming:
         self.looked_inside: set[str] = set()
 
     def expression(self, text: str) -> str:
-        """An expression with pseudonyms for the texts and the words in it.
+        """Return an expression with pseudonyms for its string literals and words.
 
         Parameters
         ----------
         text : str
-            The expression, or what stands in its place.
+            The expression, or any text in its place.
         """
         literals = list(_LITERAL.finditer(text))
         looks_inside = _LOOKS_INSIDE.search(text) is not None
@@ -100,7 +101,7 @@ class ExpressionRenaming:
         end = 0
         for found in literals:
             out.append(self._code(text[end : found.start()]))
-            # A comment says nothing to Kubernetes.
+            # Comments are dropped.
             if found[1]:
                 is_number = _NUMBER_TEXT.search(text[: found.start()]) is not None and _is_number(found[1][1:-1])
                 out.append(found[0] if is_number else self._literal(found, looks_inside))
@@ -122,7 +123,7 @@ class ExpressionRenaming:
         dot, optional, word, call = found[1] or "", found[2], found[3], found[4]
         if call or not dot:
             is_own = word in CEL_FUNCTIONS or (not dot and (word in _NAMES or _NUMBER.fullmatch(word)))
-            # Numbers have dots, too.
+            # The dot may also be the decimal point of a number.
             return found[0] if is_own else f"{dot}{_identifier(self._names.word(word, 'attribute'))}"
         if word in _FIELDS or word in self.kept or _NUMBER.fullmatch(word):
             return found[0]
@@ -131,7 +132,7 @@ class ExpressionRenaming:
 
 
 def _is_number(text: str) -> bool:
-    """Whether a text is a quantity or a version."""
+    """Report whether a text is a quantity or a version."""
     if VERSION.fullmatch(text.removeprefix("v")):
         return True
     try:

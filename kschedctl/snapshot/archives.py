@@ -1,4 +1,4 @@
-"""The files in tar and zip archives, and what gzip packs; whatever is broken in them is one kind of error."""
+"""Reading of tar, zip and gzip files; broken content of any kind raises one type of error."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PIECE: Final = 1024 * 1024
 
 
 class Member(NamedTuple):
-    """A file of an archive: its name in there, its content, and when it was written."""
+    """A file in an archive: its name in the archive, its content, and its modification time."""
 
     name: str
     content: bytes
@@ -33,14 +33,14 @@ class Member(NamedTuple):
 
 @contextmanager
 def compressed(name: str) -> Iterator[None]:
-    """Turn what the decompressors raise on broken input into one kind of error."""
+    """Convert the errors that decompressors raise for broken input to ``InputError``."""
     import lzma
     import struct
     import tarfile
     import zipfile
 
     broken = (zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile, zipfile.LargeZipFile, struct.error)
-    # What zipfile raises for methods and flags that it does not know, and for numbers that are none.
+    # zipfile raises these for unknown methods and flags, and for invalid numbers.
     unusual = (NotImplementedError, RuntimeError, ValueError, OverflowError, LookupError)
     try:
         yield
@@ -49,19 +49,19 @@ def compressed(name: str) -> Iterator[None]:
     except (*broken, *unusual) as error:
         raise InputError(f"is a broken archive: {error}", where=name) from None
     except OSError as error:
-        # gzip.BadGzipFile is one; real read errors carry an errno.
+        # gzip.BadGzipFile is an OSError without an errno; real read errors have one.
         if error.errno is not None:
             raise
         raise InputError(f"is a broken archive: {error}", where=name) from None
 
 
 def gunzipped(content: bytes, name: str, unpacking: Unpacking) -> bytes:
-    """What gzip has packed into a file; any other file as it is.
+    """Return the decompressed content of a gzip file, and the content of any other file unchanged.
 
     Raises
     ------
     InputError
-        Where it is broken, or becomes too large.
+        If the content is broken, or exceeds the limits when decompressed.
     """
     if not content.startswith(GZIP_MAGIC):
         return content
@@ -73,21 +73,21 @@ def gunzipped(content: bytes, name: str, unpacking: Unpacking) -> bytes:
 
 
 def read_tar(stream: BinaryIO | Any, name: str, unpacking: Unpacking) -> Iterator[Member | InputError | Passed]:
-    """The members of a tar archive, in its order.
+    """Yield the members of a tar archive, in its order.
 
     Parameters
     ----------
     stream : BinaryIO
-        At its beginning.
+        The archive, positioned at its beginning.
     name : str
         The archive's name.
     unpacking : Unpacking
-        How much may be unpacked.
+        The limits on decompressed data.
 
     Raises
     ------
     InputError
-        Where the archive is broken or not complete; what stands before has been yielded.
+        If the archive is broken or incomplete; the members before the error have been yielded.
     """
     import tarfile
 
@@ -110,7 +110,7 @@ def read_tar(stream: BinaryIO | Any, name: str, unpacking: Unpacking) -> Iterato
                 continue
             packed = extracted.read()
             try:
-                # Archives made to be reproducible have no times.
+                # Reproducible archives have time 0.
                 yield Member(inside, gunzipped(packed, f"{name}:{inside}", unpacking), member.mtime or None)
             except InputError as error:
                 yield error
@@ -118,7 +118,7 @@ def read_tar(stream: BinaryIO | Any, name: str, unpacking: Unpacking) -> Iterato
 
 
 def _strict_members() -> type[tarfile.TarInfo]:
-    """Members that end the reading where the next one is damaged, instead of taking that for the end."""
+    """Return a member class that raises an error for a damaged header, which tarfile would take for the end."""
     import tarfile
 
     class StrictMember(tarfile.TarInfo):
@@ -137,7 +137,7 @@ def _strict_members() -> type[tarfile.TarInfo]:
 
 
 def _check_end(archive: tarfile.TarFile) -> None:
-    """What stands behind the end of an archive would be lost."""
+    """Raise an error if data follows the end of the archive, which would be lost."""
     import tarfile
 
     stream: Any = archive.fileobj
@@ -147,7 +147,7 @@ def _check_end(archive: tarfile.TarFile) -> None:
 
 
 def _tar_link(member: tarfile.TarInfo, archive: str, inside: str) -> Passed:
-    """A link, pipe or device in an archive: nothing is missing where what it leads to is read."""
+    """Return the skipped entry for a link, pipe or device; nothing is missing if a link's target is read."""
     target = member.linkname if member.islnk() else posixpath.join(posixpath.dirname(inside), member.linkname)
     identity = f"{archive}:{posixpath.normpath(target)}"
     is_folder_like = not posixpath.splitext(inside)[1] and member.issym()
@@ -157,7 +157,7 @@ def _tar_link(member: tarfile.TarInfo, archive: str, inside: str) -> Passed:
 
 
 def read_zip(stream: BinaryIO | Any, name: str, unpacking: Unpacking) -> Iterator[Member | InputError | Passed]:
-    """The members of a zip archive, in its order; parameters and errors are those of ``read_tar``."""
+    """Yield the members of a zip archive, in its order; parameters and errors are those of ``read_tar``."""
     import zipfile
 
     with compressed(name), zipfile.ZipFile(stream) as archive:
@@ -181,7 +181,7 @@ def read_zip(stream: BinaryIO | Any, name: str, unpacking: Unpacking) -> Iterato
                         if reason is not None:
                             yield _passed(name, inside, reason, opened)
                             continue
-                        # Members may overlap: what counts is what the archive as a whole becomes.
+                        # Members may overlap, so the ratio is computed for the archive as a whole.
                         content = drained(unpacking.counted(opened, where, lambda: size, n_unpacked))
                     n_unpacked += len(content)
                     yield Member(inside, gunzipped(content, where, unpacking), _zip_time(member.date_time))

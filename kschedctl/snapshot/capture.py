@@ -1,8 +1,8 @@
-"""A cluster into files that a later ``--snapshot`` reads: what scheduling reads and nothing else.
+"""Capture of a cluster for a later ``--snapshot``: the data that scheduling depends on, and nothing else.
 
-Secrets, environment, arguments and commands are in no type that is read, so they are in no file. What of the types no
-answer goes by, and which annotations and conditions are kept, stands in ``kept_fields``; pods that have finished and
-volumes without a source that matters are left out.
+Secrets, environment variables, arguments and commands are not part of the types that are decoded, so they are in no
+file. ``kept_fields`` defines the fields that are dropped, and the annotations and conditions that are kept. Finished
+pods and volumes without a relevant source are dropped.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ _KIND_NAMES: Final = {type_: kind for (_, kind), type_ in CAPTURED_KINDS.items()
 
 @dataclass(frozen=True, slots=True)
 class Capture:
-    """What is written.
+    """The content of a captured snapshot.
 
     Attributes
     ----------
     header : SnapshotHeader
-        What it says of itself.
+        The snapshot's metadata.
     objects : dict of type to list of ApiObject
-        The objects of every kind that was looked for.
+        The objects of every kind that was queried.
     scheduler_config_left_out : bool
-        Whether the source had a scheduler configuration, which is not an object of the cluster.
+        True if the source had a scheduler configuration, which is not an object of the cluster and is dropped.
     unread : tuple of Unread
-        What looks like part of the cluster and is not in it.
+        Objects that seem to belong to the cluster and were not read.
     """
 
     header: SnapshotHeader
@@ -55,19 +55,19 @@ class Capture:
 
 
 def capture(reader: ObjectReader, *, context: str = "") -> Capture:
-    """Take what a snapshot needs from a reader's objects.
+    """Collect the data for a snapshot from a reader's objects.
 
     Parameters
     ----------
     reader : ObjectReader
-        A running cluster or other files.
+        A running cluster, or files.
     context : str
-        The kubectl context, where it is one.
+        The kubectl context, if the source is a cluster.
 
     Raises
     ------
     KschedctlError
-        As the reader does.
+        If the reader raises it.
     """
     rewriter = _rewriter()
     found: dict[type[ApiObject], list[ApiObject]] = {type_: [] for type_ in CAPTURED_KINDS.values()}
@@ -84,7 +84,7 @@ def capture(reader: ObjectReader, *, context: str = "") -> Capture:
         anonymized=earlier is not None and earlier.anonymized,
         not_listed={kind: text for kind, text in summary.not_listed.items() if kind in _KIND_NAMES.values()},
     )
-    # A kind that nobody looked for is not written as one of which there are none.
+    # A kind that was not queried must not be written as an empty list.
     told = {type_ for type_, kind in _KIND_NAMES.items() if kind in summary.looked_for or summary.n_of_kind[kind]}
     objects = {
         type_: objs
@@ -96,20 +96,20 @@ def capture(reader: ObjectReader, *, context: str = "") -> Capture:
 
 
 def _is_left_out(obj: ApiObject) -> bool:
-    """Whether nothing goes by an object: a pod that has finished, the heartbeats of a node."""
+    """Report whether an object is irrelevant: a finished pod, or the heartbeat lease of a node."""
     finished = isinstance(obj, Pod) and obj.status.phase in _FINISHED
     return finished or (isinstance(obj, Lease) and obj.namespace == NODE_LEASES)
 
 
 def with_counts(captured: Capture) -> Capture:
-    """The same with the numbers of objects in its header."""
+    """Return the same capture with the number of objects of each kind in its header."""
     kinds = {_KIND_NAMES[type_]: len(objects) for type_, objects in captured.objects.items()}
     return dataclasses.replace(captured, header=replace(captured.header, kinds=kinds))
 
 
 def _rewriter() -> Rewriter:
-    """Takes out what is not captured."""
-    # The volumes of a pod have annotations, too, in the templates of their claims.
+    """Return a rewriter that removes the data that is not captured."""
+    # Volumes need a rewriter of their own, because their claim templates have annotations too.
     volumes = Rewriter(_field_rule)
 
     def with_source(given: tuple[Volume, ...]) -> tuple[Volume, ...]:
@@ -128,7 +128,7 @@ def _field_rule(type_: type[Any], name: str) -> Replacement | None:
             empty = UNREAD_FIELDS[base, name]
             return lambda _: empty
     if name == "conditions":
-        # Of an allocated device every condition can be one that its binding waits for.
+        # Binding may wait for any condition of an allocated device, so all of them are kept.
         return without_messages if issubclass(type_, AllocatedDeviceStatus) else read_conditions
     return _read_annotations if issubclass(type_, ObjectMeta) and name == "annotations" else None
 

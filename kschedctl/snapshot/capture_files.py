@@ -1,4 +1,4 @@
-"""Writing a captured snapshot: a folder or an archive, one list per kind."""
+"""Writing of a captured snapshot to a folder or archive, with one list per kind."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ARCHIVES: Final = (".tar.gz", ".tgz")
 _NOT_WRITTEN: Final = (".tar", ".zip", ".gz", ".json", ".jsonl", ".ndjson", ".yaml", ".yml")
 _PLACES: Final = {type_: key for key, type_ in CAPTURED_KINDS.items()}
 _FILE_MODE: Final = 0o644
-#: The files that a snapshot may have.
+#: The names of all files that a snapshot may contain.
 _NAMES: Final = frozenset({HEADER_FILE, *(f"{plural(kind.lower())}.json" for _, kind in CAPTURED_KINDS)})
 
 
@@ -33,17 +33,17 @@ def write_capture(captured: Capture, target: str | Path, *, force: bool = False)
     Parameters
     ----------
     captured : Capture
-        What is written.
+        The snapshot.
     target : str or Path
-        A file that ends in ``.tar.gz`` or ``.tgz``, else a folder, which must be empty or not there yet.
+        A file name that ends in ``.tar.gz`` or ``.tgz``, else a folder, which must be empty or not exist yet.
     force : bool
-        Whether an earlier snapshot gives way: a file once the new one is complete, a folder where it holds nothing
+        True to replace an earlier snapshot: a file once the new one is complete, a folder only if it contains nothing
         else.
 
     Raises
     ------
     InputError
-        Where it cannot be written.
+        If the snapshot cannot be written.
     """
     path = Path(target)
     check_target(path, force=force)
@@ -57,7 +57,7 @@ def write_capture(captured: Capture, target: str | Path, *, force: bool = False)
 
 
 def check_target(target: str | Path, *, force: bool = False) -> None:
-    """Find out whether a snapshot can be written to a place, before a cluster is read for it.
+    """Check that a snapshot can be written to ``target``. Call before reading a cluster for it.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def check_target(target: str | Path, *, force: bool = False) -> None:
     Raises
     ------
     InputError
-        Where it cannot.
+        If the snapshot cannot be written.
     """
     path = Path(target)
     if path.name.endswith(ARCHIVES):
@@ -91,13 +91,13 @@ def check_target(target: str | Path, *, force: bool = False) -> None:
         if not others:
             hint += ", or give --force"
         elif force:
-            # They would be read along with it.
+            # Other files would be read as part of the snapshot.
             hint = f"--force replaces a snapshot and nothing else, and there is {listed(others)}"
     raise InputError("is there already and is no empty folder", where=str(path), hint=hint)
 
 
 def _files(captured: Capture) -> Iterator[tuple[str, bytes]]:
-    """The names and contents; the header comes first, so that it is found without reading on."""
+    """Yield the file names and contents; the header comes first, so that readers of an archive find it at once."""
     yield HEADER_FILE, _formatted(captured.header)
     for type_, objects in captured.objects.items():
         group, kind = _PLACES[type_]

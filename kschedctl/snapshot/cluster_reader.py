@@ -1,4 +1,4 @@
-"""The objects of a cluster that is built, as a reader gives them: so a cluster that was changed can be captured."""
+"""A reader over the objects of a ``Cluster`` in memory, so that a modified cluster can be captured."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from kschedctl.snapshot.summary import ReadSummary
 
 
 class ClusterReader:
-    """Yields every object of a cluster.
+    """A reader that yields every object of a cluster.
 
     Parameters
     ----------
     summary : ReadSummary
-        What was met when it was read.
+        The summary of the reading that the cluster came from.
     """
 
     def __init__(self, cluster: Cluster, summary: ReadSummary) -> None:
@@ -31,7 +31,7 @@ class ClusterReader:
         for node in cluster.nodes.objects:
             yield node, place
         for index, record in enumerate(cluster.pods.records):
-            # Columns keep a pod's node apart from its spec, which equal pods share.
+            # The cluster stores a pod's node name outside its spec, which equal pods share.
             pod = cluster.pods.pod(index)
             yield replace(pod, spec=replace(pod.spec, node_name=record.node_name)), place
         for kind in cluster.kinds:

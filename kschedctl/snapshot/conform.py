@@ -1,8 +1,8 @@
-"""Decoding JSON, as text or as plain data, to the API types: fast where it fits them, exact where it does not.
+"""Decoding of JSON, as text or plain data, to the API types: fast for valid data, with exact errors for invalid data.
 
-msgspec decodes what fits. What it refuses is looked at again as plain data, because Go's decoders take null for
-"absent" everywhere, and because an error has to name the exact field: msgspec leaves map keys out of its paths and
-stops at the first problem.
+msgspec decodes valid data. If it fails, the value is decoded again from plain data, for two reasons: Go's decoders take
+null for "absent" everywhere, and an error has to name the exact field, whereas msgspec leaves map keys out of its paths
+and stops at the first problem.
 """
 
 from __future__ import annotations
@@ -47,9 +47,10 @@ def _decoder(type_: type[msgspec.Struct]) -> msgspec.json.Decoder[Any]:
 
 
 def build_decoders(types: Iterable[type[msgspec.Struct]]) -> None:
-    """Build what ``decode`` needs for some types, before threads decode them.
+    """Build the decoders for some types, before threads use ``decode``.
 
-    While msgspec looks at a type, other threads see it half done and crash: nothing may be decoded meanwhile.
+    While msgspec inspects a type, other threads see it in an incomplete state and crash. No other thread may decode
+    meanwhile.
     """
     for type_ in types:
         _decoder(type_)
@@ -68,7 +69,7 @@ def decode(value: JsonValue, type_: type[T]) -> T:
     Raises
     ------
     InputError
-        With all problems of the object, each with its path in Kubernetes spelling.
+        If the object is invalid: all its problems, each with its path in Kubernetes spelling.
     """
     try:
         if isinstance(value, TEXTS):
@@ -88,13 +89,13 @@ def plain(value: JsonValue) -> Any:
     Raises
     ------
     InputError
-        Where it holds text that is not UTF-8 or has a bad escape, or is nested too deeply.
+        If the value has text that is not UTF-8 or a bad escape, or is nested too deeply.
     """
     return _decoded(value, Any) if isinstance(value, TEXTS) else value
 
 
 def top_level(value: JsonValue) -> dict[str, JsonValue]:
-    """Decode the keys of a JSON object; what is text keeps its values as text.
+    """Decode the keys of a JSON object; if the object is text, its values stay text.
 
     Raises
     ------
@@ -106,12 +107,12 @@ def top_level(value: JsonValue) -> dict[str, JsonValue]:
 
 
 def elements(value: JsonValue) -> Sequence[JsonValue]:
-    """Decode a JSON list, whose elements stay text where it is text; null has none.
+    """Decode a JSON list; if the list is text, its elements stay text. ``null`` is an empty list.
 
     Raises
     ------
     msgspec.ValidationError
-        Where it is no list.
+        If the value is not a list.
     """
     if isinstance(value, TEXTS):
         return msgspec.json.decode(value, type=list[msgspec.Raw] | None) or ()
@@ -127,7 +128,7 @@ def _decoded(text: JsonText, type_: Any) -> Any:
     try:
         return msgspec.json.decode(text, type=type_)
     except msgspec.DecodeError as error:
-        # What is skipped is not looked at so closely: a bad escape shows only here.
+        # msgspec does not fully check text that it skips, so a bad escape is only found here.
         problem = str(error).removeprefix("JSON is malformed: ").partition(" (byte")[0]
         raise InputError(f"is not valid JSON: {problem}") from None
     except UnicodeDecodeError as error:
@@ -137,7 +138,7 @@ def _decoded(text: JsonText, type_: Any) -> Any:
 
 
 def _conform(value: Any, type_: Any, path: str, findings: list[Finding]) -> Any:
-    """The value with nulls replaced as Go reads them; what does not fit the type goes to ``findings``."""
+    """Return the value with nulls replaced as in Go; append mismatches with the type to ``findings``."""
     type_ = _without_none(type_)
     if value is None:
         return _zero(type_)
@@ -179,7 +180,7 @@ def _conform_leaf(value: Any, type_: Any, path: str, findings: list[Finding]) ->
 
 
 def _without_none(type_: Any) -> Any:
-    """The type without ``None``, which every field may be."""
+    """Return the type without ``None``, which every field allows."""
     if type_ is QuantityText or get_origin(type_) not in (Union, types.UnionType):
         return type_
     rest = tuple(arg for arg in get_args(type_) if arg is not types.NoneType)
@@ -187,7 +188,7 @@ def _without_none(type_: Any) -> Any:
 
 
 def _zero(type_: Any) -> Any:
-    """What Go has where a list or map holds null."""
+    """Return Go's zero value for a null in a list or map."""
     origin = get_origin(type_)
     if origin is dict or (isinstance(type_, type) and issubclass(type_, msgspec.Struct)):
         return {} if origin is dict else _conform_fields({}, cast("type[msgspec.Struct]", type_), "", [])
@@ -209,7 +210,7 @@ def _hint(value: Any, type_: Any) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value as JSON, shortened to what a message can hold."""
+    """Return a value as JSON, shortened to at most 60 characters for messages."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 3]}..."
 

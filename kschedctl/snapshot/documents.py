@@ -1,4 +1,4 @@
-"""The documents of one file, each with its first look (kind, version, items) and its position in the file."""
+"""The documents of one file, each with its envelope (kind, version, items) and its position in the file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class Envelope(msgspec.Struct, Generic[T], rename="camel", gc=False):
-    """What tells how to read an object; ``items`` of a text stay text until each is wanted."""
+    """The fields that determine how an object is decoded; if the document is text, ``items`` are not decoded."""
 
     api_version: str | None = None
     kind: str | None = None
@@ -32,7 +32,7 @@ class Envelope(msgspec.Struct, Generic[T], rename="camel", gc=False):
 
 
 class NoObjectError(InputError):
-    """A document is no object; ``value`` is what it is."""
+    """The error of a document that is not an object; ``value`` is its content."""
 
     value: Any = None
 
@@ -41,12 +41,12 @@ _ENVELOPES: Final = msgspec.json.Decoder(Envelope[msgspec.Raw])
 
 
 class YamlText:
-    """YAML in a file, and what is looked up in it only where somebody asks, once.
+    """The YAML text of a file; lookups are done on first use and cached.
 
     Attributes
     ----------
     text : bytes
-        UTF-8, with the lines of the whole file.
+        The text in UTF-8, with the line numbers of the whole file.
     """
 
     def __init__(self, text: bytes) -> None:
@@ -55,14 +55,14 @@ class YamlText:
 
     @cached_property
     def repeated(self) -> Mapping[int, Sequence[RepeatedKey]]:
-        """The keys that are given twice, by the number of their document."""
+        """The duplicate keys, by the number of their document."""
         found: dict[int, list[RepeatedKey]] = {}
         for nth, key in repeated_in_yaml(self.text):
             found.setdefault(nth, []).append(key)
         return found
 
     def tree(self, nth: int, inside: tuple[Step, ...]) -> YamlNode | None:
-        """Return a document's values on the way to ``inside`` and in it, with their places."""
+        """Return the positions of the values on the path to ``inside`` and below it, in the ``nth`` document."""
         if (nth, inside) not in self._trees:
             self._trees[nth, inside] = read_tree(self.text, nth, inside)
         return self._trees[nth, inside]
@@ -70,22 +70,22 @@ class YamlText:
 
 @dataclass(eq=False)
 class Document:
-    """One document.
+    """A document of a file.
 
     Attributes
     ----------
     location : Location
-        Its file and number, which counts from 1.
+        Its file and number, starting at 1.
     value : JsonValue
-        JSON as text, whatever it was written in, or plain data.
+        The content as JSON text, also if the file is YAML, or as plain data.
     first_look : Envelope or None
-        ``None`` where it has none on the face of it.
+        The envelope; ``None`` if the content does not decode to one.
     text : bytes or YamlText
-        The text of the file, which is JSON or YAML there.
+        The text of the file: ``bytes`` for JSON, ``YamlText`` for YAML.
     at : int
-        The offset of JSON in the text; of YAML, which document of the text it is, from 1.
+        The offset in the text for JSON; the number of the document in the text, starting at 1, for YAML.
     may_repeat : bool
-        Whether a key may be given twice.
+        True if the document may have duplicate keys.
     """
 
     location: Location
@@ -97,19 +97,22 @@ class Document:
 
     @cached_property
     def envelope(self) -> Envelope[Any]:
-        """The first look, for documents that are objects; for others it raises what ``read_envelope`` does."""
+        """The envelope of a document that is an object.
+
+        For other documents, it raises the same errors as ``read_envelope``.
+        """
         return self.first_look if self.first_look is not None else read_envelope(self.value)
 
     @cached_property
     def repeated(self) -> Sequence[RepeatedKey]:
-        """Its keys that are given twice."""
+        """The document's duplicate keys."""
         if isinstance(self.text, YamlText):
             return self.text.repeated.get(self.at, ()) if self.may_repeat else ()
         assert isinstance(self.value, memoryview)
         return tuple(repeated_in_json(bytes(self.value)))
 
     def position(self, field: str, inside: tuple[Step, ...] = (), *, key: bool = False) -> Position | None:
-        """Return where a field is, or its nearest parent; parameters are those of ``json_position``."""
+        """Return the position of a field or of its nearest parent; parameters are those of ``json_position``."""
         if not isinstance(self.text, YamlText):
             return json_position(self.text, field, start=self.at, inside=inside, key=key)
         tree = self.text.tree(self.at, inside)
@@ -117,26 +120,27 @@ class Document:
 
 
 def documents(content: bytes, file: str, *, as_data: bool = False) -> Iterator[Document | InputError]:
-    """The documents of a file.
+    """Yield the documents of a file.
 
     Parameters
     ----------
     content : bytes
-        JSON, JSON Lines or YAML; which of them is seen from the content, as kubectl does.
+        JSON, JSON Lines or YAML; the format is detected from the content, as in kubectl.
     file : str
-        The name for errors, whose suffix decides whose error is shown where the text is neither.
+        The file name for errors. If the text is valid in neither format, its suffix decides which format's error is
+        raised.
     as_data : bool
-        Whether YAML becomes plain data, which costs many times its text in memory, instead of JSON.
+        True to decode YAML to plain data, which takes many times the memory of its text, instead of JSON.
 
     Yields
     ------
     Document or InputError
-        An error where a document is not an object; the documents after it follow all the same.
+        An error for a document that is not an object; the documents after it still follow.
 
     Raises
     ------
     InputError
-        Where the text is broken; what follows cannot be read.
+        If the text is broken, so that the rest cannot be read.
     """
     for document in any_documents(content, file, as_data=as_data):
         try:
@@ -151,7 +155,7 @@ def documents(content: bytes, file: str, *, as_data: bool = False) -> Iterator[D
 
 
 def any_documents(content: bytes, file: str, *, as_data: bool = False) -> Iterator[Document]:
-    """The documents of a file, objects or not; as for ``documents``."""
+    """Yield the documents of a file, objects or not; parameters and errors are those of ``documents``."""
     text = utf8_text(content, file)
     begin = skip_blanks(text, 0)
     if text[begin : begin + 1] not in (b"{", b"["):
@@ -172,7 +176,7 @@ def any_documents(content: bytes, file: str, *, as_data: bool = False) -> Iterat
         if not number:
             yield from _yaml(text, file, broken=broken, as_data=as_data)
         else:
-            # Empty lines in place of the JSON keep the line numbers of errors right.
+            # Empty lines in place of the JSON keep the line numbers of errors correct.
             rest = b"\n" * text.count(b"\n", 0, broken.start) + text[broken.start :]
             yield from _yaml(rest, file, number + 1, as_data=as_data)
 
@@ -205,17 +209,17 @@ def _first_look(value: JsonValue) -> Envelope[Any] | None:
 
 
 def read_envelope(value: JsonValue) -> Envelope[Any]:
-    """The first look at a value that may be anything.
+    """Return the envelope of any value.
 
     Parameters
     ----------
     value : JsonValue
-        Text that is known to be well-formed, or plain data.
+        Well-formed JSON text, or plain data.
 
     Raises
     ------
     InputError
-        Where it is no object, or its kind or version is no text; without its place.
+        If the value is not an object, or its kind or version is not text; the error has no location.
     """
     if (envelope := _first_look(value)) is not None:
         return envelope
@@ -231,5 +235,5 @@ def read_envelope(value: JsonValue) -> Envelope[Any]:
     kind = value.get("kind") or ""
     if kind.endswith("List") and not isinstance(value.get("items"), list | None):
         raise InputError(f"{shown(value['items'])} is not a list", path="items")
-    # An object of some other kind may call anything "items".
+    # The field "items" of an object that is not a list may have any type.
     return Envelope(value.get("apiVersion"), kind)

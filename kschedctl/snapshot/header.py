@@ -1,4 +1,4 @@
-"""What a captured snapshot says of itself, in a file beside those of its objects."""
+"""The header of a captured snapshot: its metadata, in a file of its own."""
 
 from __future__ import annotations
 
@@ -8,36 +8,36 @@ import msgspec
 
 from kschedctl.api.meta import Time
 
-#: The file's name, and the field by which it is told from other documents.
+#: The file's name, and the field that distinguishes the header from other documents.
 HEADER_FILE: Final = "snapshot.json"
 HEADER_FIELD: Final = "kschedctlVersion"
 
 
 class ServerVersion(msgspec.Struct, frozen=True, rename="camel"):
-    """The control plane's version, as ``kubectl version -o json`` has it."""
+    """The control plane's version, as in ``kubectl version -o json``."""
 
     git_version: str = ""
 
 
 class SnapshotHeader(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """What a captured snapshot says of itself.
+    """The metadata of a captured snapshot.
 
     Attributes
     ----------
     kschedctl_version : str
-        The program that wrote it.
+        The version of kschedctl that wrote it.
     captured_at : datetime
-        The state of which moment it holds.
+        The time of the cluster state.
     server_version : ServerVersion
         The control plane's version.
     context : str
-        The kubectl context it was taken from; empty where it was taken from files, or is anonymised.
+        The kubectl context it was taken from; empty if it was taken from files or is anonymised.
     anonymized : bool
-        Whether names are replaced by pseudonyms.
+        True if names are replaced by pseudonyms.
     kinds : dict of str to int
-        How many objects there are of each kind that was looked for.
+        The number of objects of each kind that was queried.
     not_listed : dict of str to str
-        Kinds that could not be listed, and what that means for answers.
+        Kinds that could not be listed, and the consequence of each for results.
     """
 
     kschedctl_version: str

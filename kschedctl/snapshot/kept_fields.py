@@ -1,4 +1,4 @@
-"""What a captured snapshot keeps of the objects: what scheduling and ``verify`` read, and nothing that they do not."""
+"""The fields that a captured snapshot keeps: those that scheduling and ``verify`` depend on, and no others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kschedctl.api.core import Condition
 from kschedctl.api.kinds import CAPTURED_KINDS
 from kschedctl.snapshot.rewriting import structs_in
 
-#: The annotations that are read; all others are left out.
+#: The annotations that are kept.
 READ_ANNOTATIONS: Final = frozenset(
     {
         LEADER_ANNOTATION,
@@ -31,7 +31,7 @@ READ_ANNOTATIONS: Final = frozenset(
         "volume.kubernetes.io/selected-node",
     }
 )
-#: Fields of the types that no answer goes by, with what stands there instead. Parameters can hold passwords.
+#: Fields that no result depends on, with the value that replaces them. Parameters can contain passwords.
 UNREAD_FIELDS: Final[dict[tuple[type, str], Any]] = {
     (meta.ObjectMeta, "resource_version"): "",
     (core.NodeSpec, "provider_id"): "",
@@ -49,14 +49,14 @@ UNREAD_FIELDS: Final[dict[tuple[type, str], Any]] = {
     (volume.ISCSI, "target_portal"): "",
     (volume.VsphereVolume, "volume_path"): "",
 }
-#: The conditions that are read, and those of them whose reason and message are.
+#: The conditions that are kept, and the conditions that keep their reason and their message.
 READ_CONDITIONS: Final = frozenset({"PodScheduled", "PodResizePending", "DisruptionTarget", "Ready"})
 READ_REASONS: Final = READ_CONDITIONS - {"Ready"}
 READ_MESSAGES: Final = frozenset({"PodScheduled"})
 
 
 def read_conditions(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
-    """The conditions that are read, without reasons and messages that are not."""
+    """Return the conditions that are kept, without reasons and messages that are not needed."""
     return tuple(_read(condition) for condition in conditions if condition.type in READ_CONDITIONS)
 
 
@@ -67,12 +67,12 @@ def _read(condition: Condition) -> Condition:
 
 
 def without_messages(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
-    """All conditions, without their reasons and messages."""
+    """Return all conditions, without their reasons and messages."""
     return tuple(replace(condition, reason="", message="") for condition in conditions)
 
 
 def kept_fields() -> Iterator[tuple[str, str]]:
-    """Every field of a captured snapshot: its kind and its path in Kubernetes spelling.
+    """Yield every field of a captured snapshot: its kind and its path in Kubernetes spelling.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def _paths(type_: type[msgspec.Struct]) -> Iterator[str]:
             continue
         parts = structs_in(field.type)
         if not any(msgspec.structs.fields(part) for part in parts) or get_origin(field.type) is dict:
-            # The keys of a map are kept as well, and that something without fields is there.
+            # The keys of a map, and the presence of a struct without fields, are kept as well.
             yield field.encode_name
         name = f"{field.encode_name}[]" if get_origin(field.type) is tuple else field.encode_name
         for part in parts:

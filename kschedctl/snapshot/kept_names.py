@@ -1,4 +1,4 @@
-"""Names that every cluster has and that tell nothing of one: they keep their meaning in an anonymised snapshot."""
+"""Names that are common to all clusters: they are kept in an anonymised snapshot because they reveal nothing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 from kschedctl.api.kind_names import plural
 from kschedctl.api.kinds import KINDS
 
-#: Names, label values and words that scheduling or Kubernetes itself gives a meaning.
+#: Names, label values and words with a meaning for scheduling or for Kubernetes itself.
 KEPT_WORDS: Final = frozenset(
     {
         "",
@@ -27,11 +27,11 @@ KEPT_WORDS: Final = frozenset(
         "system-cluster-critical",
         "system-node-critical",
         "UNSPECIFIED",
-        # The elections of the control plane, and the name that candidates, too, go by.
+        # The leases of the control plane's leader elections, and their candidates.
         "kube-scheduler",
         "kube-controller-manager",
         "cloud-controller-manager",
-        # The CSI drivers that took the place of in-tree plugins: scheduling knows them by name.
+        # The CSI drivers that replaced in-tree plugins: the scheduler knows them by name.
         "cinder.csi.openstack.org",
         "csi.vsphere.vmware.com",
         "disk.csi.azure.com",
@@ -41,7 +41,7 @@ KEPT_WORDS: Final = frozenset(
         "pxd.portworx.com",
     }
 )
-#: The provisioners and plugins that were part of Kubernetes, and those that stand for none.
+#: In-tree provisioners and volume plugins, and the provisioner names that stand for none.
 _IN_TREE: Final = frozenset(
     f"kubernetes.io/{name}"
     for name in (
@@ -140,7 +140,7 @@ _RESOURCES: Final = frozenset(
 _HUGE_PAGE: Final = re.compile(r"hugepages-[0-9]{1,9}[KMG]i", re.ASCII)
 
 
-#: The words that fields with a choice of words have.
+#: The values of fields with a fixed set of values.
 _OWN_WORDS: Final = frozenset(
     [
         "TCP",
@@ -216,17 +216,17 @@ _OWN_WORDS: Final = frozenset(
 
 
 def is_own_word(text: str) -> bool:
-    """Whether a text is one of the words that Kubernetes lets people choose from."""
+    """Report whether a text is empty or a value of a field with a fixed set of values."""
     return not text or text in _OWN_WORDS
 
 
 def is_kept_word(text: str) -> bool:
-    """Whether a name or value means the same in every cluster."""
+    """Report whether a name or value means the same in every cluster."""
     return text in KEPT_WORDS or text in _IN_TREE
 
 
 def is_kept_key(key: str) -> bool:
-    """Whether a label, taint or topology key is one of Kubernetes' own.
+    """Report whether a label, taint or topology key is one of Kubernetes' own.
 
     Examples
     --------
@@ -237,7 +237,7 @@ def is_kept_key(key: str) -> bool:
 
 
 def is_kept_resource(name: str) -> bool:
-    """Whether a resource, or what a quota counts, is one of Kubernetes' own.
+    """Report whether a resource name, or an object count in a quota, is one of Kubernetes' own.
 
     Examples
     --------
@@ -251,10 +251,10 @@ def is_kept_resource(name: str) -> bool:
 
 
 def is_kept_domain(domain: str) -> bool:
-    """Whether the domain of a key is one of Kubernetes' own."""
+    """Report whether the domain of a key is one of Kubernetes' own."""
     return domain in _DOMAINS
 
 
 def is_kept_group(group: str) -> bool:
-    """Whether an API group is one of Kubernetes' own."""
+    """Report whether an API group is one of Kubernetes' own."""
     return group in _GROUPS

@@ -1,7 +1,8 @@
-"""The registry of layouts: the forms in which documents hold objects, or something about the cluster.
+"""The registry of layouts: the formats in which documents contain objects or metadata of the cluster.
 
-What commonly writes them: kubectl, API servers and must-gather write objects and lists, kwok and clusterctl streams of
-objects, ``kschedctl snapshot`` a header beside lists, kube-scheduler-simulator one object of lists.
+Common sources are: kubectl, API servers and must-gather, which write objects and lists; kwok and clusterctl, which
+write streams of objects; ``kschedctl snapshot``, which writes a header and lists; and kube-scheduler-simulator, which
+writes one object of lists.
 """
 
 from __future__ import annotations
@@ -40,12 +41,12 @@ _ITEMS: Final = "items"
 
 
 class LayoutReading(Protocol):
-    """The pass over the input that a document is read in."""
+    """The reading of an input that a document belongs to."""
 
     summary: ReadSummary
 
     def note(self, error: InputError) -> None:
-        """Collect what is wrong."""
+        """Record the problems of an error."""
 
     def typed_items(
         self, items: Sequence[JsonValue], api_version: str, kind: str, location: Location
@@ -59,9 +60,9 @@ class Layout(NamedTuple):
     Attributes
     ----------
     name : str
-        The layout, for people.
+        The name of the layout, for messages.
     keys : frozenset of str
-        The top-level keys by one of which a document of the layout is recognised.
+        The top-level keys that identify the layout; one of them is sufficient.
     read : callable
         Yields the objects of a document, given its top-level fields.
     """
@@ -72,7 +73,7 @@ class Layout(NamedTuple):
 
 
 def steps_to(location: Location, file: str) -> tuple[Step, ...]:
-    """Return the way from a document of a file to an object of it.
+    """Return the path from a document of a file to an object in it.
 
     Examples
     --------
@@ -85,7 +86,7 @@ def steps_to(location: Location, file: str) -> tuple[Step, ...]:
 
 
 def layout_of(fields: Fields) -> Layout | None:
-    """Return the first layout that a document's top-level fields show."""
+    """Return the first layout that matches a document's top-level fields, or ``None``."""
     return next((layout for layout in LAYOUTS if not layout.keys.isdisjoint(fields)), None)
 
 
@@ -120,13 +121,13 @@ def _simulator_export(
         except msgspec.ValidationError:
             reading.note(InputError(f"{shown(plain(fields[key]))} is not a list", where=location, path=key))
             continue
-        # Items are numbered in each list.
+        # Items are numbered per list.
         place = location._replace(file=f"{location.file}:{key}")
         yield from reading.typed_items(items, api_version, kind, place)
 
 
-#: Documents with kind and version come before these: an object, ``kind: List``, or a list of one kind (``PodList``),
-#: whose items carry no kind.
+#: The layouts of documents without kind and version. Documents with both are handled before: an object,
+#: ``kind: List``, or a list of one kind (``PodList``), whose items have no kind.
 LAYOUTS: Final = (
     Layout("header of a captured snapshot", frozenset({HEADER_FIELD}), _captured_header),
     Layout("kubectl version -o json", frozenset({"serverVersion", "gitVersion"}), _version),

@@ -1,7 +1,7 @@
-"""The items of a large JSON list, read piece by piece, so that memory does not grow with the file.
+"""Streaming of a large JSON list in pieces, so that memory does not grow with the file.
 
-A piece ends where an item seems to end; that it does is shown by its being a list of whole values. What does not work
-out that way is read as a whole, by ``kschedctl.snapshot.documents``.
+A piece ends where an item seems to end; decoding the piece as a list verifies that it does. A file that cannot be read
+in this way is read as a whole by ``kschedctl.snapshot.documents``.
 """
 
 from __future__ import annotations
@@ -16,34 +16,34 @@ import msgspec
 from kschedctl.snapshot.documents import Envelope
 
 PIECE: Final = 4 * 1024 * 1024
-#: An item may be this many pieces long.
+#: The maximum length of an item, in pieces.
 _LONGEST_ITEM: Final = 64
 _HEAD: Final = 64 * 1024
 _TRIES: Final = 64
 _BRACKET: Final = ord("]")
 
-#: An object whose first fields are plain, up to the bracket of its items.
+#: The beginning of a list object with simple fields, up to the opening bracket of its items.
 _BEGINNING: Final = re.compile(
     rb'\s*\{\s*(?:"(?:apiVersion|kind)"\s*:\s*"[^"\\]*"\s*,\s*|"metadata"\s*:\s*\{[^{}\[\]]*\}\s*,\s*)*"items"\s*:\s*\['
 )
-#: How the first item begins: its first key, and where that holds a text also the second.
+#: The beginning of the first item: its first key and, if the value of that is a string, its second key.
 _ITEM: Final = re.compile(rb'\s*\{\s*("\w+")\s*:\s*(?:"[^"\\]*"\s*,\s*("\w+")\s*:)?')
 _LISTS: Final = msgspec.json.Decoder(list[msgspec.Raw])
 _ENVELOPES: Final = msgspec.json.Decoder(Envelope[msgspec.Raw])
 
 
 class NotStreamableError(Exception):
-    """The file is no list that can be read piece by piece; it may be anything else, or broken."""
+    """The error of a file that is not a list that can be streamed; it may have another format or be broken."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Some items of the list, in their order.
+    """Consecutive items of the list.
 
     Attributes
     ----------
     envelope : Envelope
-        Kind and version of the list, as far as they stand before the items.
+        Kind and version of the list, if they precede the items.
     """
 
     envelope: Envelope[msgspec.Raw]
@@ -56,14 +56,14 @@ def stream_list(stream: BinaryIO, piece_size: int = PIECE) -> Iterator[Piece]:
     Parameters
     ----------
     stream : BinaryIO
-        At its beginning.
+        The file, positioned at its beginning.
     piece_size : int
-        How many bytes are read at a time.
+        The number of bytes to read at a time.
 
     Raises
     ------
     NotStreamableError
-        Where the text turns out not to be one list, at any time.
+        If the text turns out not to be a single list; it may be raised after pieces were yielded.
     """
     text = stream.read(max(piece_size, _HEAD))
     begin = _BEGINNING.match(text[:_HEAD])
@@ -72,10 +72,10 @@ def stream_list(stream: BinaryIO, piece_size: int = PIECE) -> Iterator[Piece]:
     head = begin[0]
     envelope = _envelope(head + b"]}")
     if envelope.kind is None and first[1] not in (b'"apiVersion"', b'"kind"'):
-        # The kind may follow the items, and they may have none of their own.
+        # The kind may follow the items, which may have none of their own.
         raise NotStreamableError
     between = _between(first)
-    # The items' text behind an opening bracket, so that it only has to be closed.
+    # The text of the items after an opening bracket, so that only the closing bracket is missing.
     piece = bytearray(b"[" + text[begin.end() :])
     del text
     while more := stream.read(piece_size):
@@ -84,7 +84,7 @@ def stream_list(stream: BinaryIO, piece_size: int = PIECE) -> Iterator[Piece]:
         if found is not None:
             items, end = found
             yield Piece(envelope, items)
-            # What is left begins with the comma.
+            # The rest begins with the comma.
             piece = bytearray(b"[" + piece[end + 1 :].lstrip(b" \t\r\n,"))
         elif len(piece) > _LONGEST_ITEM * piece_size:
             raise NotStreamableError
@@ -95,7 +95,7 @@ def stream_list(stream: BinaryIO, piece_size: int = PIECE) -> Iterator[Piece]:
 
 
 def _between(first: re.Match[bytes]) -> re.Pattern[bytes]:
-    """What stands between two items, if the next begins as the first did."""
+    """Return a pattern for the end of an item that is followed by another one with the same first keys."""
     pattern = rb"\}(?=\s*,\s*\{\s*" + re.escape(first[1]) + rb"\s*:"
     if first[2] is not None:
         pattern += rb'\s*"[^"\\]*"\s*,\s*' + re.escape(first[2]) + rb"\s*:"
@@ -103,11 +103,11 @@ def _between(first: re.Match[bytes]) -> re.Pattern[bytes]:
 
 
 def _close(piece: bytearray, between: re.Pattern[bytes]) -> tuple[list[msgspec.Raw], int] | None:
-    """The items up to the last whole one that another follows, and where it ends; ``None`` where no end is found.
+    """Return the complete items that another item follows, and their end; ``None`` if no end is found.
 
-    Writes the closing bracket into the piece, in place of what stands behind that item.
+    Write the closing bracket into the piece, in place of the character after the last complete item.
     """
-    # Mostly an end is near; only else the whole piece is searched.
+    # Usually an end is within the last MiB; otherwise the whole piece is searched.
     ends = [match.end() for match in between.finditer(piece, max(0, len(piece) - PIECE // 4))]
     ends = ends or [match.end() for match in between.finditer(piece)]
     for end in ends[: -_TRIES - 1 : -1]:

@@ -1,4 +1,4 @@
-"""From the files of a snapshot to a cluster."""
+"""Loading of a snapshot's files into a cluster."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NODE: Final = "Node"
 
 
 class ObjectReader(Protocol):
-    """A source of objects, each with its place; the summary is complete once it is exhausted."""
+    """A source of objects, each with its location; the summary is complete once the reader is exhausted."""
 
     summary: ReadSummary
 
@@ -29,24 +29,24 @@ class ObjectReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A cluster and what its files told besides.
+    """A cluster and the other content of its files.
 
     Attributes
     ----------
     paths : tuple of str
-        What it was read from.
+        The paths it was read from.
     scheduler_config : dict or None
-        The KubeSchedulerConfiguration that came with it (an export of kube-scheduler-simulator has one).
+        The KubeSchedulerConfiguration in the files (an export of kube-scheduler-simulator has one).
     left_out : dict of str to int
-        Objects of kinds that scheduling does not read, by kind.
+        The number of objects of kinds that scheduling does not depend on, by kind.
     changes : tuple of str
-        What was changed after the reading to see what then; a line each.
+        The what-if changes made after reading, one line per change.
     nodes_told : bool
-        Whether nodes were met, or that there are none.
+        True if the files contain nodes, or state that there are none.
     summary : ReadSummary
-        What was met while it was read.
+        The summary of the reading.
     written : WrittenObjects, optional
-        What nodes and pods were read from, where it was kept.
+        The originals of nodes and pods, if they were recorded.
     """
 
     cluster: Cluster
@@ -67,7 +67,7 @@ def load_snapshot(
     max_unpacked: int | None = None,
     written: WrittenObjects | None = None,
 ) -> Snapshot:
-    """Read a cluster.
+    """Load a cluster from files.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def load_snapshot(
     stdin : BinaryIO, optional
         Standard input.
     more : iterable of (object, place)
-        Objects that are not in the files and shall be in the cluster.
+        Additional objects for the cluster.
     max_unpacked : int, optional
         As for ``SnapshotReader``.
     written : WrittenObjects, optional
@@ -85,7 +85,7 @@ def load_snapshot(
     Raises
     ------
     SnapshotError
-        Where something cannot be read; nothing is half-done.
+        If anything cannot be read; there is no partial result.
     """
     reader = SnapshotReader(paths, stdin=stdin, max_unpacked=max_unpacked, written=written)
     return build_snapshot(reader, tuple(map(str, paths)), more=more)
@@ -94,21 +94,21 @@ def load_snapshot(
 def build_snapshot(
     reader: ObjectReader, paths: tuple[str, ...], *, more: Iterable[tuple[ApiObject, Location]] = ()
 ) -> Snapshot:
-    """Make a cluster of the objects of a reader.
+    """Build a cluster from the objects of a reader.
 
     Parameters
     ----------
     reader : ObjectReader
-        Where they come from.
+        The source of the objects.
     paths : tuple of str
-        What that is called.
+        The names of the source.
     more : iterable of (object, place)
-        Objects besides.
+        Additional objects for the cluster.
 
     Raises
     ------
     SnapshotError
-        Where an object is not as its kind must be.
+        If an object is invalid.
     """
     builder = ClusterBuilder()
     for obj, place in reader:
@@ -131,10 +131,10 @@ def build_snapshot(
 
 
 def taken_at(summary: ReadSummary) -> datetime | None:
-    """The moment that a snapshot shows.
+    """Return the time of a snapshot's state.
 
-    As it says itself, else the newest time that something in it was seen at, else when the newest of its files was
-    written, which copying them changes.
+    It is the time in the snapshot's header; else the newest observation time in its objects; else the modification time
+    of its newest file, which copying the file changes.
     """
     if summary.header is not None and summary.header.captured_at is not None:
         return summary.header.captured_at

@@ -1,4 +1,4 @@
-"""Manifests, read once: objects as data and as types, and what an API server says of them."""
+"""The content of manifests: objects as data and as types, and the findings of an API server's validation."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class ManifestObject:
     Attributes
     ----------
     location : Location
-        Its file, document and item.
+        The file, document and item number.
     where : Subject
-        Its location and name.
+        The location and name.
     tree : dict or None
-        The object as data, as an API server reads it; ``None`` for kinds whose fields are not known.
+        The object as data, as an API server decodes it; ``None`` for kinds with unknown fields.
     struct : ApiObject or None
-        The object as its type; ``None`` for kinds that scheduling does not read.
+        The object as its type; ``None`` for kinds that scheduling does not depend on.
     """
 
     api_version: str
@@ -42,10 +42,10 @@ class ManifestObject:
     struct: ApiObject | None
 
     def findings(self, release: Release) -> Iterator[Finding]:
-        """Yield what a release's API server refuses or warns of, except what the cluster's own classes decide."""
+        """Yield a release's API server errors and warnings, except those that depend on the cluster's own classes."""
         if self.tree is None:
             return
-        # Validation fills in defaults as it goes: it gets a copy.
+        # Validation fills in defaults in place, so it gets a copy.
         tree = _as_new(self.kind, msgspec.to_builtins(self.tree))
         for finding in validate_decoded(self.api_version, self.kind, tree, release, admission=False):
             yield finding.at(self.where)
@@ -53,18 +53,18 @@ class ManifestObject:
 
 @dataclass(frozen=True, slots=True)
 class ManifestSet:
-    """The content of one or several manifests.
+    """The content of one or more manifests.
 
     Attributes
     ----------
     read : tuple of ManifestObject
-        The objects whose kind scheduling reads, or whose fields are known.
+        The objects of kinds that scheduling depends on, or whose fields are known.
     left_out : Counter
-        The number of objects of kinds that scheduling does not read, by kind and group as kubectl writes them.
+        The number of objects of kinds that scheduling does not depend on, by kind and group as kubectl writes them.
     unread : tuple of str
-        Files that look like manifests and were not read; one line for each reason.
+        Descriptions of files that look like manifests and were not read; one line per reason.
     warnings : tuple of Finding
-        Fields that an API server does not know, or that are given twice, where they are not refused.
+        Unknown and duplicate fields, if they are not errors.
     """
 
     read: tuple[ManifestObject, ...] = ()
@@ -82,12 +82,12 @@ class ManifestSet:
 
     @property
     def objects(self) -> list[tuple[ApiObject, Location]]:
-        """The objects that scheduling reads, each with its place."""
+        """The objects that scheduling depends on, each with its location."""
         return [(each.struct, each.location) for each in self.read if each.struct is not None]
 
     @property
     def written(self) -> WrittenObjects:
-        """The nodes and pods as they were written."""
+        """The originals of nodes and pods."""
         written = WrittenObjects()
         for each in self.read:
             if each.struct is not None and each.tree is not None:
@@ -96,17 +96,17 @@ class ManifestSet:
 
 
 def refuse(objects: Iterable[ManifestObject], release: Release) -> list[Finding]:
-    """Insist that an API server would take objects.
+    """Raise an error if an API server would reject one of the objects.
 
     Returns
     -------
     list of Finding
-        What it warns of.
+        The warnings of the API server.
 
     Raises
     ------
     ManifestError
-        With all that it refuses.
+        If there are errors; it contains all of them.
     """
     found = [finding for each in objects for finding in each.findings(release)]
     ManifestError.raise_any([finding for finding in found if finding.severity is Severity.ERROR])
@@ -114,7 +114,7 @@ def refuse(objects: Iterable[ManifestObject], release: Release) -> list[Finding]
 
 
 def _as_new(kind: str, tree: dict[str, Any]) -> dict[str, Any]:
-    """An object without what an API server takes of itself alone, where it was read from one."""
+    """Return an object read from an API server without the fields that only the API server itself may set."""
     metadata, spec = tree.get("metadata"), tree.get("spec")
     if not (isinstance(metadata, dict) and metadata.get("uid") and isinstance(spec, dict)):
         return tree
@@ -122,7 +122,7 @@ def _as_new(kind: str, tree: dict[str, Any]) -> dict[str, Any]:
         case "Pod":
             return {**tree, "spec": {key: item for key, item in spec.items() if key != "ephemeralContainers"}}
         case "Job":
-            # Its selector and labels have its own uid in them.
+            # Its selector and labels contain its own uid.
             return {**tree, "spec": {**spec, "manualSelector": True}}
         case _:
             return tree

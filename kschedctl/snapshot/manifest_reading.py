@@ -1,4 +1,4 @@
-"""Reading manifests: each text is parsed once, and what comes out of that is what everything else is made from."""
+"""Reading of manifests: each text is parsed once, and everything else is derived from the result."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _REFUSED: Final = "strict decoding error"
 
 
 def refused(findings: Iterable[Finding]) -> list[Finding]:
-    """What strict validation refuses, in the words that it is refused with."""
+    """Return findings as errors of strict validation, with kubectl's wording."""
     return [replace(finding, problem=f"{_REFUSED}: {finding.problem}") for finding in findings]
 
 
 class ManifestReading(Reading):
-    """One pass over a manifest.
+    """The reading of a manifest.
 
     Parameters
     ----------
@@ -42,18 +42,18 @@ class ManifestReading(Reading):
     stdin : BinaryIO or None
         Standard input.
     validation : Validation
-        What becomes of fields that an API server does not know, or that are given twice.
+        The handling of unknown and duplicate fields.
     allow_others : bool
-        Whether objects of kinds that scheduling does not read are counted; else they are problems.
+        True to count objects of kinds that scheduling does not depend on; otherwise they are errors.
     max_unpacked : int, optional
         As for ``Reading``.
 
     Attributes
     ----------
     read : list of ManifestObject
-        The objects read until now.
+        The objects read so far.
     warnings : list of Finding
-        What is wrong with fields and not refused.
+        Problems with fields that are not errors.
     """
 
     _as_data: ClassVar = True
@@ -93,7 +93,7 @@ class ManifestReading(Reading):
         where = described(location, api_version, kind, value)
         tree = None
         if is_known(api_version, kind):
-            # Where no field that scheduling reads is broken, decoding would pass over it.
+            # Decoding ignores broken text in fields that scheduling does not depend on.
             self._tell(unreadable, where)
             if not unreadable:
                 self._check_fields(value, api_version, kind, location, where)
@@ -108,12 +108,12 @@ class ManifestReading(Reading):
         return read
 
     def _check_fields(self, value: JsonValue, api_version: str, kind: str, location: Location, where: Subject) -> None:
-        """Look for fields that an API server does not know, and for those that are given twice."""
+        """Record unknown fields and duplicate fields."""
         if self._validation is Validation.IGNORE:
             return
         inside = steps_to(location, self._current.location.file)
         repeated = [key for key in self._repeated if key.steps[: len(inside)] == inside]
-        # Of a list inside a list all items are at one place: what is told of the first is not told again.
+        # All items of a list inside a list share one location, so duplicates are reported for the first only.
         self._repeated = [key for key in self._repeated if key not in repeated]
         found = [
             *(unknown_fields(value, api_version, kind) if isinstance(value, dict) else ()),
@@ -124,7 +124,7 @@ class ManifestReading(Reading):
         self._tell([self._placed(finding, inside) for finding in found], where)
 
     def _placed(self, finding: Finding, inside: tuple[Step, ...]) -> Finding:
-        """The finding with the position of its field's name, where that is in a file that the user can open."""
+        """Return the finding with the position of its field's name, if the user can open the file."""
         if finding.position is not None or not Path(self._current.location.file).is_file():
             return finding
         return replace(finding, position=self._current.position(finding.field, inside, key=True))

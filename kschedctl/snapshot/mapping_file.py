@@ -1,4 +1,4 @@
-"""The way back from pseudonyms: a file for whoever anonymised a snapshot, and for nobody else."""
+"""The mapping file: the originals of an anonymised snapshot's pseudonyms, for the person who anonymised it only."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from kschedctl.errors import InputError
 
 
 def check_mapping(path: str | Path, target: str | Path, *, force: bool) -> None:
-    """Find out whether the way back can be written to a file, before a cluster is read for it.
+    """Check that the mapping can be written to a file. Call before reading a cluster for it.
 
     Parameters
     ----------
     path : str or Path
         The file.
     target : str or Path
-        Where the snapshot goes: what is given away with it must not have the way back.
+        The target of the snapshot, which must not contain the mapping.
     force : bool
-        Whether a file that is there may be replaced.
+        True if an existing file may be replaced.
 
     Raises
     ------
     InputError
-        Where it cannot.
+        If the mapping cannot be written there.
     """
     file, snapshot = Path(path).resolve(), Path(target).resolve()
     if file == snapshot or snapshot in file.parents:
@@ -42,24 +42,24 @@ def check_mapping(path: str | Path, target: str | Path, *, force: bool) -> None:
 
 
 def write_mapping(originals: Mapping[str, str], path: str | Path) -> None:
-    """Write the way back, a pseudonym per line, for the user alone (mode 0600).
+    """Write the mapping, one pseudonym per line, to a file that only its owner can read (mode 0600).
 
     Parameters
     ----------
     originals : mapping of str to str
-        What each pseudonym stands for.
+        The original text of each pseudonym.
     path : str or Path
-        The file; one that is there is replaced once the new one is complete.
+        The file; an existing one is replaced once the new one is complete.
 
     Raises
     ------
     InputError
-        Where it cannot be written.
+        If the file cannot be written.
     """
     file = Path(path)
     text = json.dumps(dict(sorted(originals.items())), indent=0, ensure_ascii=False) + "\n"
     try:
-        # Made for the user alone from the start.
+        # mkstemp creates the file with mode 0600.
         handle, unfinished = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as stream:

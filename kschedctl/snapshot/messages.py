@@ -1,4 +1,4 @@
-"""The scheduler's messages in conditions, with pseudonyms for everything in them that is not its own words."""
+"""Anonymisation of the scheduler's messages in conditions: every word that is not the scheduler's own is replaced."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from kschedctl.api.core import Condition
 from kschedctl.snapshot.pseudonyms import Pseudonyms
 
 _POD_SCHEDULED: Final = "PodScheduled"
-#: Messages whose words are known; those of errors and of other programs can hold anything.
+#: The reasons whose messages have known words; messages of errors and of other programs can contain anything.
 _SCHEDULER_REASONS: Final = frozenset({"Unschedulable", "SchedulingGated"})
 _SCHEDULER_TEXTS: Final = re.compile(r"0/[0-9]+ nodes are available|no nodes available|Scheduling is blocked")
-#: The reasons that Kubernetes itself gives.
+#: The reasons that Kubernetes itself sets.
 _REASONS: Final = _SCHEDULER_REASONS | {
     "",
     "SchedulerError",
@@ -33,7 +33,7 @@ _PARTS: Final = re.compile(
     r"|(?P<insufficient>Insufficient )(?P<resource>[^\s,]+)|(?P<token>[\w./-]+)"
 )
 _NUMBER: Final = re.compile(r"[0-9]+(?:/[0-9]+)?", re.ASCII)
-#: The words of kube-scheduler's messages. One that is also somebody's name tells nothing of them.
+#: The words of kube-scheduler's messages. They reveal nothing, even if one is also the name of an object.
 _WORDS: Final = frozenset(
     [
         "Never",
@@ -192,12 +192,12 @@ _WORDS: Final = frozenset(
 
 
 def anonymous_conditions(conditions: tuple[Condition, ...], names: Pseudonyms) -> tuple[Condition, ...]:
-    """The conditions with pseudonyms in the scheduler's messages, and without any other message.
+    """Return the conditions with pseudonyms in the scheduler's messages, and without any other message.
 
     Parameters
     ----------
     conditions : tuple of Condition
-        Of a node or a pod, as a capture has them.
+        The conditions of a node or a pod, as captured.
     names : Pseudonyms
         The pseudonyms.
     """
@@ -233,7 +233,10 @@ def _anonymous_message(condition: Condition, names: Pseudonyms) -> str:
 
 
 def _renamed_token(token: str, names: Pseudonyms) -> str:
-    """A bare word: one of the scheduler's own, a number, or a name, perhaps with its namespace."""
+    """Return the pseudonym of a bare word; the scheduler's own words and numbers are kept.
+
+    A name may have the prefix ``namespace/``.
+    """
     if token in _WORDS or _NUMBER.fullmatch(token) or not token:
         return token
     if (pseudonym := names.known(token)) is not None:

@@ -1,4 +1,4 @@
-"""Which files of folders and archives are read, by their names, and why the others are not."""
+"""File name rules for folders and archives: the files that are read, and the reasons for skipping others."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ HIDDEN: Final = "hidden"
 FOLDER_LINK: Final = "link to a folder"
 NESTED_ARCHIVE: Final = "archive inside a folder or archive"
 NOT_A_FILE: Final = "no regular file"
-#: Behind another reason: whether it looks like part of the cluster is not known.
+#: Appended to another reason: the content could not be checked for objects of the cluster.
 NOT_REACHED: Final = "cannot be opened"
-#: Reasons that are enough to take a file for part of the cluster.
+#: Reasons for which a file is reported as a possible part of the cluster without checking its content.
 IS_ONE: Final = frozenset({NESTED_ARCHIVE})
-#: Folders of copies that nobody takes for the thing itself.
+#: Folders of version control systems, whose content is never reported as part of the cluster.
 VERSION_CONTROL: Final = frozenset({".git", ".hg", ".svn"})
 
 
 def why_not_read(name: str) -> str | None:
-    """Why a file of this name, found in a folder or archive, is passed over; ``None`` where it is read."""
+    """Return the reason why a file in a folder or archive is skipped by its name; ``None`` if it is read."""
     lower = name.lower()
     if lower.endswith(READABLE):
         return None

@@ -1,4 +1,4 @@
-"""From files to typed objects: reading documents by their layout (``layouts``) and collecting what is wrong."""
+"""Reading of files into typed objects, by the layout of their documents (``layouts``), with all errors collected."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ NO_OBJECTS: Final = "holds no Kubernetes objects"
 EMPTY: Final = "empty"
 
 _LIST: Final = "List"
-#: The kind of a header that tells the control plane's version in ``gitVersion``.
+#: The kind of a document with the control plane's version in ``gitVersion``.
 _VERSION_KIND: Final = "Info"
-# How API servers and kubectl begin an item: seeing it saves a pass over the item's text. (Only a kind that is given
-# a second time further down would be overlooked.)
+# The beginning of an item as written by API servers and kubectl. A match saves a pass over the item's text. (A second
+# "kind" key further down would be overlooked.)
 _BEGINNING: Final = re.compile(
     rb'\{\s*(?:"apiVersion":\s*"([\w./-]+)",\s*"kind":\s*"(\w+)"|"kind":\s*"(\w+)",\s*"apiVersion":\s*"([\w./-]+)")'
 )
@@ -45,11 +45,11 @@ _LEADER: Final = LEADER_ANNOTATION.encode()
 
 
 class _EnoughError(Exception):
-    """There are more problems than are shown."""
+    """The maximum number of reported problems (``MAX_PROBLEMS``) is exceeded."""
 
 
 class Reading:
-    """One pass over the input.
+    """The reading of one input.
 
     Parameters
     ----------
@@ -58,16 +58,16 @@ class Reading:
     stdin : BinaryIO or None
         Standard input.
     summary : ReadSummary
-        Is filled on the way.
+        The summary to fill while reading.
     error : type of InputError
-        What is raised for problems of this input.
+        The error type to raise for problems of this input.
     max_unpacked : int, optional
-        The most bytes that are unpacked, or held of what cannot be read piece by piece.
+        The maximum number of bytes to unpack, or to hold of a file that cannot be streamed.
     written : WrittenObjects, optional
-        Is given what objects are read from.
+        The collection that records the originals of objects.
     """
 
-    #: Whether the text of a file is needed as a whole, and what is YAML there as plain data.
+    #: True to read each file as a whole, and to decode YAML to plain data.
     _as_data: ClassVar = False
 
     def __init__(
@@ -89,12 +89,12 @@ class Reading:
         self._written = written
 
     def objects(self) -> Iterator[tuple[ApiObject, Location]]:
-        """Read the objects, each with its place.
+        """Read the objects, each with its location.
 
         Raises
         ------
         InputError
-            Of the given type, with all problems that were found up to ``MAX_PROBLEMS``.
+            If there are problems: an error of the given type with the first ``MAX_PROBLEMS`` (10) of them.
         """
         try:
             for source in read_sources(self._paths, self._stdin, self.summary, self._unpacking):
@@ -104,10 +104,10 @@ class Reading:
                 for read in self._large_file(source) if source.path else self._file(source):
                     self.summary.n_of_kind[type(read[0]).__name__] += 1
                     self.summary.files[source.name] += 1
-                    # After a problem the rest is only looked through for more of them.
+                    # After a problem, the rest is only searched for more problems.
                     if not self._findings:
                         yield read
-                # Not to hold this text while the next one is read.
+                # Release this text before the next one is read.
                 del source
         except _EnoughError:
             more = Finding(f"only the first {MAX_PROBLEMS} errors are shown", severity=Severity.INFO)
@@ -123,11 +123,11 @@ class Reading:
             raise self._nothing_found()
 
     def _may_be_empty(self) -> bool:
-        """Whether input without an object that scheduling reads is fine."""
+        """Report whether input without any object that scheduling depends on is valid."""
         return False
 
     def note(self, error: InputError, where: Where = "") -> None:
-        """Collect what is wrong, up to ``MAX_PROBLEMS``."""
+        """Record the problems of an error, up to ``MAX_PROBLEMS``."""
         for finding in error.findings:
             if len(self._findings) == MAX_PROBLEMS:
                 raise _EnoughError
@@ -136,7 +136,7 @@ class Reading:
                 self._findings.append(placed)
 
     def _large_file(self, source: Source) -> Iterator[tuple[ApiObject, Location]]:
-        """Read a list piece by piece, and what is no such list as a whole."""
+        """Stream a file if it is a list; read any other file as a whole."""
         summary = self.summary
         left_out, findings = summary.left_out.copy(), list(self._findings)
         n_read = n_items = 0
@@ -203,9 +203,9 @@ class Reading:
         except InputError as error:
             n_met += 1
             self.note(error, source.name)
-        # Folders hold files of other programs; that a file is one of them shows in that nothing in it is an object.
+        # A file in a folder that contains no object at all belongs to another program.
         if not n_met and not source.named:
-            # A command that failed leaves an empty file behind.
+            # A failed command leaves an empty file.
             passed = Passed(source.name, NO_OBJECTS, seems) if n_documents else Passed(source.name, EMPTY, True)
             self.summary.passed.append(passed)
             return
@@ -214,7 +214,7 @@ class Reading:
         self._count_file(source)
 
     def _document(self, document: Document) -> Iterable[tuple[ApiObject, Location]] | None:
-        """The objects of a document, or ``None`` where it is nothing that is known here."""
+        """Return the objects of a document, or ``None`` if its format is unknown."""
         location, envelope = document.location, document.envelope
         if envelope.kind and envelope.api_version:
             return self._by_kind(document.value, envelope, location)
@@ -231,7 +231,7 @@ class Reading:
     def _by_kind(
         self, value: JsonValue, envelope: Envelope[Any], location: Location
     ) -> Iterable[tuple[ApiObject, Location]]:
-        """The objects of what carries kind and version: one object, or a list of them."""
+        """Return the objects of a document with kind and version: one object, or a list."""
         api_version, kind, items = envelope.api_version or "", envelope.kind or "", envelope.items
         if not kind.endswith(_LIST) or items is msgspec.UNSET:
             read = self._object(value, api_version, kind, location)
@@ -241,7 +241,7 @@ class Reading:
     def _list(
         self, envelope: Envelope[Any], items: Sequence[JsonValue], location: Location, n_before: int = 0
     ) -> Iterable[tuple[ApiObject, Location]]:
-        """The items of a list, the first of them after ``n_before`` others."""
+        """Return the items of a list; the first of them has the number ``n_before + 1``."""
         kind = envelope.kind or _LIST
         if kind == _LIST:
             return self._items(items, location, n_before)
@@ -250,7 +250,7 @@ class Reading:
     def typed_items(
         self, items: Sequence[JsonValue], api_version: str, kind: str, location: Location, n_before: int = 0
     ) -> Iterator[tuple[ApiObject, Location]]:
-        """The items of a list of one kind: the list's kind counts, theirs is mostly absent."""
+        """Yield the items of a list of one kind; the list's kind counts, as items usually have none."""
         self.summary.looked_for.add(kind)
         for number, item in enumerate(items, n_before + 1):
             read = self._object(item, api_version, kind, Location(location.file, location.document, number))
@@ -260,9 +260,9 @@ class Reading:
     def _items(
         self, items: Sequence[JsonValue], location: Location, n_before: int = 0
     ) -> Iterator[tuple[ApiObject, Location]]:
-        """The items of a list of anything."""
+        """Yield the items of a list of any kinds."""
         for number, item in enumerate(items, n_before + 1):
-            # An item of a list inside a list is found under the number of the outer one.
+            # An item of a list inside a list has the number of the outer item.
             place = location if location.item is not None else Location(location.file, location.document, number)
             if isinstance(item, msgspec.Raw) and (match := _BEGINNING.match(item)) is not None:
                 api_version, kind = (match[1] or match[4]).decode(), (match[2] or match[3]).decode()
@@ -306,14 +306,17 @@ class Reading:
         return None
 
     def _type_of(self, value: JsonValue, api_version: str, kind: str) -> type[ApiObject] | None:
-        """The type of a kind that scheduling reads; locks are read only where they have the record of an election."""
+        """Return the type of a kind that scheduling depends on, or ``None``.
+
+        A lock is read only if it has a leader election record.
+        """
         if (type_ := kind_type(api_version, kind)) is not None:
             return type_
         type_ = lock_type(api_version, kind)
         return type_ if type_ is not None and _LEADER in json_text(value) else None
 
     def _other_kind(self, value: JsonValue, api_version: str, kind: str, location: Location) -> None:
-        """Count an object that scheduling does not read."""
+        """Count an object of a kind that scheduling does not depend on."""
         if meant := meant_kind(api_version, kind):
             problem = f"no API server has the kind {kind} ({api_version})"
             where = described(location, api_version, kind, value)
@@ -325,7 +328,7 @@ class Reading:
         self.summary.left_out[f"{kind}.{group}" if group else kind] += 1
 
     def _looked_for(self) -> str:
-        """Which files would have been read, where there is none at all."""
+        """Return the file names that would have been read, if there is no file at all."""
         if self.summary.files or self.summary.passed:
             return ""
         return f"; looked for: {', '.join(SUFFIXES)}, and these with .gz"
@@ -355,7 +358,7 @@ def _not_an_object(location: Location, envelope: Envelope[Any]) -> InputError:
 
 
 def described(location: Location, api_version: str, kind: str, value: JsonValue) -> Subject:
-    """The place with the object, as far as it tells its name."""
+    """Return a location with the object at it, and its name if it has one."""
     data = _plain(value)
     metadata = data.get("metadata") if isinstance(data, dict) else None
     names = [metadata.get(key) for key in ("name", "namespace")] if isinstance(metadata, dict) else []

@@ -1,4 +1,4 @@
-"""Which pod is meant: one of the snapshot by name, or the one of a manifest."""
+"""Selection of a single pod: a pod of the snapshot by name, or the pod of a manifest."""
 
 from __future__ import annotations
 
@@ -34,30 +34,30 @@ _SHOWN: Final = 5
 
 
 def is_manifest(text: str) -> bool:
-    """Whether a text names a manifest, or a folder of them, rather than a pod of the snapshot.
+    """Report whether a text is the path of a manifest or of a folder of manifests, rather than the name of a pod.
 
-    A folder's name alone may be that of a pod: a folder is meant where the text can be nothing but a path.
+    A bare folder name could also be a pod's name, so a folder is only recognised by an unambiguous path.
     """
     is_path = text.endswith("/") or text.startswith(_PATHS)
     return text == STDIN or is_path or text.lower().endswith(_MANIFEST_SUFFIXES) or Path(text).is_file()
 
 
 def find_pod(pods: Pods, name: str, namespace: str | None) -> Pod:
-    """A pod of the snapshot.
+    """Return a pod of the snapshot by name.
 
     Parameters
     ----------
     pods : Pods
         The pods of the snapshot.
     name : str
-        Its name.
+        The name of the pod.
     namespace : str or None
-        Its namespace; ``None`` to look in all of them.
+        The namespace of the pod; ``None`` to search all namespaces.
 
     Raises
     ------
     ManifestError
-        Where there is none of that name, or several.
+        If there is no pod of that name, or several.
     """
     if namespace is not None:
         index = pods.index.get((namespace, name))
@@ -74,12 +74,12 @@ def find_pod(pods: Pods, name: str, namespace: str | None) -> Pod:
 
 
 def only_pod(objects: Iterable[tuple[ApiObject, Location]], where: str) -> tuple[Pod, Location]:
-    """The pod of a manifest that has one, and its place.
+    """Return the only pod of a manifest, and its location.
 
     Raises
     ------
     ManifestError
-        Where there is none, or several.
+        If there is no pod, or several.
     """
     pods = [(obj, place) for obj, place in objects if isinstance(obj, Pod)]
     if len(pods) != 1:
@@ -88,12 +88,12 @@ def only_pod(objects: Iterable[tuple[ApiObject, Location]], where: str) -> tuple
 
 
 def pod_of(data: Mapping[str, Any]) -> Pod:
-    """The pod that a manifest is, as data; what says nothing of its kind is taken for a pod.
+    """Return the pod of a manifest given as data; data without a kind is taken for a pod.
 
     Raises
     ------
     ManifestError
-        Where it is something else, or a field is wrong.
+        If the data is of another kind, or a field is invalid.
     """
     kind, version = data.get("kind", "Pod"), data.get("apiVersion", "v1")
     if kind_type(str(version), str(kind)) is not Pod:
@@ -110,7 +110,7 @@ def pod_of(data: Mapping[str, Any]) -> Pod:
 def given_pod(
     pods: Pods, pod: Pod | Mapping[str, Any] | str | Path, where: Where = "", *, release: Release
 ) -> tuple[Pod, Where]:
-    """The pod that is meant, as it was written, and where that is.
+    """Return the requested pod, as it was written, and its location.
 
     Parameters
     ----------
@@ -120,14 +120,14 @@ def given_pod(
         The pod: an object, its manifest as data, ``namespace/name`` of a pod of the cluster, or the path of a
         manifest with one pod.
     where : Subject, Location or str
-        Where the pod was read; by default what the reading tells.
+        The location of the pod; by default the location found while reading.
     release : Release
-        Whose API server takes a manifest.
+        The release whose API server validates a manifest.
 
     Raises
     ------
     ManifestError
-        Where there is no such pod, or an API server would refuse it.
+        If there is no such pod, or an API server would reject it.
     """
     if isinstance(pod, str) and not is_manifest(pod):
         namespace, _, name = pod.rpartition("/")
@@ -137,22 +137,22 @@ def given_pod(
         found, place = only_pod(manifest.objects, str(pod))
         refuse(manifest.read, release)
         return found, where or place
-    # Of a pod as data, what scheduling does not read may be left out: admission checks the rest.
+    # A pod given as data may omit fields that scheduling does not depend on; admission checks the rest.
     return (pod_of(pod) if isinstance(pod, Mapping) else pod), where
 
 
 def defaulted(pod: Pod, where: Where) -> tuple[Pod, Subject]:
-    """A pod with the defaults of an API server, and where it was read with its name.
+    """Return a pod with the defaults of an API server, and its location with its name.
 
     Raises
     ------
     ManifestError
-        Where a quantity or a selector of it is none.
+        If a quantity or a selector of the pod is invalid.
     """
     subject = found_at(ObjectRef("Pod", pod.name, pod.namespace or DEFAULT_NAMESPACE, "v1"), where)
     try:
         pod = default_pod(pod)
-        # To read every quantity and selector once, where a wrong one can still be told.
+        # Parse every quantity and selector once, where the location of an invalid one is known.
         PodInterner().record(pod)
     except (QuantityError, SelectorError) as error:
         hint = QUANTITY_HINT if isinstance(error, QuantityError) else ""
@@ -171,7 +171,7 @@ def _hint(pods: Pods, name: str) -> str:
 
 
 def _listed(names: Iterable[str]) -> str:
-    """At most a few names; the others are counted."""
+    """Return up to 5 names, and the number of the others."""
     every = list(names)
     shown = ", ".join(every[:_SHOWN])
     return f"{shown} and {len(every) - _SHOWN} more" if len(every) > _SHOWN else shown

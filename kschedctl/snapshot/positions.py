@@ -1,4 +1,4 @@
-"""From a finding to the line and column of its field: the file is read again, and counted as the readers count."""
+"""Positions of findings: the file is read again to find the line and column of a field."""
 
 from __future__ import annotations
 
@@ -15,27 +15,28 @@ from kschedctl.snapshot.unpacking import Unpacking
 
 
 def position_of(finding: Finding, *, key: bool = False) -> Position | None:
-    """Where in its file a finding's field stands.
+    """Return the position of a finding's field in its file.
 
     Parameters
     ----------
     key : bool
-        Whether the field's name is meant, not its value.
+        True for the position of the field's name, not of its value.
 
     Returns
     -------
     Position or None
-        The field's value; where it is absent, its nearest parent (``kschedctl.text.positions``). ``None`` where the
-        object is not from a file that can be read again, as one of an archive, of standard input or of a cluster.
+        The position of the field's value or, if the field is absent, of its nearest parent
+        (``kschedctl.text.positions``). ``None`` if the object is not from a file that can be read again: a member of an
+        archive, standard input, a cluster.
 
     Notes
     -----
-    A file that was changed since then may have something else there. An object of a list inside a list is found under
-    the item of the outer one, so the position is that of the inner list.
+    The position may be wrong if the file has changed in the meantime. An object of a list inside a list has the item
+    number of the outer list, so its position is that of the inner list.
     """
     if finding.position is not None:
         return finding.position
-    # Of a file that is named in words, as a configuration is, the first document counts.
+    # A place given as text, such as the file name of a configuration, means the first document.
     place = finding.place if isinstance(finding.place, Location) else Location(finding.place)
     name, _, key_of_list = place.file.rpartition(":")
     file = name if key_of_list in SIMULATOR_LISTS else place.file
@@ -50,7 +51,7 @@ def position_of(finding: Finding, *, key: bool = False) -> Position | None:
 
 
 def _content(file: str) -> bytes | None:
-    """What a file holds, decompressed; ``None`` where it is no file, or an archive."""
+    """Return a file's content, decompressed; ``None`` if it is not a file, or is an archive."""
     if not Path(file).is_file():
         return None
     for source in read_sources([file], None, ReadSummary(), Unpacking()):

@@ -1,7 +1,7 @@
-"""Pseudonyms for everything that has a name: one text has one pseudonym, whatever it stands for.
+"""Pseudonyms for names: a text has the same pseudonym wherever it occurs.
 
-So all that is equal stays equal: a node's name, its hostname label and the value in a pod's affinity. Pseudonyms of one
-category are in the order of the originals, so that what goes by the order of names stays as it is, too.
+Equal texts therefore stay equal: a node's name, its hostname label and the value in a pod's affinity. The pseudonyms of
+a category have the same order as the originals, so that results that depend on the order of names stay the same.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kschedctl.snapshot.kept_names import is_kept_domain, is_kept_key, is_kept_r
 
 _ZONE_DELIMITER: Final = "__"
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
-#: The forms in which parts of a name have a meaning for scheduling.
+#: Name formats with parts that have a meaning for scheduling.
 _AWS_VOLUME: Final = re.compile(r"aws://([^/]*)/(.+)")
 _EBS: Final = "vol-"
 _GCE_DISK: Final = re.compile(r"projects/([^/]+)/(zones|regions)/([^/]+)/disks/(.+)")
@@ -35,16 +35,16 @@ _FORMS: Final[dict[str, Callable[[int, int], str]]] = {
     "uid": lambda number, _: f"00000000-0000-4000-8000-{number:012d}",
     "address": lambda number, _: f"198.18.{number // 256}.{number % 256}",
     "digest": lambda number, _: f"sha256:{sha256(str(number).encode()).hexdigest()}",
-    # As a field in expressions of selectors.
+    # Valid as a field name in CEL expressions.
     "attribute": lambda number, width: f"attribute_{number:0{width}d}",
     "vol": lambda number, width: f"{_EBS}{number:0{width}d}",
 }
 
 
 class Pseudonyms:
-    """First everything is met, then each text has its pseudonym.
+    """A collection of pseudonyms: texts are registered first, and pseudonyms are assigned afterwards by ``settle``.
 
-    The methods return the text itself until ``settle`` is called.
+    Until ``settle`` is called, the methods register a text and return it unchanged.
     """
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class Pseudonyms:
         self._settled: dict[str, str] | None = None
 
     def word(self, text: str, category: str = "name") -> str:
-        """The pseudonym of a name or value."""
+        """Return the pseudonym of a name or value."""
         if is_kept_word(text):
             return text
         if _ZONE_DELIMITER in text:
@@ -68,7 +68,7 @@ class Pseudonyms:
         return self._of(text, "vol" if text.startswith(_EBS) else category)
 
     def key(self, key: str) -> str:
-        """The pseudonym of a label, taint or topology key."""
+        """Return the pseudonym of a label, taint or topology key."""
         if is_kept_key(key):
             return key
         domain, slash, name = key.rpartition("/")
@@ -77,13 +77,13 @@ class Pseudonyms:
         return self._of(key, "key")
 
     def value(self, key: str, value: str) -> str:
-        """The pseudonym of a label's or taint's value; a number that others are compared with stays one."""
+        """Return the pseudonym of a label's or taint's value; a number whose key is compared numerically is kept."""
         if self._settled is None and _INTEGER.fullmatch(value):
             self._values.setdefault(key, set()).add(value)
         return self.word(value, "value")
 
     def compare(self, key: str, values: Iterable[str]) -> tuple[str, ...]:
-        """The numbers that the values of a key are compared with: they stay."""
+        """Return the numbers that the values of a key are compared with, unchanged."""
         values = tuple(values)
         if self._settled is None:
             self._compared.add(key)
@@ -91,7 +91,7 @@ class Pseudonyms:
         return tuple(self.word(value, "value") for value in values)
 
     def resource(self, name: str) -> str:
-        """The pseudonym of a resource: extended ones stay extended ones."""
+        """Return the pseudonym of a resource; extended resources stay extended resources."""
         prefix = next((prefix for prefix in _RESOURCE_PREFIXES if name.startswith(prefix)), "")
         rest = name.removeprefix(prefix)
         storage_class, of_class, what = rest.partition(_CLASS_QUOTA)
@@ -107,16 +107,16 @@ class Pseudonyms:
         if rest.startswith(_HUGE_PAGES):
             domain = _HUGE_PAGES
         else:
-            # Kubernetes takes some names for resources of its own, which the scheduler does not count.
+            # Kubernetes treats these names as native resources, which the scheduler does not count.
             domain = _NATIVE if "/" not in rest or _NATIVE in rest else f"{_OTHER_DOMAIN}/"
         return name if self._settled is None else f"{prefix}{domain}{pseudonym}"
 
     def choice(self, text: str) -> str:
-        """What stands in a field with a choice of words: one of these, or else a pseudonym."""
+        """Return a value of a field with a fixed set of values; any other text gets a pseudonym."""
         return text if is_own_word(text) else self.word(text)
 
     def image(self, name: str) -> str:
-        """The pseudonym of an image: what has no tag or the tag ``latest`` stays so."""
+        """Return the pseudonym of an image; a missing tag and the tag ``latest`` are kept."""
         named, at, digest = name.partition("@")
         colon = named.rfind(":")
         tagged = colon > named.rfind("/")
@@ -127,24 +127,24 @@ class Pseudonyms:
         return f"{out}@{self._of(digest, 'digest')}" if at else out
 
     def address(self, text: str) -> str:
-        """The pseudonym of a host's address; those that mean any host or this one stay."""
+        """Return the pseudonym of a host address; wildcard and loopback addresses are kept."""
         return text if text in _ANY_ADDRESSES else self._of(text, "address")
 
     def uid(self, text: str) -> str:
-        """The pseudonym of an object's identity."""
+        """Return the pseudonym of a uid."""
         return self._of(text, "uid") if text else text
 
     def holder(self, identity: str) -> str:
-        """The pseudonym of who holds a lease: a host or a pod, often with something unique behind an underline."""
+        """Return the pseudonym of a lease holder: a host or pod name, often followed by ``_`` and a unique id."""
         host, underline, unique = identity.partition(_UNIQUE)
         return f"{self.word(host)}{underline}{self.uid(unique)}"
 
     def known(self, text: str) -> str | None:
-        """The pseudonym of a text that was met, else ``None``."""
+        """Return the pseudonym of a registered text, else ``None``."""
         return None if self._settled is None else self._settled.get(text)
 
     def originals(self) -> dict[str, str]:
-        """What each pseudonym stands for, once they are chosen; texts that stay as they are are left out."""
+        """Return the original text of each pseudonym, after ``settle``; texts that are kept are left out."""
         return {new: old for old, new in (self._settled or {}).items() if new != old}
 
     def _of(self, text: str, category: str) -> str:
@@ -154,14 +154,14 @@ class Pseudonyms:
         return self._settled[text]
 
     def settle(self, stateful: Iterable[str], claims: Iterable[tuple[str, str]]) -> None:
-        """Choose the pseudonyms.
+        """Assign the pseudonyms.
 
         Parameters
         ----------
         stateful : iterable of str
-            Names that others consist of, with a number behind: StatefulSets, and their claims.
+            Names of StatefulSets and their claims, to which other names append a number.
         claims : iterable of (str, str)
-            Pods and volumes whose names together, with a hyphen between, are those of claims.
+            Names of pods and volumes that form the names of claims when joined with a hyphen.
         """
         categories: dict[str, list[str]] = {}
         for text, category in self._met.items():

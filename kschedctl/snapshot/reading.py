@@ -1,4 +1,4 @@
-"""The entry to reading: the objects of a snapshot or a manifest, each with its place."""
+"""The entry points for reading the objects of a snapshot or a manifest, each with its location."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kschedctl.snapshot.written import WrittenObjects
 
 
 class SnapshotReader:
-    """The objects of a snapshot.
+    """A reader over the objects of a snapshot.
 
     Parameters
     ----------
@@ -27,16 +27,16 @@ class SnapshotReader:
     stdin : BinaryIO or None
         Standard input.
     max_unpacked : int, optional
-        The most bytes that are unpacked, or held of what has no known end; ``kschedctl.snapshot.unpacking`` has the
-        default, which also limits how many times its size a file may become.
+        The maximum number of bytes to unpack, or to hold of a stream without a known end. By default 4 GiB, and a file
+        of more than 64 MiB may be at most 250 times its packed size (``kschedctl.snapshot.unpacking``).
     written : WrittenObjects, optional
-        Is given what objects are read from.
+        The collection that records the originals of objects.
 
     Notes
     -----
-    Iterating yields each object with its place, in the order of the input, one at a time: the text of one file is
-    held, not its objects. An error does not end the reading at once: further problems are looked for, up to
-    ``MAX_PROBLEMS``, and then one SnapshotError reports them all.
+    Iterating yields one object at a time with its location, in the order of the input. Memory holds the text of one
+    file, not its objects. After an error, reading continues to find up to ``MAX_PROBLEMS`` (10) problems, and then one
+    SnapshotError reports them all.
     """
 
     def __init__(
@@ -80,27 +80,27 @@ def read_manifest(
     stdin : BinaryIO or None
         Standard input.
     allow_others : bool
-        Whether there may be objects of kinds that scheduling does not read, and files that look like manifests and are
-        not read; what is returned names them. Otherwise they are errors.
+        True to allow objects of kinds that scheduling does not depend on, and skipped files that look like manifests;
+        the result lists them. Otherwise they are errors.
     max_unpacked : int, optional
         As for ``SnapshotReader``.
     validation : Validation
-        What becomes of fields that an API server does not know, or that are given twice.
+        The handling of unknown and duplicate fields.
 
     Returns
     -------
     ManifestSet
-        Without objects only where all that is there was left out.
+        The content; it has no objects only if all of them are of kinds that were left out.
 
     Raises
     ------
     ManifestError
-        For every problem that a snapshot can have, for kinds that scheduling does not read, and for fields that an
-        API server refuses.
+        For any problem that a snapshot can have, for kinds that scheduling does not depend on (without
+        ``allow_others``), and for fields that an API server rejects.
     """
     reading = ManifestReading(path, stdin, validation=validation, allow_others=allow_others, max_unpacked=max_unpacked)
     for _ in reading.objects():
-        # They are kept with what else is known of them.
+        # ``ManifestReading`` collects them in ``read``.
         pass
     unread = tuple(lack.what for lack in reading.summary.unread())
     if unread and not allow_others:

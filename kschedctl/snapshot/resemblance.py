@@ -1,4 +1,4 @@
-"""What looks like part of a cluster although it is not read: files of other names, values that are no objects."""
+"""Recognition of skipped files and invalid values that were probably meant to be part of a cluster."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GZIP_MAGIC: Final = b"\x1f\x8b"
 ZIP_MAGICS: Final = (b"PK\x03\x04", b"PK\x05\x06")
 _TAR_MAGIC: Final = b"ustar"
 _TAR_MAGIC_AT: Final = 257
-#: So many bytes tell whether a file holds objects, or is an archive.
+#: The number of bytes that are inspected to recognise objects or an archive.
 HEAD: Final = 16 * 1024
 _ANY_GZIP: Final = 31
 
@@ -27,19 +27,19 @@ _KIND_WORDS: Final = frozenset(
 _JSON_KIND: Final = re.compile(rb'"kind"\s*:\s*"(\w+)"')
 _JSON_LISTS: Final = re.compile(rb'\s*\{\s*"(?:nodes|pods|items|kschedctlVersion)"\s*:')
 _YAML_KIND: Final = re.compile(rb"""^(?:- |  )?["']?kind["']?[ \t]*:[ \t]*["']?(\w+)""", re.MULTILINE)
-#: The first line of YAML that says anything: a key, or an item that begins with one.
+#: The first significant line of YAML: a key, or an item that begins with one.
 _YAML_BEGINNING: Final = re.compile(
     rb"""(?:\s++|#[^\n]*+\n|%[^\n]*+\n|---[^\n]*+\n)*+(?:- )?["']?[\w./-]++["']?[ \t]*+:(?:\s|$)"""
 )
 
 
 def is_tar(head: bytes) -> bool:
-    """Whether a file that begins like this is a tar archive."""
+    """Report whether the first bytes of a file are those of a tar archive."""
     return head[_TAR_MAGIC_AT:].startswith(_TAR_MAGIC)
 
 
 def unzipped_head(head: bytes) -> bytes:
-    """The beginning of what is compressed with gzip; of what is not or cannot be unpacked, the beginning itself."""
+    """Return the beginning of gzip data, decompressed; return other or broken data unchanged."""
     if not head.startswith(GZIP_MAGIC):
         return head
     try:
@@ -49,12 +49,12 @@ def unzipped_head(head: bytes) -> bytes:
 
 
 def seems_cluster(head: bytes) -> bool:
-    r"""Whether a file that begins like this holds objects that scheduling reads, or is an archive.
+    r"""Report whether a file with these first bytes contains objects that scheduling depends on, or is an archive.
 
     Parameters
     ----------
     head : bytes
-        The first ``HEAD`` bytes, as they stand in the file.
+        The first ``HEAD`` bytes of the file, not decompressed.
 
     Examples
     --------
@@ -75,12 +75,12 @@ def seems_cluster(head: bytes) -> bool:
 
 
 def _is_known(kind: re.Match[bytes] | None, text: bytes) -> bool:
-    # Logs and audit events name kinds, too: it is the first that counts.
+    # Logs and audit events contain kinds too, so only the first one counts.
     return kind is not None and kind[1].lower() in _KIND_WORDS and b"apiVersion" in text
 
 
 def seems_object(value: Any) -> bool:
-    """Whether a JSON value that is no object of Kubernetes was perhaps meant to be one, or a list of them.
+    """Report whether a JSON value that is not a Kubernetes object was probably meant as one or as a list of them.
 
     Examples
     --------
@@ -100,14 +100,14 @@ def seems_object(value: Any) -> bool:
 
 
 def meant_kind(api_version: str, kind: str) -> str:
-    """The kind that was meant by one that no API server has; empty where it may be one of somebody's own.
+    """Return the kind that was probably meant by an unknown one; empty if it may be a custom resource.
 
     Parameters
     ----------
     api_version : str
-        Such as ``core/v1``.
+        The version, such as ``core/v1``.
     kind : str
-        Such as ``pod``.
+        The kind, such as ``pod``.
 
     Examples
     --------

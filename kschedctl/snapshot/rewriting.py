@@ -1,4 +1,4 @@
-"""Objects with some of their fields replaced, wherever in them these fields are."""
+"""Replacement of fields in objects, at any depth."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from msgspec.structs import replace
 
 T = TypeVar("T", bound=msgspec.Struct)
 Replacement = Callable[[Any], Any]
-#: The replacement for a field of a type; ``None`` where its parts are looked at instead.
+#: Returns the replacement for a field of a type; ``None`` to descend into the field's structs instead.
 FieldRule = Callable[[type[msgspec.Struct], str], Replacement | None]
 
 
 class Rewriter:
-    """Replaces fields of structs, and of the structs inside them.
+    """A rewriter that replaces fields of structs, and of the structs inside them.
 
     Parameters
     ----------
     field_rule : callable
-        What is done with a field, by type and name; asked once for each.
+        Returns the replacement for a field, by type and name; called once for each.
     struct_rules : dict of type to callable, optional
-        What is done with all structs of a type, as a whole.
+        The replacements for whole structs, by type.
 
     Notes
     -----
-    What comes out unchanged is the same object: types in which no field is replaced cost nothing.
+    An unchanged struct is returned as the same object. Types without any replaced field cost nothing.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class Rewriter:
         self._plans: dict[type[msgspec.Struct], tuple[tuple[str, Replacement], ...]] = {}
 
     def rewrite(self, struct: T) -> T:
-        """The struct with all replacements made."""
+        """Return the struct with all replacements made."""
         rule = self._struct_rules.get(type(struct))
         if rule is not None:
             replaced: T = rule(struct)
@@ -52,7 +52,7 @@ class Rewriter:
         return replace(struct, **changes) if changes else struct
 
     def _plan(self, type_: type[msgspec.Struct]) -> tuple[tuple[str, Replacement], ...]:
-        """The fields in which something may be replaced, and how."""
+        """Return the fields that may change, with their replacements."""
         plan = self._plans.get(type_)
         if plan is None:
             plan = tuple(self._made_plan(type_))
@@ -78,7 +78,7 @@ class Rewriter:
 
 @cache
 def structs_in(type_: Any) -> tuple[type[msgspec.Struct], ...]:
-    """The struct types in the type of a field, such as that of a tuple's items."""
+    """Return the struct types in the type of a field, such as the type of a tuple's items."""
     if isinstance(type_, type) and issubclass(type_, msgspec.Struct):
         return (type_,)
     return tuple(struct for part in get_args(type_) for struct in structs_in(part))

@@ -1,4 +1,4 @@
-"""Where the text of a snapshot comes from: folders, files, archives and standard input."""
+"""Sources of a snapshot's text: folders, files, archives and standard input."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kschedctl.snapshot.unpacking import Unpacking, drained, size_text
 from kschedctl.text.encoding import utf8_text
 
 STDIN: Final = "-"
-#: From this size on a plain file is read piece by piece, in bytes.
+#: The size in bytes from which an uncompressed file is streamed.
 LARGE: Final = 64 * 1024 * 1024
 
 
@@ -31,19 +31,19 @@ class Source:
     Parameters
     ----------
     name : str
-        As the user would name it; members of archives as ``dump.tar.gz:nodes.json``.
+        The name as the user would write it; members of archives as ``dump.tar.gz:nodes.json``.
     content : bytes
-        Decompressed; empty where ``path`` is given.
+        The decompressed content; empty if ``path`` is set.
     named : bool
-        Whether the user named this very file; the others were found in a folder or archive.
+        True if the user named this file itself, False if it was found in a folder or archive.
     modified : float or None
-        Seconds since the epoch; unknown for standard input.
+        The modification time in seconds since the epoch; ``None`` if unknown, as for standard input.
     path : str
-        A file that is so large that it is better not read as a whole; empty for all others.
+        The path of a file that is too large to be read as a whole; empty for all others.
     state : State or None
-        What the large file was when it was found.
+        The state of the large file when it was found.
     identity : hashable
-        What it is, whatever it is called.
+        The identity of the file, independent of its name.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Source:
 def read_sources(
     paths: Sequence[str | Path], stdin: BinaryIO | None, summary: ReadSummary, unpacking: Unpacking
 ) -> Iterator[Source | InputError]:
-    """The files behind the given paths, one at a time, in a fixed order.
+    """Yield the files at the given paths, one at a time, in a fixed order.
 
     Parameters
     ----------
@@ -66,16 +66,16 @@ def read_sources(
         Files, folders and archives; ``-`` is standard input. Folders are read recursively in the order of names,
         archives in their own.
     stdin : BinaryIO or None
-        Read where ``-`` is given.
+        The stream to read for ``-``.
     summary : ReadSummary
-        Gets what files of folders and archives were passed over, and why.
+        Records the skipped files of folders and archives, and the reasons.
     unpacking : Unpacking
-        How much may be unpacked.
+        The limits on decompressed data.
 
     Yields
     ------
     Source or InputError
-        An error for each file that cannot be read; the files after it follow all the same.
+        An error for each file that cannot be read; the files after it still follow.
     """
     for path in paths:
         name = str(path)
@@ -95,7 +95,7 @@ def read_sources(
 
 
 def cannot_read(name: str, error: OSError | ValueError) -> InputError:
-    """The error of a file that the system does not give."""
+    """Return the error for a file that the operating system does not let us read."""
     if isinstance(error, FileNotFoundError):
         return InputError("there is no such file or folder", where=name)
     return InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", where=name)
@@ -108,7 +108,7 @@ def _read_stdin(stdin: BinaryIO | None, summary: ReadSummary, unpacking: Unpacki
 
 
 def _read_named(raw: FileIO, name: str, summary: ReadSummary, unpacking: Unpacking) -> Iterator[Source | InputError]:
-    """A file that the user named, which may also be a pipe or a device."""
+    """Read a file that the user named, which may also be a pipe or a device."""
     before = os.fstat(raw.fileno())
     if not stat.S_ISREG(before.st_mode):
         yield from _read_endless(raw, name, before.st_mtime, summary, unpacking)
@@ -120,7 +120,7 @@ def _read_named(raw: FileIO, name: str, summary: ReadSummary, unpacking: Unpacki
     try:
         yield from _read_stream(raw, name, before, summary, unpacking)
     except InputError:
-        # What was changed on the way may look broken.
+        # A file that changed while being read may look broken.
         check_unchanged(raw.fileno(), name, state(before))
         raise
     check_unchanged(raw.fileno(), name, state(before))
@@ -129,11 +129,11 @@ def _read_named(raw: FileIO, name: str, summary: ReadSummary, unpacking: Unpacki
 def _read_endless(
     stream: BinaryIO | FileIO, name: str, modified: float | None, summary: ReadSummary, unpacking: Unpacking
 ) -> Iterator[Source | InputError]:
-    """A stream whose end is not known."""
+    """Read a stream without a known end."""
     counted = unpacking.counted(stream, name)
     head = counted.peek(HEAD)
     if not _is_packed(head):
-        # A device may give zeros for ever.
+        # Fail early on binary data: a device may yield zeros without end.
         utf8_text(head[: len(head) // 2 * 2], name)
         yield Source(name, drained(counted), True, modified)
         return
@@ -152,7 +152,7 @@ def _read_stream(
     summary: ReadSummary,
     unpacking: Unpacking,
 ) -> Iterator[Source | InputError]:
-    """What a file is shows in its first bytes, not in its name."""
+    """Read a file, with its format detected from its first bytes, not from its name."""
     modified = None if of is None else of.st_mtime
     identity = None if of is None else (of.st_dev, of.st_ino)
     head = raw.read(HEAD)
@@ -162,7 +162,7 @@ def _read_stream(
     elif head.startswith(GZIP_MAGIC):
         import gzip
 
-        # Closing the reader must not close what it reads from: that it did not change is looked at later.
+        # Closing the reader must not close the file, whose state is checked later.
         with gzip.GzipFile(fileobj=raw) as unzipped:
             with compressed(name):
                 stream = unpacking.counted(unzipped, name, raw.tell)
@@ -187,7 +187,7 @@ def _members(
         elif isinstance(member, Passed):
             summary.passed.append(member)
         else:
-            # A link may lead to a member, or to a folder that holds it.
+            # A link may point to a member, or to a folder that contains it.
             parts = member.name.split("/")
             summary.identities |= {f"{archive}:{'/'.join(parts[:n])}" for n in range(1, len(parts))}
             name = f"{archive}:{member.name}"
@@ -195,7 +195,7 @@ def _members(
 
 
 def _read_folder(folder: str, summary: ReadSummary, unpacking: Unpacking) -> Iterator[Source | InputError]:
-    # Folders can be nested deeper than Python calls can. What waits last comes first.
+    # A stack instead of recursion, as folders can be nested deeper than Python calls.
     waiting: list[tuple[str, bool]] = [(folder, False)]
     while waiting:
         path, hidden = waiting.pop()
@@ -222,7 +222,7 @@ def _read_folder(folder: str, summary: ReadSummary, unpacking: Unpacking) -> Ite
 def _read_entry(
     path: str, summary: ReadSummary, unpacking: Unpacking, *, hidden: bool
 ) -> Iterator[Source | InputError]:
-    """A file that was found in a folder."""
+    """Read a file that was found in a folder."""
     reason = HIDDEN if hidden else why_not_read(os.path.basename(path))
     try:
         of = os.stat(path)
@@ -230,16 +230,16 @@ def _read_entry(
         if reason is None:
             yield cannot_read(path, error)
         else:
-            # It could have been a folder.
+            # Without an extension, it could have been a folder.
             lost = not hidden and not os.path.splitext(path)[1]
             summary.passed.append(Passed(path, f"{reason}, {NOT_REACHED}", lost))
         return
     identity = of.st_dev, of.st_ino
     if stat.S_ISDIR(of.st_mode):
-        # Following it could lead round in a circle.
+        # Following a link to a folder could lead into a cycle.
         summary.passed.append(Passed(path, FOLDER_LINK, not hidden, identity))
     elif not stat.S_ISREG(of.st_mode):
-        # A pipe may never say anything, and a device never end.
+        # A pipe may never yield data, and a device may never end.
         summary.passed.append(Passed(path, NOT_A_FILE, reason is None, identity))
     elif reason is not None:
         summary.passed.append(_passed_file(path, reason, identity))
@@ -270,16 +270,16 @@ def _found(path: str, unpacking: Unpacking) -> Source:
 
 
 def whole_source(source: Source, unpacking: Unpacking) -> Source:
-    """A large file with its content, where it cannot be read piece by piece.
+    """Return a large file with its content, if it cannot be streamed.
 
     Raises
     ------
     InputError
-        Where it is too large for that, binary, or another one by now.
+        If the file is larger than ``unpacking.limit``, binary, or has changed in the meantime.
     """
     assert source.state is not None
     with open(source.path, "rb") as stream:
-        # A binary file is told by its beginning.
+        # A binary file is recognised by its beginning.
         utf8_text(stream.read(HEAD), source.name)
         if os.fstat(stream.fileno()).st_size > unpacking.limit:
             problem = f"is more than {size_text(unpacking.limit)} and no list that is read piece by piece"

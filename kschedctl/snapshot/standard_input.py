@@ -7,7 +7,7 @@ from typing import BinaryIO, Final
 
 from kschedctl.errors import InputError
 
-#: The path that names it.
+#: The path that stands for standard input.
 STDIN: Final = "-"
 
 
@@ -17,7 +17,7 @@ def open_stdin() -> BinaryIO:
     Raises
     ------
     InputError
-        If it is closed.
+        If standard input is closed.
     """
     if sys.stdin is None:
         raise InputError("cannot be read: it is closed", where="standard input")

@@ -1,4 +1,4 @@
-"""What was met while a snapshot was read: what became of each file, and what may be missing because of it."""
+"""The summary of reading a snapshot: the outcome for each file, and the possible gaps in the data."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from kschedctl.findings.shortened import shortened
 from kschedctl.snapshot.conform import JsonText
 from kschedctl.snapshot.header import SnapshotHeader
 
-#: When something was seen: conditions, leases, managed fields and events. Others may be of long ago, or to come.
+#: Fields with observation times: conditions, leases, managed fields and events. Others may be past or future.
 _SEEN: Final = re.compile(
     rb'"(?:lastTransitionTime|lastHeartbeatTime|lastProbeTime|lastUpdateTime|renewTime|time|eventTime|lastTimestamp'
     rb'|lastObservedTime)":\s*"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.[0-9]+)?Z"'
 )
-#: What ``Unread.kind`` says of files: the kinds that are in them are not known.
+#: The value of ``Unread.kind`` for files, whose kinds are unknown.
 FILE: Final = "File"
 
 
 class Passed(NamedTuple):
-    """A file or folder that was met and not read.
+    """A file or folder that was found and skipped.
 
     Parameters
     ----------
     name : str
-        As the user would name it.
+        The name as the user would write it.
     reason : str
-        Why it was not read.
+        The reason for skipping it.
     doubtful : bool
-        Whether it looks like part of the cluster.
+        True if it looks like part of the cluster.
     identity : hashable
-        What it is, whatever it is called: read under another name, nothing of it is missing.
+        Its identity, independent of its name: if it was read under another name, nothing is missing.
     """
 
     name: str
@@ -47,36 +47,36 @@ class Passed(NamedTuple):
 
 @dataclass
 class ReadSummary:
-    """What was met while reading; complete once the reader is exhausted.
+    """The summary of a reading; complete once the reader is exhausted.
 
     Parameters
     ----------
     files : Counter
-        Files read that held objects, each with the number of those of kinds that scheduling reads.
+        The files with objects, each with its number of objects of kinds that scheduling depends on.
     passed : list of Passed
-        Files of folders and archives that were passed over.
+        Files of folders and archives that were skipped.
     identities : set
-        What was read, whatever it is called.
+        The identities of everything that was read, independent of names.
     n_of_kind : Counter
-        Objects of kinds that scheduling reads, by kind.
+        The number of objects of kinds that scheduling depends on, by kind.
     left_out : Counter
-        Objects of other kinds, by kind and group as kubectl writes them (``Deployment.apps``).
+        The number of objects of other kinds, by kind and group as kubectl writes them (``Deployment.apps``).
     modified : float or None
-        When the newest of the files was written, in seconds since the epoch; unknown for standard input.
+        The modification time of the newest file, in seconds since the epoch; unknown for standard input.
     newest : bytes
-        The newest time in its objects that tells when something was seen, to the second; empty where there is none.
+        The newest observation time in the objects, to the second; empty if there is none.
     git_version : str
-        The control plane's version, such as ``v1.36.1``; empty where the snapshot does not tell it.
+        The control plane's version, such as ``v1.36.1``; empty if the snapshot does not contain it.
     scheduler_config : dict or None
         The KubeSchedulerConfiguration in an export of kube-scheduler-simulator.
     header : SnapshotHeader or None
-        What a captured snapshot says of itself.
+        The header of a captured snapshot.
     announced : Counter
-        How many objects of each kind the headers of captured snapshots count.
+        The number of objects of each kind according to the headers of captured snapshots.
     not_listed : dict of str to str
-        Kinds that the user may not list, and what that means for answers.
+        Kinds that the user is not allowed to list, and the consequence of each for results.
     looked_for : set of str
-        Kinds that are told as a whole: where none is there, the cluster has none of them.
+        Kinds that the input covers completely: if it has no object of such a kind, the cluster has none.
     """
 
     files: Counter[str] = field(default_factory=Counter)
@@ -95,23 +95,23 @@ class ReadSummary:
 
     @property
     def n_objects(self) -> int:
-        """Objects of kinds that scheduling reads."""
+        """The number of objects of kinds that scheduling depends on."""
         return self.n_of_kind.total()
 
     @property
     def last_seen(self) -> datetime | None:
-        """The newest time in its objects that tells when something was seen."""
+        """The newest observation time in the objects."""
         try:
             return datetime.fromisoformat(f"{self.newest.decode()}+00:00") if self.newest else None
         except ValueError:
             return None
 
     def note_times(self, text: JsonText) -> None:
-        """Take note of the times in an object, given as JSON."""
+        """Record the observation times in an object, given as JSON."""
         self.newest = max((self.newest, *_SEEN.findall(text)))
 
     def note_version(self, value: dict[str, Any]) -> None:
-        """Take note of what ``kubectl version`` or ``/version`` of an API server told."""
+        """Record the server version from the output of ``kubectl version`` or of an API server's ``/version``."""
         server = value.get("serverVersion", value)
         version = server.get("gitVersion") if isinstance(server, dict) else None
         if isinstance(version, str):
@@ -119,11 +119,11 @@ class ReadSummary:
 
     @property
     def not_read(self) -> Counter[str]:
-        """How many files were passed over, by reason."""
+        """The number of skipped files, by reason."""
         return Counter(passed.reason for passed in self.passed)
 
     def unread(self) -> Iterator[Unread]:
-        """What a person would take for part of the cluster and was not read; the answers are incomplete then."""
+        """Yield data that seems to belong to the cluster and was not read; if there is any, results are incomplete."""
         for kind, number in self.announced.items():
             if (found := self.n_of_kind[kind]) < number:
                 yield Unread(kind, f"its header counts {counted(number, kind)}, and {found} were found")
@@ -135,7 +135,7 @@ class ReadSummary:
             yield Unread(FILE, f"{listed(list(map(shortened, names)))} {verb} not read ({reason})")
 
     def doubtful(self) -> Iterator[Passed]:
-        """The files that were passed over and look like part of the cluster."""
+        """Yield the skipped files that look like part of the cluster."""
         for passed in self.passed:
             if passed.doubtful and (passed.identity is None or passed.identity not in self.identities):
                 yield passed

@@ -1,4 +1,4 @@
-"""Helm templates, which look like manifests and are none before they are rendered."""
+"""Detection of Helm templates, which look like manifests but are not valid before they are rendered."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 from kschedctl.findings.finding import Finding
 from kschedctl.findings.location import Position
 
-#: What begins an action: a field, a variable, a comment or one of the words that charts use.
+#: The beginning of a template action: a field, a variable, a comment or a keyword that charts use.
 _ACTION: Final = re.compile(
     rb"\{\{-?\s*(?:[.$]|/\*|(?:if|with|range|define|block|else|end|include|template|tpl|toYaml|printf|default|quote)\b)"
 )
@@ -16,7 +16,7 @@ BRACES: Final = "{{"
 
 
 def unrendered(content: bytes, file: str) -> Finding | None:
-    """What to say of a file that could not be read where it is a template; ``None`` where it is none.
+    """Return the finding for an unreadable file that is a Helm template; ``None`` if it is not a template.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Files that are written to while they are read: what was read of them would be a mix of both."""
+"""Detection of files that change while they are read: the result would be a mix of both versions."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ CHANGED: Final = "was changed while it was read"
 
 
 def state(of: os.stat_result) -> State:
-    """What tells a file from another one, and from itself after a change."""
+    """Return the values that identify a file and its version: device, inode, size and modification time."""
     return of.st_dev, of.st_ino, of.st_size, of.st_mtime_ns
 
 
 def check_unchanged(descriptor: int, path: str, before: State) -> None:
-    """Raise InputError where an open file, or what its path leads to, is no longer what it was.
+    """Raise InputError if an open file, or the file at its path, has changed.
 
     Parameters
     ----------
     descriptor : int
         The open file.
     path : str
-        What it was opened by.
+        The path it was opened with.
     before : tuple
-        Its state before the reading.
+        The file's state before reading.
     """
     now = [state(os.fstat(descriptor))]
     with suppress(FileNotFoundError):
-        # What was only removed was read whole.
+        # A file that was only deleted was still read completely.
         now.append(state(os.stat(path)))
     if any(each != before for each in now):
         raise InputError(CHANGED, where=path, hint="read it again once nothing writes to it")

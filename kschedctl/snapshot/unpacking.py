@@ -1,4 +1,4 @@
-"""How much is unpacked, or read of what has no known end: limits that keep a small file from filling the memory."""
+"""Limits on decompressed data and on streams without a known end, so that a small file cannot fill the memory."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from kschedctl.errors import InputError
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-#: Bytes that one reading unpacks at most, unless the user names another number.
+#: The maximum number of bytes that one reading unpacks, by default.
 MAX_UNPACKED: Final = 4 * 1024**3
-#: How many times its size something may become, unless the user names a size. JSON of many equal pods stays below 100.
+#: The maximum ratio of unpacked to packed size, by default. JSON of many equal pods stays below 100.
 MAX_RATIO: Final = 250
-#: What is smaller than this does no harm, whatever it was packed into.
+#: The number of unpacked bytes up to which the ratio is not limited.
 RATIO_FROM: Final = 64 * 1024**2
-#: Bytes that a line of many cases has at most.
+#: The maximum number of bytes in a line of input with one case per line.
 MAX_LINE: Final = 256 * 1024**2
 _PIECE: Final = 1024 * 1024
 
 
 class Unpacking:
-    """Counts what one reading unpacks.
+    """A counter that limits the bytes that one reading unpacks.
 
     Parameters
     ----------
     max_unpacked : int, optional
-        The most bytes; with a number of the user's own any ratio is taken.
+        The maximum number of bytes, by default 4 GiB. If it is given, the compression ratio is not limited.
     """
 
     def __init__(self, max_unpacked: int | None = None) -> None:
@@ -40,7 +40,7 @@ class Unpacking:
 
     @classmethod
     def piecewise(cls) -> Self:
-        """For what is let go of piece by piece: only the ratio is limited."""
+        """Return limits for data that is discarded piece by piece: only the ratio is limited."""
         unpacking = cls()
         unpacking.limit = sys.maxsize
         return unpacking
@@ -48,28 +48,28 @@ class Unpacking:
     def counted(
         self, stream: Any, name: str, packed: Callable[[], int] | None = None, n_before: int = 0
     ) -> BufferedReader:
-        """The same stream, which raises InputError once it gives too much.
+        """Return the same stream, but raise InputError when it exceeds the limits.
 
         Parameters
         ----------
         stream : BinaryIO
-            What gives the unpacked bytes.
+            The stream of unpacked bytes.
         name : str
             The name for errors.
         packed : callable, optional
-            How many bytes the stream was packed into so far; nothing for what is not packed.
+            Returns the number of packed bytes read so far; omitted for data that is not packed.
         n_before : int
-            How many bytes came of the same archive before.
+            The number of bytes already unpacked from the same archive.
         """
         return BufferedReader(_Counted(stream, name, self, packed, n_before), _PIECE)
 
     def add(self, n_bytes: int, name: str, n_of_stream: int, packed: Callable[[], int] | None) -> None:
-        """Count some more bytes of a stream.
+        """Count more bytes of a stream.
 
         Raises
         ------
         InputError
-            Where they are too many.
+            If a limit is exceeded.
         """
         self._total += n_bytes
         if self._total > self.limit:
@@ -81,12 +81,12 @@ class Unpacking:
                 self.refuse(f"unpacks to more than {self._ratio} times its size", name)
 
     def refuse(self, problem: str, name: str) -> None:
-        """Raise the error of something too large."""
+        """Raise the error for data that is too large."""
         raise InputError(problem, where=name, hint="if it is to be read all the same, allow more with --max-unpacked")
 
 
 class _Counted(RawIOBase):
-    """A stream whose bytes are counted."""
+    """A stream that counts its bytes."""
 
     def __init__(
         self, stream: Any, name: str, unpacking: Unpacking, packed: Callable[[], int] | None, n_before: int
@@ -101,7 +101,7 @@ class _Counted(RawIOBase):
         return True
 
     def readinto(self, buffer: WriteableBuffer, /) -> int:
-        # Some streams have no ``readinto``, and others give as much as they like.
+        # Some streams have no ``readinto``, and that of others may return any amount of data.
         into = memoryview(buffer)
         piece = self._stream.read(len(into))
         if not piece:
@@ -113,21 +113,21 @@ class _Counted(RawIOBase):
 
 
 class PackedStream:
-    """A packed stream that may not be able to tell how much of it was read."""
+    """A packed stream that counts the bytes read from it, for streams that cannot report their position."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
         self.n_read = 0
 
     def read(self, size: int = -1) -> bytes:
-        """Read as from the stream."""
+        """Read from the stream and count the bytes."""
         piece = self._stream.read(size)
         self.n_read += len(piece)
         return piece
 
 
 def drained(stream: BufferedReader) -> bytes:
-    """All that a counted stream gives, held once."""
+    """Return all data of a counted stream, holding it only once."""
     out = BytesIO()
     while piece := stream.read1(_PIECE):
         out.write(piece)
@@ -135,12 +135,12 @@ def drained(stream: BufferedReader) -> bytes:
 
 
 def bounded_lines(stream: BinaryIO, max_line: int = MAX_LINE) -> Iterator[bytes]:
-    """The lines of a stream.
+    """Yield the lines of a stream.
 
     Raises
     ------
     InputError
-        Where one is too long to be held.
+        If a line is longer than ``max_line`` bytes (by default 256 MiB).
     """
     while line := stream.readline(max_line + 1):
         if len(line) > max_line:
@@ -149,7 +149,7 @@ def bounded_lines(stream: BinaryIO, max_line: int = MAX_LINE) -> Iterator[bytes]
 
 
 def size_text(n_bytes: int) -> str:
-    """A number of bytes for people.
+    """Return a number of bytes as text for users.
 
     Examples
     --------
@@ -163,12 +163,12 @@ def size_text(n_bytes: int) -> str:
 
 
 def parse_size(text: str) -> int:
-    """Read a size such as ``10Gi``, in bytes.
+    """Parse a size such as ``10Gi``, and return it in bytes.
 
     Raises
     ------
     InputError
-        Where it is none, or not above zero.
+        If the text is not a quantity, or is not above zero.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What becomes of fields of manifests that an API server does not know, or that are given twice."""
+"""The handling of unknown and duplicate fields in manifests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _FALSE: Final = frozenset({"0", "f", "F", "false", "FALSE", "False"})
 
 
 class Validation(StrEnum):
-    """As kubectl's ``--validate``."""
+    """A mode of field validation, as in kubectl's ``--validate``."""
 
     STRICT = "strict"
     WARN = "warn"
@@ -18,12 +18,12 @@ class Validation(StrEnum):
 
     @classmethod
     def of(cls, text: str) -> Self:
-        """Read the value of ``--validate``.
+        """Parse the value of ``--validate``.
 
         Raises
         ------
         ValueError
-            Where it is none, in kubectl's words.
+            If the text is not a valid value; the message is kubectl's.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Objects as they were written: what scheduling reads of them, and everything else that they hold, for extenders."""
+"""The originals of nodes and pods, including fields that scheduling does not depend on, to be sent to extenders."""
 
 from __future__ import annotations
 
@@ -15,38 +15,38 @@ from kschedctl.cluster.interning import PodInterner
 from kschedctl.snapshot.conform import JsonText, decode
 
 _KEPT: Final = (Node, Pod)
-#: kube-scheduler drops it from the pods that it keeps.
+#: kube-scheduler drops this field from its cached pods.
 _MANAGED_FIELDS: Final = "managedFields"
 _NAME: Final = "name"
 
 
 class WrittenObjects:
-    """Nodes and pods as they were written: of a snapshot their texts, of manifests what these were read into."""
+    """The originals of nodes and pods: JSON text for snapshots, decoded data for manifests."""
 
     def __init__(self) -> None:
         self._originals: dict[tuple[type, str, str], bytes | tuple[ApiObject, dict[str, Any]]] = {}
 
     def keep(self, obj: ApiObject, original: JsonText | dict[str, Any]) -> None:
-        """Keep what an object was read from; of one name the last."""
+        """Store the original of an object; a later object of the same name replaces it."""
         if isinstance(obj, _KEPT):
             kept = (obj, original) if isinstance(original, dict) else bytes(original)
             self._originals[type(obj), obj.namespace, obj.name] = kept
 
     def beside(self, other: WrittenObjects | None) -> WrittenObjects:
-        """These and others; of one name the others'."""
+        """Return these and other originals; for equal names, the others win."""
         both = WrittenObjects()
         both._originals = {**self._originals, **(other._originals if other is not None else {})}
         return both
 
     def of(self, obj: ApiObject) -> dict[str, Any]:
-        """An object as JSON: what was written, with what was changed since, and with defaults.
+        """Return an object as JSON: its original, updated with later changes and with defaults.
 
         Parameters
         ----------
         obj : ApiObject
-            A node or a pod, perhaps changed since.
+            A node or a pod, possibly changed since it was read.
         """
-        # A manifest may leave the namespace to whoever applies it.
+        # A manifest may omit the namespace.
         keys = ((type(obj), namespace, obj.name) for namespace in (obj.namespace, ""))
         original = next((self._originals[key] for key in keys if key in self._originals), None)
         if original is None:
@@ -56,7 +56,7 @@ class WrittenObjects:
         before, written = original
         whole = completed(obj, _as_kept(before), written)
         for field in ("kind", "apiVersion"):
-            # As Go's types write themselves.
+            # Go's Node and Pod types are encoded without these fields.
             whole.pop(field, None)
         if isinstance(obj, Pod):
             whole.get("metadata", {}).pop(_MANAGED_FIELDS, None)
@@ -64,7 +64,7 @@ class WrittenObjects:
 
 
 def _as_kept(obj: ApiObject) -> ApiObject:
-    """An object as a cluster keeps it, which leaves out what scheduling does not read and has defaults."""
+    """Return an object as a cluster stores it: with defaults, and without fields that scheduling does not depend on."""
     if not isinstance(obj, Pod):
         return obj
     record = PodInterner().record(obj)
@@ -73,16 +73,16 @@ def _as_kept(obj: ApiObject) -> ApiObject:
 
 
 def completed(now: msgspec.Struct, before: msgspec.Struct | None, written: Any) -> dict[str, Any]:
-    """A struct as JSON: what was written, where it is still so, and what it is now elsewhere.
+    """Return a struct as JSON: unchanged fields as in the original, changed fields as in the struct.
 
     Parameters
     ----------
     now : Struct
-        What it is.
+        The struct in its final state.
     before : Struct, optional
-        What was read of it; where both are the same, what was written stands.
+        The struct as decoded from the original; fields equal in ``now`` and ``before`` are taken from the original.
     written : JSON value
-        What it was read from; anything but an object adds nothing.
+        The original; a value that is not an object is ignored.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def completed(now: msgspec.Struct, before: msgspec.Struct | None, written: Any) 
 def _items(
     now: Sequence[msgspec.Struct], before: Sequence[msgspec.Struct], written: Any, *, keep_others: bool
 ) -> list[dict[str, Any]]:
-    """The items of a list, each completed from the one of its name, or without names from that at its place."""
+    """Return the items of a list, each completed from the original item of its name or, without names, its index."""
     items = [item for item in written if isinstance(item, dict)] if isinstance(written, list) else []
     texts = {_key(i, item.get(_NAME)): item for i, item in enumerate(items)}
     were = {_key(i, getattr(each, _NAME, "")): each for i, each in enumerate(before)}
@@ -123,7 +123,7 @@ def _items(
     }
     if not keep_others:
         return list(found.values())
-    # In the order of the text, with what is not read here.
+    # In the order of the original, including items that are not decoded.
     return list({**texts, **found}.values())
 
 

@@ -1,1 +1,1 @@
-"""Reading a KubeSchedulerConfiguration, and the profiles that come of it."""
+"""Loading and validation of a KubeSchedulerConfiguration, and the profiles it resolves to."""

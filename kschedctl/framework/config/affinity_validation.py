@@ -1,4 +1,4 @@
-"""The rules for a NodeAffinity in plugin args (component-helpers ``nodeaffinity``, apimachinery ``labels``)."""
+"""Validation rules for a NodeAffinity in plugin args (component-helpers ``nodeaffinity``, apimachinery ``labels``)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kschedctl.framework.config.problems import Problems, child
 
 
 def validate_node_affinity(affinity: NodeAffinity, path: str, problems: Problems) -> None:
-    """Note what is wrong with the terms; terms that match nothing or have no weight are not looked at."""
+    """Record the problems of all terms, except preferred terms with weight 0, which are not validated."""
     required = affinity.required_during_scheduling_ignored_during_execution
     if required is not None:
         terms_path = f"{child(path, 'requiredDuringSchedulingIgnoredDuringExecution')}.nodeSelectorTerms"
@@ -49,7 +49,7 @@ def _expression(requirement: NodeSelectorRequirement, path: str, problems: Probl
 
 
 def _values(requirement: NodeSelectorRequirement, path: str, problems: Problems) -> None:
-    """Note values that do not suit the operator."""
+    """Record values that do not suit the operator."""
     operator, values = requirement.operator, requirement.values
     if operator in (IN, NOT_IN) and not values:
         problems.invalid(path, None, "for 'in', 'notin' operators, values set can't be empty")

@@ -1,7 +1,6 @@
-"""The arguments of the in-tree plugins, with the defaults that kube-scheduler gives them.
+"""The arguments of the in-tree plugins, with kube-scheduler's defaults.
 
-The constraints that PodTopologySpread uses where ``defaulting_type`` is ``System`` are the plugin's own, not part of
-its args.
+The constraints that PodTopologySpread uses if ``defaulting_type`` is ``System`` belong to the plugin, not to its args.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from kschedctl.releases.release import Release
 LEAST_ALLOCATED: Final = "LeastAllocated"
 MOST_ALLOCATED: Final = "MostAllocated"
 REQUESTED_TO_CAPACITY_RATIO: Final = "RequestedToCapacityRatio"
-#: The highest score of a point in a shape.
+#: The maximum score of a point in a shape.
 MAX_CUSTOM_SCORE: Final = 10
 SYSTEM_DEFAULTING: Final = "System"
 LIST_DEFAULTING: Final = "List"
@@ -63,7 +62,7 @@ class DefaultPreemptionArgs(ConfigStruct, frozen=True):
 
 
 class DynamicResourcesArgs(ConfigStruct, frozen=True):
-    """``binding_timeout`` is ``None`` in releases that do not wait for devices to bind."""
+    """Args of DynamicResources; ``binding_timeout`` is ``None`` in releases that do not wait for devices to bind."""
 
     filter_timeout: Duration | None = Duration.seconds(10)
     binding_timeout: Duration | None = None
@@ -98,19 +97,19 @@ class PodTopologySpreadArgs(ConfigStruct, frozen=True):
 
 
 class VolumeBindingArgs(ConfigStruct, frozen=True):
-    """``shape`` belongs to the gate StorageCapacityScoring, and is ``None`` without it."""
+    """Args of VolumeBinding; ``shape`` is ``None`` without the feature gate StorageCapacityScoring."""
 
     bind_timeout_seconds: Int64 = 600
     shape: tuple[UtilizationShapePoint, ...] | None = None
 
 
 class RawArgs(msgspec.Struct, frozen=True):
-    """The args of a plugin that is not in-tree, as written: a JSON value, ``None`` where there are none."""
+    """The args of an out-of-tree plugin, as written: a JSON value; ``None`` if it has none."""
 
     value: Any = None
 
 
-#: The type of args of each in-tree plugin that has any.
+#: The args type of each in-tree plugin that has args.
 ARGS: Final[Mapping[str, type[ConfigStruct]]] = MappingProxyType(
     {
         "DefaultPreemption": DefaultPreemptionArgs,
@@ -125,7 +124,7 @@ ARGS: Final[Mapping[str, type[ConfigStruct]]] = MappingProxyType(
 )
 
 
-#: Storage with much room scores high.
+#: The default shape: empty storage scores 10, full storage 0.
 _ROOM_ON_STORAGE: Final = (
     UtilizationShapePoint(utilization=0, score=MAX_CUSTOM_SCORE),
     UtilizationShapePoint(utilization=100, score=0),
@@ -133,12 +132,12 @@ _ROOM_ON_STORAGE: Final = (
 
 
 def shape_points(shape: tuple[UtilizationShapePoint, ...]) -> tuple[tuple[int, int], ...]:
-    """The points of a shape with scores from 0 to 100: (utilization in percent, score)."""
+    """Return the points of a shape as (utilization in percent, score), with scores scaled from 0..10 to 0..100."""
     return tuple((point.utilization, point.score * (100 // MAX_CUSTOM_SCORE)) for point in shape)
 
 
 def with_release_defaults(args: msgspec.Struct, release: Release) -> msgspec.Struct:
-    """Fill what only some releases have a default for."""
+    """Fill in the defaults that exist only in some releases."""
     waits = release.dynamic_resources_binding_timeout
     if isinstance(args, DynamicResourcesArgs) and args.binding_timeout is None and waits:
         return msgspec.structs.replace(args, binding_timeout=Duration.seconds(600))
@@ -148,6 +147,6 @@ def with_release_defaults(args: msgspec.Struct, release: Release) -> msgspec.Str
 
 
 def default_args(release: Release) -> dict[str, msgspec.Struct]:
-    """The args of every in-tree plugin that has any, where nothing is configured."""
+    """Return the default args of every in-tree plugin that has args in the release."""
     known = ((name, cls) for name, cls in ARGS.items() if name not in release.plugins_without_args)
     return {name: with_release_defaults(cls(), release) for name, cls in known}

@@ -1,4 +1,4 @@
-"""The rules for the arguments of in-tree plugins (``pkg/scheduler/apis/config/validation``)."""
+"""Validation rules for the args of in-tree plugins (``pkg/scheduler/apis/config/validation``)."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _ACTIONS: Final = ("DoNotSchedule", "ScheduleAnyway")
 
 
 def validate_args(args: msgspec.Struct, path: str, release: Release, problems: Problems) -> None:
-    """Note what kube-scheduler would refuse in the args of an in-tree plugin.
+    """Record the problems for which kube-scheduler rejects the args of an in-tree plugin.
 
     Parameters
     ----------
     args : msgspec.Struct
-        One of the types in ``kschedctl.framework.config.args``; others are not looked at.
+        An instance of a type in ``kschedctl.framework.config.args``; other types are not validated.
     path : str
-        The field that has them.
+        The field path of the args.
     release : Release
-        Whose rules apply.
+        The release whose rules apply.
     problems : Problems
-        Where problems are noted.
+        The collector that problems are added to.
     """
     rule = _RULES.get(type(args))
     if rule is not None:

@@ -1,8 +1,8 @@
-"""Plain data (JSON values) to configuration types, strictly, as kube-scheduler's decoder reads them.
+"""Strict decoding of plain data (JSON values) to configuration types, as in kube-scheduler's decoder.
 
-Names are case sensitive, unknown and repeated fields are problems, nothing is converted (``"1"``, ``1.0`` and ``true``
-are no integers), integers must fit. ``null`` is the same as leaving a field out, except for durations. All problems
-are collected, where kube-scheduler stops at the first wrong type.
+Names are case-sensitive. Unknown and repeated fields are problems. Values are not converted (``"1"``, ``1.0`` and
+``true`` are not integers), and integers must fit their type. ``null`` is the same as an omitted field, except for
+durations. All problems are collected, whereas kube-scheduler stops at the first wrong type.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _INT32: Final = (-(2**31), 2**31 - 1)
 
 
 class Decoder:
-    """Decodes objects and collects the problems.
+    """A decoder of objects that collects the problems.
 
     Parameters
     ----------
     problems : Problems
-        Where problems are noted.
+        The collector that problems are added to.
     absent : frozenset of str
-        Fields that the release in use does not know.
+        Fields that do not exist in the release.
     """
 
     def __init__(self, problems: Problems, absent: frozenset[str]) -> None:
@@ -43,7 +43,7 @@ class Decoder:
         self._absent = absent
 
     def struct(self, data: Any, cls: type[T], path: str) -> T:
-        """Decode an object; what is wrong in it is noted and left out."""
+        """Decode an object; record invalid fields as problems and omit them."""
         if not isinstance(data, Mapping):
             self._wrong(path, "object", data)
             return cls()
@@ -66,7 +66,7 @@ class Decoder:
         return cls(**values)
 
     def _value(self, data: Any, type_: inspect.Type, path: str) -> Any:
-        """Decode a value; ``UNSET`` where there is none or it is wrong."""
+        """Decode a value; return ``UNSET`` if it is absent or invalid."""
         match type_:
             case inspect.UnionType(types=types):
                 return UNSET if data is None else self._value(data, _not_none(types), path)
@@ -113,7 +113,7 @@ class Decoder:
         return {key: text for key, text in texts.items() if text is not UNSET}
 
     def _item(self, data: Any, type_: inspect.Type, path: str) -> Any:
-        """Decode an item of a list, where ``null`` stands for an empty one."""
+        """Decode a list item; ``null`` becomes an empty object or string."""
         if data is None:
             return self.struct({}, type_.cls, path) if isinstance(type_, inspect.StructType) else ""
         return self._value(data, type_, path)
@@ -153,7 +153,7 @@ def _not_none(types: tuple[inspect.Type, ...]) -> inspect.Type:
 
 
 def _kind(data: Any) -> str:
-    """What a JSON value is, with the value where it is short enough to be shown."""
+    """Describe the type of a JSON value, with the value itself for booleans, strings and numbers."""
     match data:
         case bool():
             return f"bool {go_json(data)}"

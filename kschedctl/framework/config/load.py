@@ -1,4 +1,4 @@
-"""Reading a KubeSchedulerConfiguration as kube-scheduler reads it, with all its refusals."""
+"""Loading of a KubeSchedulerConfiguration, with the same errors as kube-scheduler."""
 
 from __future__ import annotations
 
@@ -41,33 +41,33 @@ from kschedctl.releases.release import Release
 from kschedctl.text.repeated_keys import Fields, repeated_in_yaml
 from kschedctl.text.yaml import yaml_documents
 
-#: In-tree plugins of some release that take no part in deciding for a single pod.
+#: In-tree plugins of some release that do not affect the scheduling of a single pod.
 _NOT_ASKED: Final = ("DeferredPodScheduling", "GangScheduling", "PodGroupPodsCount", "TopologyPlacementGenerator")
 _GROUP: Final = API_VERSION.partition("/")[0]
-#: What a plugin's args may say of their version; without one they have that of the configuration.
+#: The valid ``apiVersion`` values of plugin args; an empty one stands for the version of the configuration.
 _ARGS_VERSIONS: Final = ("", "/", f"{_GROUP}/", API_VERSION)
 
 
-#: By plugin what its args are read as.
+#: The args type of each plugin, by plugin name.
 ArgsTypes = Mapping[str, type[ConfigStruct]]
 
 
 @dataclass(frozen=True, slots=True)
 class SchedulerConfiguration:
-    """A configuration, read, checked and worked out.
+    """A loaded and validated scheduler configuration, with resolved profiles.
 
     Attributes
     ----------
     profiles : mapping of str to Profile
-        By scheduler name, in the order of the file.
+        The profiles by scheduler name, in the order of the file.
     extenders : tuple of Extender
-        In the order in which they are called: those that may be ignored come last.
+        The extenders in calling order: ignorable extenders come last.
     percentage_of_nodes_to_score : int
-        0 stands for the percentage that the scheduler works out from the number of nodes.
+        The percentage; 0 means that the scheduler computes it from the number of nodes.
     settings : KubeSchedulerConfiguration
-        Everything as written, with defaults: leader election, backoff, parallelism.
+        The whole configuration as written, with defaults: leader election, backoff, parallelism.
     warnings : tuple of str
-        What is taken otherwise than one may think, such as a default plugin that is configured anew.
+        Warnings about settings with a surprising effect, such as overriding a default plugin.
     """
 
     profiles: Mapping[str, Profile]
@@ -78,7 +78,7 @@ class SchedulerConfiguration:
 
 
 def default_configuration(release: Release, implements: Implements) -> SchedulerConfiguration:
-    """What kube-scheduler runs with where no configuration is given."""
+    """Return the configuration that kube-scheduler runs with if it is given none."""
     return load_configuration({"apiVersion": API_VERSION, "kind": KIND}, release=release, implements=implements)
 
 
@@ -90,28 +90,28 @@ def load_configuration(
     args_types: ArgsTypes = MappingProxyType({}),
     where: str = "",
 ) -> SchedulerConfiguration:
-    """Read and check a KubeSchedulerConfiguration.
+    """Load and validate a KubeSchedulerConfiguration.
 
-    Certificates of extenders are not looked at: their files are on the scheduler's machine.
+    Certificates of extenders are not checked, because their files are on the scheduler's machine.
 
     Parameters
     ----------
     data : bytes or mapping
-        JSON or YAML text (of several documents the first counts), or the object already read.
+        JSON or YAML text (only the first document is used), or the decoded object.
     release : Release
-        The kube-scheduler that it is for.
+        The kube-scheduler release that the configuration is for.
     implements : mapping of str to frozenset of ExtensionPoint
-        The plugins that there are, also those that are not in-tree, and the extension points they implement.
+        The existing plugins, in-tree and out-of-tree, and the extension points they implement.
     args_types : mapping of str to type
-        What the arguments of plugins that are not in-tree are read as; of the others they are kept as written.
+        The args types of out-of-tree plugins; args of plugins without a type are kept as written.
     where : str
-        The file, for errors.
+        The file name, for error messages.
 
     Raises
     ------
     ConfigError
-        For everything that kube-scheduler refuses to start with. Problems of one kind are reported together: first
-        those of reading, then those of the values, then those of the plugins.
+        If kube-scheduler would not start with the configuration. Problems are reported by stage: first all
+        decoding problems, then all invalid values, then all plugin problems.
     """
     inert = {
         name: frozenset(map(ExtensionPoint, points))
@@ -126,7 +126,7 @@ def load_configuration(
     validate(config, problems)
     for i, profile in enumerate(config.profiles):
         for j, (plugin_config, own) in enumerate(zip(profile.plugin_config, args[i], strict=True)):
-            # NodeResourcesFit is not looked at before it is made.
+            # NodeResourcesFit validates its own args when it is instantiated (``ProfileBuilder``).
             if plugin_config.name != "NodeResourcesFit":
                 validate_args(own, f"profiles[{i}].pluginConfig[{j}].args", release, problems)
     problems.raise_if_any(where)
@@ -166,7 +166,7 @@ def load_configuration(
 
 
 def _parse(text: bytes, where: str) -> Any:
-    """The first document of a text as plain data; as for kube-scheduler, JSON is what begins with a brace."""
+    """Parse the first document of a text; text that begins with a brace is JSON, as for kube-scheduler."""
     try:
         if text.lstrip().startswith(b"{"):
             return json.loads(text, object_pairs_hook=Fields, parse_constant=_no_constant)
@@ -186,10 +186,10 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _refuse_repeated_keys(text: bytes, where: str) -> None:
-    """YAML readers let the last of repeated keys win; kube-scheduler does not."""
+    """Raise an error for repeated YAML keys: YAML parsers take the last one, kube-scheduler rejects them."""
     problems = Problems()
     for _, (steps, position) in repeated_in_yaml(text, last=1):
-        # No path tells two keys of one name apart.
+        # A field path cannot distinguish two keys of the same name, so the finding has a line.
         if position is not None:
             problem = f'key "{steps[-1]}" already set in map'
             problems.note(Finding(problem, f"line {position.line}", position=position))
@@ -199,7 +199,7 @@ def _refuse_repeated_keys(text: bytes, where: str) -> None:
 def _decode(
     document: Any, release: Release, args_types: ArgsTypes, problems: Problems, where: str
 ) -> tuple[KubeSchedulerConfiguration, list[list[msgspec.Struct]]]:
-    """The configuration, and per profile the args in its pluginConfig with their defaults."""
+    """Return the configuration, and for each profile the args in its pluginConfig with defaults filled in."""
     _check_type(document, where)
     decoder = Decoder(problems, release.absent_config_fields)
     config = decoder.struct(_without_type(document), KubeSchedulerConfiguration, "")
@@ -217,7 +217,7 @@ def _decode(
 
 
 def _check_type(document: Any, where: str) -> None:
-    """Refuse what is no KubeSchedulerConfiguration of a version that there is."""
+    """Raise an error if the document is not a KubeSchedulerConfiguration of a known version."""
     if not isinstance(document, Mapping):
         raise ConfigError("is not an object", where=where, hint=f"a {KIND} of {API_VERSION} is expected")
     for name in ("kind", "apiVersion"):
@@ -239,7 +239,7 @@ def _decode_args(
     problems: Problems,
     release: Release,
 ) -> msgspec.Struct:
-    """A plugin's args; they may say of what type they are, and must be right then where they are in-tree."""
+    """Decode a plugin's args; if in-tree args state their ``kind`` or ``apiVersion``, these must be correct."""
     cls, data = args_types.get(plugin_config.name), plugin_config.args
     if cls is None or plugin_config.name in release.plugins_without_args:
         return RawArgs(data)
@@ -262,7 +262,7 @@ def _without_type(data: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _with_ignored_resources(args: Mapping[str, msgspec.Struct], ignored: tuple[str, ...]) -> dict[str, msgspec.Struct]:
-    """What extenders look after replaces the resources that NodeResourcesFit is told to ignore."""
+    """Set the ignored resources of NodeResourcesFit to those managed by extenders, replacing configured ones."""
     fit = args["NodeResourcesFit"]
     if not ignored or not isinstance(fit, NodeResourcesFitArgs):
         return dict(args)
@@ -276,7 +276,7 @@ def _unknown_plugin_configs(profile: KubeSchedulerProfile, path: str, implements
 
 
 def _unknown_disabled(profile: KubeSchedulerProfile, path: str, implements: Implements) -> Iterator[str]:
-    """What is disabled although there is no such plugin: kube-scheduler takes it without a word."""
+    """Yield a warning for each disabled plugin that does not exist; kube-scheduler accepts these silently."""
     for point in ("multiPoint", *ExtensionPoint):
         for i, plugin in enumerate(profile.plugins.at(point).disabled):
             if plugin.name not in {"*", *implements, *_NOT_ASKED}:
@@ -287,7 +287,7 @@ def _unknown_disabled(profile: KubeSchedulerProfile, path: str, implements: Impl
 
 
 def _check_queue_sort(written: Sequence[KubeSchedulerProfile], profiles: Sequence[Profile], problems: Problems) -> None:
-    """All profiles share one queue, so they must order it alike."""
+    """Record profiles whose queue sort plugin or its args differ from the first, as all profiles share one queue."""
     first = profiles[0].plugins[ExtensionPoint.QUEUE_SORT][0]
     first_args = go_json(queue_sort_args(written[0], first))
     for i, profile in enumerate(profiles[1:], start=1):

@@ -1,4 +1,4 @@
-"""Problems of a configuration, collected and reported together, in the words of Kubernetes' ``field.Error``."""
+"""A collector of configuration problems, in the words of Kubernetes' ``field.Error``, which are reported together."""
 
 from __future__ import annotations
 
@@ -10,51 +10,51 @@ from kschedctl.findings.finding import Finding
 
 
 def child(path: str, name: str) -> str:
-    """The path of a field of the object at a path."""
+    """Return the path of a field of the object at ``path``."""
     return f"{path}.{name}" if path else name
 
 
 class Problems:
-    """What is wrong with a configuration so far, in the order of finding; the same twice counts once."""
+    """The problems of a configuration found so far, in order and without duplicates."""
 
     def __init__(self) -> None:
         self._found: dict[Finding, None] = {}
 
     def add(self, path: str, text: str) -> None:
-        """Note a problem in words of its own."""
+        """Record a problem with its own text."""
         self.note(Finding(text, path))
 
     def note(self, finding: Finding) -> None:
-        """Note a problem."""
+        """Record a finding."""
         self._found[finding] = None
 
     def invalid(self, path: str, value: Any, detail: str) -> None:
-        """A value that is not allowed."""
+        """Record an invalid value."""
         self.note(field_errors.invalid(path, value, detail))
 
     def required(self, path: str, detail: str = "") -> None:
-        """A value that is missing."""
+        """Record a missing value."""
         self.note(field_errors.required(path, detail))
 
     def forbidden(self, path: str, detail: str) -> None:
-        """A value that may not be given here."""
+        """Record a value that is not allowed here."""
         self.note(field_errors.forbidden(path, detail))
 
     def duplicate(self, path: str, value: Any) -> None:
-        """A value that another one repeats."""
+        """Record a duplicate value."""
         self.note(field_errors.duplicate(path, value))
 
     def unsupported(self, path: str, value: str, supported: tuple[str, ...]) -> None:
-        """A value that is none of those that there are."""
+        """Record a value that is not one of the supported values."""
         self.note(field_errors.unsupported(path, value, supported))
 
     @property
     def found(self) -> tuple[Finding, ...]:
-        """All of them."""
+        """All findings so far."""
         return tuple(self._found)
 
     def raise_if_any(self, where: str) -> None:
-        """End with one error that has all problems.
+        """Raise one error with all problems, if there are any.
 
         Parameters
         ----------
@@ -64,6 +64,6 @@ class Problems:
         Raises
         ------
         ConfigError
-            Where a problem was noted.
+            If a problem was recorded.
         """
         ConfigError.raise_any(self._found, where)

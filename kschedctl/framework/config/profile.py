@@ -1,4 +1,4 @@
-"""Profiles: which plugins run at which extension point, in which order, with which weights and args.
+"""Profiles: the plugins of each extension point, their order, weights and args.
 
 The rules are those of ``mergePlugins`` (``pkg/scheduler/apis/config/v1/default_plugins.go``) and of ``NewFramework``
 with its expansion of multiPoint (``pkg/scheduler/framework/runtime/framework.go``).
@@ -19,7 +19,7 @@ from kschedctl.framework.config.types import KubeSchedulerProfile, Plugin, Plugi
 from kschedctl.framework.extension_point import ExtensionPoint
 from kschedctl.releases.release import Release
 
-#: Per plugin that there is, the extension points that it implements.
+#: The extension points of each existing plugin, by plugin name.
 Implements = Mapping[str, frozenset[ExtensionPoint]]
 
 _ALL: Final = "*"
@@ -30,7 +30,7 @@ _MAX_TOTAL_SCORE: Final = 2**63 - 1
 _PLACEMENT_GENERATE: Final = "placementGenerate"
 _PLACEMENT_SCORE: Final = "placementScore"
 _POD_GROUP_POST_FILTER: Final = "podGroupPostFilter"
-#: The points of pod groups, at which nothing runs for a single pod; what is written for them is checked all the same.
+#: The extension points of pod groups and their plugins. They are validated but never run for a single pod.
 _POD_GROUP_PLUGINS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     {
         _PLACEMENT_GENERATE: frozenset({"TopologyPlacementGenerator"}),
@@ -38,7 +38,7 @@ _POD_GROUP_PLUGINS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
         _POD_GROUP_POST_FILTER: frozenset({"DefaultPreemption", "DynamicResources"}),
     }
 )
-#: The order in which the framework takes up the points, and so in which it finds mistakes.
+#: The order in which the framework processes the extension points, and therefore reports errors.
 _POINTS: Final[tuple[str, ...]] = (
     ExtensionPoint.PRE_FILTER,
     ExtensionPoint.FILTER,
@@ -60,7 +60,7 @@ _POINTS: Final[tuple[str, ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What one scheduler name stands for.
+    """A resolved scheduler profile.
 
     Attributes
     ----------
@@ -71,10 +71,10 @@ class Profile:
     weights : mapping of str to int
         The weights of the Score plugins, in running order.
     args : mapping of str to msgspec.Struct
-        The args of every in-tree plugin that has any, with the defaults filled in, whether it runs or not, and
-        ``RawArgs`` for every other plugin that some are given for.
+        The args of every in-tree plugin that has any, with defaults filled in, even if the plugin is not enabled. Any
+        other plugin with configured args has ``RawArgs``.
     percentage_of_nodes_to_score : int or None
-        ``None`` where that of the whole configuration holds.
+        The profile's own percentage; ``None`` if the percentage of the whole configuration applies.
     """
 
     scheduler_name: str
@@ -85,10 +85,10 @@ class Profile:
 
 
 def merge_default_plugins(plugins: PluginSet, release: Release, warnings: list[str]) -> PluginSet:
-    """The multiPoint set of a profile, merged with that of the default profile.
+    """Return the multiPoint set of a profile, merged with the set of the default profile.
 
-    A default plugin that is enabled again keeps its place and takes the weight as written, also where none is. The
-    other plugins follow in their order. What is disabled stays on record for the single points.
+    A default plugin that is enabled again keeps its position and takes its weight as written, even if there is none.
+    The other plugins follow in their order. The list of disabled plugins is kept for the individual extension points.
     """
     disabled = {plugin.name for plugin in plugins.disabled}
     custom = {plugin.name: i for i, plugin in enumerate(plugins.enabled)}
@@ -107,24 +107,26 @@ def merge_default_plugins(plugins: PluginSet, release: Release, warnings: list[s
 
 
 class ProfileBuilder:
-    """Works out one profile; what is wrong with it is noted.
+    """A builder that resolves one profile and records its problems.
 
     Parameters
     ----------
     profile : KubeSchedulerProfile
         The profile as written.
     args : mapping of str to msgspec.Struct
-        The args that its plugins get.
+        The args of its plugins.
     path : str
-        The field that has the profile.
+        The field path of the profile.
     release : Release
-        Whose default plugins and rules apply.
+        The release whose default plugins and rules apply.
     implements : mapping of str to frozenset of ExtensionPoint
-        The plugins that there are, and what they implement.
+        The existing plugins, and the extension points they implement.
     inert : frozenset of str
-        Those of them that may be named and have no effect; the profile leaves them out.
-    problems, warnings
-        Where problems and warnings are noted.
+        The plugins among them that are valid but have no effect; the resolved profile omits them.
+    problems : Problems
+        The collector that problems are added to.
+    warnings : list of str
+        The list that warnings are appended to.
     """
 
     def __init__(
@@ -151,12 +153,12 @@ class ProfileBuilder:
         self._multi_point = merge_default_plugins(profile.plugins.multi_point, release, warnings)
 
     def build(self) -> Profile:
-        """Resolve the profile; where problems were noted, the result is not to be used."""
+        """Resolve the profile; do not use the result if problems were recorded."""
         self._check_fit_args()
         self._check_names()
         resolved = {point: self._resolve(point) for point in self._points}
         self._check_counts(resolved)
-        # A name without a weight is one of the problems.
+        # A name without a weight was recorded as a problem.
         weights = self._weights(ExtensionPoint.SCORE)
         if _PLACEMENT_SCORE in self._points:
             self._weights(_PLACEMENT_SCORE)
@@ -178,7 +180,11 @@ class ProfileBuilder:
         return point in self._implements.get(name, frozenset())
 
     def _check_fit_args(self) -> None:
-        """NodeResourcesFit looks at its own args, when it is made; so they are refused only where it takes part."""
+        """Validate the args of NodeResourcesFit if it is enabled.
+
+        The plugin itself validates its args when it is instantiated, so kube-scheduler rejects them only if it is
+        enabled.
+        """
         sets = (self._multi_point, *(self._profile.plugins.at(point) for point in self._points))
         if any(plugin.name == _FIT for plugins in sets for plugin in plugins.enabled):
             configs = [config.name for config in self._profile.plugin_config]
@@ -197,7 +203,7 @@ class ProfileBuilder:
                 elif plugin.name in seen:
                     self._problems.add(path, f'plugin "{plugin.name}" already registered as "{_interface(point)}"')
                 seen.add(plugin.name)
-        # The framework looks for these plugins at the first point that is open to them.
+        # The framework looks up multiPoint plugins at the first extension point that does not disable all ("*").
         is_open = (point for point in self._points if _ALL not in _names(self._profile.plugins.at(point).disabled))
         interface = _interface(next(is_open, self._points[0]))
         for plugin in self._multi_point.enabled:
@@ -206,12 +212,16 @@ class ProfileBuilder:
 
     def _multi_point_path(self, plugin: Plugin) -> str:
         written = self._profile.plugins.multi_point.enabled
-        # The same object: a name can be there twice, and the second is the mistake.
+        # Compared by identity: if a name is listed twice, the second entry is the invalid one.
         place = next((f".enabled[{i}]" for i, other in enumerate(written) if other is plugin), "")
         return f"{self._path}.plugins.multiPoint{place}"
 
     def _resolve(self, point: str) -> tuple[str, ...]:
-        """The plugins of a point: first those of multiPoint that the point names, then the rest of multiPoint."""
+        """Return the plugins of an extension point in running order.
+
+        The multiPoint plugins that the point names itself come first, then the other multiPoint plugins, then the
+        point's own.
+        """
         plugins = self._profile.plugins.at(point)
         named, disabled = _names(plugins.enabled), _names(plugins.disabled)
         if _ALL in disabled:
@@ -246,14 +256,14 @@ class ProfileBuilder:
             self._problems.add(f"{path}.placementGenerate", text)
 
     def _weights(self, point: str) -> dict[str, int]:
-        """The weights of all plugins with scores: that of the point before that of multiPoint, 1 instead of 0."""
+        """Return the weights of all scoring plugins; the point's weight overrides multiPoint's, and 0 counts as 1."""
         weights: dict[str, int] = {}
         total = 0
         for plugin in (*self._profile.plugins.at(point).enabled, *self._multi_point.enabled):
             if plugin.name in weights or not self._implements_point(plugin.name, point):
                 continue
             weight = weights[plugin.name] = plugin.weight or 1
-            # In int64, the room that is left becomes negative after a negative weight: then nothing fits any more.
+            # In int64 arithmetic, the remaining range overflows after a negative weight, so no further weight fits.
             if weight * _MAX_NODE_SCORE > _wrap(_MAX_TOTAL_SCORE - total):
                 text = "total score of Score plugins could overflow"
                 self._problems.add(f"{self._path}.plugins.{point}", text)

@@ -1,7 +1,7 @@
-"""KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1) as it is written, with the scheduler's defaults.
+"""The types of a KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1) as written, with the scheduler's defaults.
 
-A field that a file leaves out has the default of ``pkg/scheduler/apis/config/v1/defaults.go``. Plugin args are kept
-as written; ``kschedctl.framework.config.args`` has their types.
+An omitted field has the default of ``pkg/scheduler/apis/config/v1/defaults.go``. Plugin args are kept as written; their
+types are in ``kschedctl.framework.config.args``.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ KIND: Final = "KubeSchedulerConfiguration"
 
 
 class ConfigStruct(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, forbid_unknown_fields=True):
-    """Base of all configuration types: immutable, camelCase as written, no unknown fields."""
+    """Base class of all configuration types: immutable, camelCase as written, no unknown fields."""
 
-    #: Fields where the scheduler takes a zero (0, an empty text, an empty list) for "not given".
+    #: Fields whose zero value (0, an empty string, an empty list) the scheduler replaces by the default.
     zero_means_default: ClassVar[frozenset[str]] = frozenset()
 
 
@@ -51,21 +51,21 @@ class ClientConnection(ConfigStruct, frozen=True):
 
 
 class Plugin(ConfigStruct, frozen=True):
-    """A plugin in a list of plugins; a weight of 0 is none."""
+    """A plugin in a list of plugins; weight 0 means that no weight is set."""
 
     name: str = ""
     weight: Int32 = 0
 
 
 class PluginSet(ConfigStruct, frozen=True):
-    """What is switched on and off at one extension point."""
+    """The enabled and disabled plugins of one extension point."""
 
     enabled: tuple[Plugin, ...] = ()
     disabled: tuple[Plugin, ...] = ()
 
 
 class Plugins(ConfigStruct, frozen=True):
-    """The plugins per extension point; the placement points and the last are those of pod groups."""
+    """The plugins of each extension point; the placement points and ``pod_group_post_filter`` are for pod groups."""
 
     pre_enqueue: PluginSet = PluginSet()
     queue_sort: PluginSet = PluginSet()
@@ -85,7 +85,7 @@ class Plugins(ConfigStruct, frozen=True):
     pod_group_post_filter: PluginSet = PluginSet()
 
     def at(self, point: str) -> PluginSet:
-        """The set of an extension point, named as in the file."""
+        """Return the plugin set of an extension point, named as in the file."""
         plugins: PluginSet = getattr(self, _FIELD_OF_POINT[point])
         return plugins
 
@@ -94,7 +94,7 @@ _FIELD_OF_POINT: Final = {info.encode_name: info.name for info in msgspec.struct
 
 
 class PluginConfig(ConfigStruct, frozen=True):
-    """A plugin's args as written; ``None`` where there are none."""
+    """The args of a plugin as written; ``None`` if there are none."""
 
     name: str = ""
     args: Any = None
@@ -124,7 +124,7 @@ class ExtenderTLSConfig(ConfigStruct, frozen=True):
 
 
 class Extender(ConfigStruct, frozen=True):
-    """A scheduler extender; it has five seconds for an answer where no other time is given."""
+    """A scheduler extender; its HTTP timeout is 5 seconds by default."""
 
     zero_means_default: ClassVar[frozenset[str]] = frozenset({"http_timeout"})
 

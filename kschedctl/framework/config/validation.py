@@ -1,6 +1,6 @@
-"""The rules for a KubeSchedulerConfiguration as a whole (``ValidateKubeSchedulerConfiguration``).
+"""Validation rules for a KubeSchedulerConfiguration as a whole (``ValidateKubeSchedulerConfiguration``).
 
-Rules for the args of plugins are in ``args_validation``, those that need to know the plugins in ``profile``.
+The rules for plugin args are in ``args_validation``; the rules that depend on the existing plugins are in ``profile``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _REMOVED_TEXT: Final = f'was invalid in version "v1" (KubeSchedulerConfiguration
 
 
 def validate(config: KubeSchedulerConfiguration, problems: Problems) -> None:
-    """Note what kube-scheduler would refuse, in its order."""
+    """Record the problems for which kube-scheduler rejects the configuration, in kube-scheduler's order."""
     if config.client_connection.burst < 0:
         problems.invalid("clientConnection.burst", config.client_connection.burst, "must be non-negative")
     _leader_election(config.leader_election, problems)
@@ -55,7 +55,7 @@ def _leader_election(election: LeaderElection, problems: Problems) -> None:
         if span <= Duration():
             problems.invalid(f"leaderElection.{name}", str(span), "must be greater than zero")
     if election.lease_duration <= election.renew_deadline:
-        # The scheduler names the field of the one and prints the other.
+        # kube-scheduler names the field leaseDuration but prints the value of renewDeadline.
         text = "must be greater than `RenewDeadline`"
         problems.invalid("leaderElection.leaseDuration", str(election.renew_deadline), text)
     if election.resource_lock != "leases":
@@ -96,12 +96,12 @@ def _removed_plugins(profile: KubeSchedulerProfile, path: str, problems: Problem
         if config.name in _REMOVED:
             problems.invalid(config_path, config.name, _REMOVED_TEXT)
         elif config.name == "NodeResourcesFitArgs":
-            # The scheduler's table of rules has this name by mistake, so no args suit it.
+            # kube-scheduler's table of rules contains this name by mistake, so it rejects all args for it.
             problems.invalid(f"{config_path}.args", config.args, "has to match plugin args")
 
 
 def _one_queue_sort(profiles: tuple[KubeSchedulerProfile, ...], problems: Problems) -> None:
-    """All profiles share one queue, so what is written of its order must be the same in all of them."""
+    """Record differing queue sort settings: all profiles share one queue, so they must configure it identically."""
     first = profiles[0].plugins.queue_sort
     name = first.enabled[0].name if first.enabled else ""
     if len(first.enabled) > 1:
@@ -119,7 +119,7 @@ def _one_queue_sort(profiles: tuple[KubeSchedulerProfile, ...], problems: Proble
 
 
 def queue_sort_args(profile: KubeSchedulerProfile, name: str) -> Any:
-    """The args that a profile has for its queue sort plugin; ``None`` where there are none."""
+    """Return the args that a profile has for its queue sort plugin; ``None`` if it has none."""
     return next((config.args for config in profile.plugin_config if config.name == name), None)
 
 
