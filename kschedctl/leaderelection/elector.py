@@ -106,7 +106,7 @@ class LeaderElector:
         self._callbacks.stopped_leading()
 
     def try_acquire_or_renew(self, deadline: float = inf) -> Steps[bool]:
-        """Acquire a free lease or renew the own one, and report whether the candidate holds the lease.
+        """Acquire a free lease, or renew a lease that the candidate holds, and report success.
 
         Parameters
         ----------
@@ -136,7 +136,7 @@ class LeaderElector:
         return (yield from self._written(self._lock.update(record, self._until(deadline)), record, now))
 
     def try_coordinated_renew(self, deadline: float = inf) -> Steps[bool]:
-        """Renew the lease that the coordinated election controller assigned, and report whether the candidate holds it.
+        """Renew the lease that the coordinated election controller assigned to the candidate, and report success.
 
         Parameters
         ----------

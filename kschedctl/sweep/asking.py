@@ -1,4 +1,4 @@
-"""Runs a plan's analysis on the cluster of one case, and collects the values that columns need."""
+"""The analysis of a plan, run on the cluster of one case, with the values that columns need."""
 
 from __future__ import annotations
 

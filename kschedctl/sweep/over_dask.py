@@ -164,7 +164,7 @@ def _result(future: Any) -> tuple[bytes | None, str]:
 
 # The following functions run on the workers.
 
-#: Ensures that a worker runs one case at a time, because clusters derived from one another share caches.
+#: The lock that limits a worker to one case at a time, because clusters derived from one another share caches.
 _working = Lock()
 _jobs: dict[str, Job] = {}
 

@@ -1,4 +1,4 @@
-"""Eviction in a what-if: pods that lose their node are recreated as pending pods by their controller, or are gone."""
+"""Eviction in a what-if: pods that lose their node are recreated as pending pods by their controller, or removed."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def held_for(settings: ElectionSettings) -> float:
 
 
 def check_grace(settings: ElectionSettings, grace: float) -> None:
-    """Check that the times leave room for the command's grace period.
+    """Check that the command's grace period can end before another candidate can acquire the lease.
 
     Raises
     ------

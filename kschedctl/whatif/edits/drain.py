@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Drain(NodeEdit):
-    """An edit that cordons nodes and evicts their pods as ``kubectl drain --force --ignore-daemonsets`` does.
+    """An edit that cordons nodes and evicts their pods, as ``kubectl drain --force`` does.
 
+    DaemonSets and emptyDir volumes do not stop the drain (``--ignore-daemonsets --delete-emptydir-data``), and
     PodDisruptionBudgets are ignored. Pods of DaemonSets and mirror pods stay. Other pods are recreated as pending pods
-    if they have a controller; pods without a controller are gone.
+    if they have a controller; pods without a controller are removed without replacement.
     """
 
     option: ClassVar[Option] = Option(

@@ -19,7 +19,7 @@ class FailZone(Edit):
     """An edit that removes all nodes of a zone.
 
     Pods on these nodes are recreated as pending pods if they have a controller other than a DaemonSet; all other pods
-    are gone.
+    are removed without replacement.
     """
 
     option: ClassVar[Option] = Option("--fail-zone", "ZONE", "What if all nodes of this zone were gone?")

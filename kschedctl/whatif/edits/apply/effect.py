@@ -86,7 +86,8 @@ def apply(
     if pods:
         index = cluster.pods.index
         changes += _told(Pod, [key for key in map(_key, pods) if tuple(key.split("/")) in index], map(_key, pods))
-        # A finished pod is not among the cluster's pods, so it only removes. A replaced pod keeps its claims.
+        # The cluster has no finished pods: a finished pod only removes the pod of its name. A replaced pod keeps its
+        # claims.
         finished = {(pod.namespace, pod.name) for pod in pods} - laid.pods.index.keys()
         moved = move_pods(
             cluster,
