@@ -1,1 +1,1 @@
-"""Who leads: the election on Leases as client-go has it, on any clock, and what Leases tell of elections."""
+"""Leader election on Leases as in client-go, on a real or virtual clock, and a report of a cluster's elections."""

@@ -1,4 +1,4 @@
-"""What the times of an election promise: how long nobody leads, and whether two ever can at once."""
+"""Guarantees of election settings: bounds for the time without a leader, and for the time with two leaders."""
 
 from __future__ import annotations
 
@@ -9,23 +9,25 @@ from typing import Final
 from kschedctl.errors import InputError
 from kschedctl.leaderelection.settings import JITTER_FACTOR, ElectionSettings
 
-#: A standby may have read just before the last renewal, waits, reads it, waits for its end, and then reads and writes.
+#: The number of requests in the slowest takeover: a standby reads just before the last renewal, waits, reads the
+#: renewal, waits until the lease expires, and then reads and writes.
 _REQUESTS: Final = 5
-#: The retry period as part of the lease duration, and the step in which times are suggested, in seconds.
+#: The suggested retry period as a fraction of the lease duration, and the step of suggested times, in seconds.
 _RETRY_PART: Final = 2 / 15
 _STEP: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditions:
-    """What candidates live with.
+    """The quality of the candidates' clocks and requests.
 
     Attributes
     ----------
     drift : float
-        How much faster or slower a clock may run than it should, as a part of one. What time it shows does not matter.
+        The maximum error of a clock's rate, as a fraction: 0.01 is 1 % too fast or too slow. The offset of a clock has
+        no effect on an election.
     request : float
-        How long a request to the API server takes at most where it works, in seconds.
+        The maximum duration of a successful request to the API server, in seconds.
     """
 
     drift: float = 0.0
@@ -34,22 +36,23 @@ class Conditions:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What some settings promise under some conditions; all times in seconds.
+    """The guarantees of settings under given conditions. All times are in seconds.
 
     Attributes
     ----------
     earliest : float
-        How long after the last renewal of a leader that has died another may lead at the earliest.
+        The shortest time from the last renewal of a dead leader until another candidate can lead.
     latest : float
-        And at the latest, where one that can reach the API server waits for it.
+        The longest time from the last renewal of a dead leader until another candidate leads, provided that one can
+        reach the API server.
     released : float
-        How long it takes at the latest after a leader has given the lease up. One that is ended while it renews or
-        takes the lease may not be able to: its own write changes the record under its hands, and the others wait
-        for the end of the lease as after a crash.
+        The longest time from the release of the lease until another candidate leads. A leader that is terminated while
+        it renews or acquires the lease may fail to release it, because its own write changes the record in between. The
+        others then wait until the lease expires, as after a crash.
     leads_on : float
-        How long a leader that cannot renew goes on leading after its last renewal was written.
+        The longest time that a leader which cannot renew goes on leading after its last renewal was written.
     holds : float
-        How long after that nobody else can lead.
+        The time after the last renewal was written in which no other candidate can lead.
     """
 
     earliest: float
@@ -60,31 +63,31 @@ class Bounds:
 
     @property
     def exclusive(self) -> bool:
-        """Whether two candidates can never lead at once."""
+        """True if two candidates can never lead at the same time."""
         return self.leads_on < self.holds
 
     @property
     def overlap(self) -> float:
-        """How long two may lead at once; 0 where they never do."""
+        """The longest time that two candidates can lead at the same time, in seconds; 0 if they never can."""
         return max(self.leads_on - self.holds, 0.0)
 
 
 def bounds(settings: ElectionSettings, conditions: Conditions) -> Bounds:
-    """What settings promise.
+    """Compute the guarantees of settings.
 
     Parameters
     ----------
     settings : ElectionSettings
-        Those of all candidates.
+        The settings of all candidates.
     conditions : Conditions
-        What they live with.
+        The quality of the candidates' clocks and requests.
 
     Notes
     -----
-    A leader knows of a renewal once the answer is there, waits for a retry period, and tries for as long as the
-    deadline says. One that then releases the lease leads until that has worked or failed. The others count from when
-    they saw the renewal, which is after it was written, with whole seconds of the lease duration; of renewals within
-    the same second they see the first.
+    A leader learns of a renewal when the response arrives, waits for the retry period, and retries until the renew
+    deadline. A leader that then releases the lease leads until the release has succeeded or failed. The other
+    candidates count from the moment when they saw the renewal, which is after it was written, and with the lease
+    duration in whole seconds. Of several renewals within one second they see only the first.
     """
     slow, fast = 1 - conditions.drift, 1 + conditions.drift
     request = min(conditions.request, settings.request_timeout / slow)
@@ -102,14 +105,14 @@ def bounds(settings: ElectionSettings, conditions: Conditions) -> Bounds:
 
 
 def made_exclusive(settings: ElectionSettings, conditions: Conditions) -> ElectionSettings | None:
-    """The settings with the longest deadline with which two never lead at once; ``None`` where there is none.
+    """Return the settings with the longest renew deadline that excludes two leaders, or ``None`` if there is none.
 
     Parameters
     ----------
     settings : ElectionSettings
-        The others are kept.
+        The settings. The renew deadline is shortened in steps of 0.1 s; the other settings are kept.
     conditions : Conditions
-        What candidates live with.
+        The quality of the candidates' clocks and requests.
     """
     renew = _stepped(min(settings.renew_deadline, settings.lease_duration_seconds))
     while renew > JITTER_FACTOR * settings.retry_period:
@@ -121,21 +124,21 @@ def made_exclusive(settings: ElectionSettings, conditions: Conditions) -> Electi
 
 
 def settings_for(fail_over: float, conditions: Conditions, template: ElectionSettings) -> ElectionSettings:
-    """The settings with the longest times that have another leader in time, and never two.
+    """Return the settings with the longest times that guarantee a timely takeover and exclude two leaders.
 
     Parameters
     ----------
     fail_over : float
-        How long after the last renewal another shall lead at the latest, in seconds.
+        The longest allowed time from the last renewal until another candidate leads, in seconds.
     conditions : Conditions
-        What candidates live with.
+        The quality of the candidates' clocks and requests.
     template : ElectionSettings
-        Everything but the times.
+        The settings other than lease duration, renew deadline and retry period.
 
     Raises
     ------
     InputError
-        Where no settings do.
+        If no settings fulfil both.
     """
     slow = 1 - conditions.drift
     part = 1 + 2 * (1 + JITTER_FACTOR) * _RETRY_PART

@@ -1,4 +1,4 @@
-"""Whom a candidate tells what happens to it (client-go ``LeaderCallbacks``)."""
+"""Callbacks of a candidate (client-go ``LeaderCallbacks``)."""
 
 from __future__ import annotations
 
@@ -7,33 +7,34 @@ from dataclasses import dataclass
 
 
 def _nothing() -> None:
-    """Do nothing."""
+    """Ignore an event without data."""
 
 
 def _say_nothing(_: str) -> None:
-    """Do nothing with a text."""
+    """Ignore a text."""
 
 
 def _note_nothing(_: float) -> None:
-    """Do nothing with a time."""
+    """Ignore a time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Callbacks:
-    """What is called when something happens.
+    """The functions that a candidate calls on events. By default they do nothing.
 
     Attributes
     ----------
     started_leading : callable
-        It leads from now on.
+        Called when the candidate starts to lead.
     stopped_leading : callable
-        It has ended; also where it never led.
+        Called when the candidate has ended, even if it never led.
     renewed : callable
-        It has taken or kept the lease; is given when it began to, by its clock.
+        Called when the candidate has acquired or renewed the lease, with the time when the attempt began, by the
+        candidate's clock.
     new_leader : callable
-        Is given the identity of a leader that is not the one before; empty where nobody leads.
+        Called when the leader has changed, with the identity of the new leader; empty if nobody leads.
     failed : callable
-        Is given why a try failed.
+        Called when an attempt has failed, with the reason.
     """
 
     started_leading: Callable[[], None] = _nothing

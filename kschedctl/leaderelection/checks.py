@@ -1,4 +1,4 @@
-"""What is wrong with the elections of a cluster, or with a scheduler's part in them."""
+"""Checks of a cluster's leader elections, and of a scheduler configuration against them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kschedctl.framework.config.types import LeaderElection
 from kschedctl.leaderelection.overview import Elections, host_of
 from kschedctl.leaderelection.settings import ElectionSettings
 
-#: How far a holder's clock may seem to be ahead, in seconds: a running cluster is read for a while.
+#: The tolerated lead of a holder's clock, in seconds: reading a running cluster takes some time.
 _AHEAD: Final = 60.0
 _SCHEDULER: Final = "scheduler"
 _CONTROL_PLANE: Final = "kube-system"
@@ -23,7 +23,7 @@ _HASH: Final = "pod-template-hash"
 
 
 def settings_of(election: LeaderElection) -> ElectionSettings:
-    """The times in a KubeSchedulerConfiguration; kube-scheduler releases the lease when it ends."""
+    """Return the election settings of a KubeSchedulerConfiguration; kube-scheduler releases the lease on exit."""
     return ElectionSettings(
         lease_duration=election.lease_duration.nanoseconds / 1e9,
         renew_deadline=election.renew_deadline.nanoseconds / 1e9,
@@ -32,14 +32,14 @@ def settings_of(election: LeaderElection) -> ElectionSettings:
 
 
 def check_elections(cluster: Cluster, found: Elections) -> Iterator[Finding]:
-    """What is wrong with elections.
+    """Yield the findings about the elections of a cluster.
 
     Parameters
     ----------
     cluster : Cluster
         The cluster.
     found : Elections
-        Its elections.
+        The elections of the cluster.
     """
     for election in found.elections:
         yield from _state(election)
@@ -50,9 +50,9 @@ def check_elections(cluster: Cluster, found: Elections) -> Iterator[Finding]:
 
 
 def check_config(config: LeaderElection, found: Elections) -> Iterator[Finding]:
-    """What of a scheduler's configuration does not fit the election that it names.
+    """Yield the findings about a scheduler configuration that does not match the election that it names.
 
-    What kube-scheduler refuses as it reads a configuration is refused where it is loaded.
+    Errors that kube-scheduler reports when it reads a configuration are reported when the configuration is loaded.
     """
     name = f"{config.resource_namespace}/{config.resource_name}"
     election = found.find(config.resource_namespace, config.resource_name)
@@ -63,7 +63,7 @@ def check_config(config: LeaderElection, found: Elections) -> Iterator[Finding]:
         else:
             yield _of_config("leaderElect", problem)
         return
-    # The file is taken, and the scheduler ends with this when it sets out to elect.
+    # kube-scheduler accepts the file, and exits with this error when it starts the election.
     refused = next(settings_of(config).problems(), None)
     if refused is not None:
         yield _of_config("", f"kube-scheduler ends with: {refused.problem}", Severity.ERROR)
@@ -91,7 +91,7 @@ def _about(election: Election, problem: str, severity: Severity, hint: str = "",
 
 def _state(election: Election) -> Iterator[Finding]:
     if not election.holder:
-        # What runs now and then gives its lease up when it ends.
+        # Outside the control plane this is normal: components that run occasionally release their lease on exit.
         severity = Severity.ERROR if election.ref.namespace == _CONTROL_PLANE else Severity.INFO
         yield _about(election, "nobody leads: the last holder gave it up", severity)
     elif election.expired:
@@ -122,7 +122,7 @@ def _old_lock(election: Election, found: Elections) -> Iterator[Finding]:
 
 
 def _without_lease(cluster: Cluster, found: Elections) -> Iterator[Finding]:
-    """Schedulers of which no pod holds a lease, and that have none of their name."""
+    """Yield a finding per scheduler without a Lease of its name and without a pod that holds any Lease."""
     holders = {one.pod for one in found.elections} | {host_of(one.holder) for one in found.elections}
     groups: dict[tuple[str, str], list[Pod]] = {}
     for index in range(len(cluster.pods)):
@@ -148,7 +148,7 @@ def _is_scheduler(pod: Pod) -> bool:
 
 
 def _group(pod: Pod) -> str:
-    """What pods belong to: their component, or the workload that makes them."""
+    """Return the name of a pod's group: its ``component`` label or the workload that created the pod."""
     owner = pod.metadata.controller
     if owner is None or owner.kind == "Node":
         return pod.metadata.labels.get(_COMPONENT, pod.name)

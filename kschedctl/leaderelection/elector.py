@@ -1,7 +1,8 @@
-"""A candidate: acquires the lease, renews it while it leads, and gives it up (client-go ``LeaderElector``).
+"""A candidate: acquires the lease, renews it while leading, and releases it (client-go ``LeaderElector``).
 
-It never compares its clock with that of another. A lease has expired when the candidate itself has not seen it change
-for as long as the record says, by its own clock; so it does not matter what time clocks show, only how fast they run.
+A candidate never compares its clock with the clock of another candidate. A lease has expired when the candidate has not
+seen the record change for the lease duration, by the candidate's own clock. Only the rates of the clocks matter,
+therefore, and not the times that they show.
 """
 
 from __future__ import annotations
@@ -19,35 +20,36 @@ from kschedctl.leaderelection.record import LeaderElectionRecord, Raw
 from kschedctl.leaderelection.settings import JITTER_FACTOR, ElectionSettings
 from kschedctl.leaderelection.steps import CancelledError, Steps
 
-#: Of a time in periods, what is rounding and not time.
+#: The tolerance for rounding errors, in retry periods.
 _ROUNDING: Final = 1e-6
 
 
 class LeaderElector:
-    """One candidate of an election.
+    """A candidate of an election.
 
     Parameters
     ----------
     lock : Lock
-        Where the record is kept.
+        The lock, which stores the record of the election.
     settings : ElectionSettings
-        Its times.
+        The times and options of the candidate.
     clock : Clock
-        Its own clock.
+        The candidate's own clock.
     random : Random
-        The jitter between its tries.
+        The source of the jitter between two attempts to acquire the lease.
     callbacks : Callbacks
-        Whom it tells.
+        The functions to call on events.
 
     Attributes
     ----------
     renewed_at : float or None
-        When it began the last request that made or kept it the leader: nobody else can have seen that renewal before.
+        The time when the candidate began the last attempt that acquired or renewed the lease. No other candidate can
+        have seen that renewal earlier.
 
     Raises
     ------
     InputError
-        Where client-go would refuse to start, in its words.
+        If client-go would refuse to start; the message is client-go's.
     """
 
     def __init__(
@@ -75,21 +77,21 @@ class LeaderElector:
 
     @property
     def leader(self) -> str:
-        """Who led when it last looked; empty where it has seen nobody."""
+        """The identity of the leader in the last record that the candidate saw; empty if there was none."""
         return self._observed.holder_identity
 
     @property
     def is_leader(self) -> bool:
-        """Whether it led when it last looked."""
+        """True if the candidate is the leader in the last record that it saw."""
         return self.leader == self._lock.identity
 
     def check(self, max_tolerable_expired_lease: float) -> str:
-        """What is wrong with a leader that has neither renewed nor ended; empty where nothing is.
+        """Return the problem of a leader that has neither renewed nor ended; empty if there is none.
 
         Parameters
         ----------
         max_tolerable_expired_lease : float
-            How long after the end of its lease that is borne, in seconds.
+            The tolerated time after the expiry of the lease, in seconds.
         """
         age = self._clock.now() - self._observed_at
         if self.is_leader and age > self._settings.lease_duration + max_tolerable_expired_lease:
@@ -97,19 +99,19 @@ class LeaderElector:
         return ""
 
     def run(self) -> Steps[None]:
-        """Wait for the lease, lead for as long as it is renewed or until cancelled, and end."""
+        """Wait for the lease, lead until a renewal fails or the run is cancelled, and end."""
         if (yield from self._acquire()):
             self._callbacks.started_leading()
             yield from self._renew()
         self._callbacks.stopped_leading()
 
     def try_acquire_or_renew(self, deadline: float = inf) -> Steps[bool]:
-        """Take the lease where nobody has it, or keep it; whether it is the candidate's now.
+        """Acquire a free lease, or renew a lease that the candidate holds, and report success.
 
         Parameters
         ----------
         deadline : float
-            When the try is given up, by the candidate's clock.
+            The time when the attempt is abandoned, by the candidate's clock.
         """
         now = self._clock.now()
         record = self._own_record(now)
@@ -134,12 +136,12 @@ class LeaderElector:
         return (yield from self._written(self._lock.update(record, self._until(deadline)), record, now))
 
     def try_coordinated_renew(self, deadline: float = inf) -> Steps[bool]:
-        """Keep the lease that the API server's controller has given to the candidate; whether it still is.
+        """Renew the lease that the coordinated election controller assigned to the candidate, and report success.
 
         Parameters
         ----------
         deadline : float
-            When the try is given up, by the candidate's clock.
+            The time when the attempt is abandoned, by the candidate's clock.
         """
         now = self._clock.now()
         try:
@@ -149,14 +151,20 @@ class LeaderElector:
             return False
         self._observe_read(old)
         expired = self._observed_at + old.lease_duration_seconds < now
-        # With a preferred holder the term is over: what is not renewed goes to that one.
+        # A preferred holder ends the term: the controller assigns a lease that is not renewed to that candidate.
         if expired or not self.is_leader or old.preferred_holder:
             return False
         record = replace(self._kept(self._own_record(now), old), strategy=old.strategy)
         return (yield from self._written(self._lock.update(record, self._until(deadline)), record, now))
 
     def release(self) -> Steps[bool]:
-        """Give the lease up, so that nobody has to wait for its end; whether it is not the candidate's any more."""
+        """Release the lease, so that no candidate has to wait for its expiry, and report success.
+
+        Returns
+        -------
+        bool
+            True if the candidate has released the lease or does not hold it.
+        """
         deadline = self._clock.now() + self._settings.renew_deadline
         try:
             old = yield from self._lock.get(self._until(deadline))
@@ -204,13 +212,13 @@ class LeaderElector:
         self._lock.record_event("stopped leading")
 
     def _renewed_in_time(self) -> Steps[bool]:
-        """Try once per retry period until it works or the deadline has come; the periods count from the first try."""
+        """Try to renew once per retry period, counted from the first attempt, until success or the renew deadline."""
         started, period = self._clock.now(), self._settings.retry_period
         deadline = started + self._settings.renew_deadline
         ticks = 0
         while not (yield from self._tried(deadline)):
             now = self._clock.now()
-            # A tick that came during the try is taken up at once, and of several the first.
+            # As with a Go ticker, a tick during the attempt is handled at once, and of several ticks only the first.
             wake = max(started + (ticks + 1) * period, now)
             if wake >= deadline:
                 yield max(deadline - now, 0.0)
@@ -227,7 +235,7 @@ class LeaderElector:
         return (yield from self.try_acquire_or_renew(deadline))
 
     def _written(self, request: Steps[None], record: LeaderElectionRecord, began: float) -> Steps[bool]:
-        """Whether a record was written; if so, it is what the candidate knows."""
+        """Send a write request and report success; after a success the record counts as observed."""
         try:
             yield from request
         except LockError as error:

@@ -1,4 +1,4 @@
-"""A health check on a leader that hangs (client-go ``HealthzAdaptor``)."""
+"""The health check for a leader that hangs (client-go ``HealthzAdaptor``)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class HealthzAdaptor:
     Parameters
     ----------
     timeout : float
-        How long after the end of its lease that is borne, in seconds; kube-scheduler bears it for 20.
+        The tolerated time after the expiry of the lease, in seconds; kube-scheduler uses 20.
     """
 
     name: Final = "leaderElection"
@@ -23,9 +23,9 @@ class HealthzAdaptor:
         self._elector: LeaderElector | None = None
 
     def set_leader_election(self, elector: LeaderElector) -> None:
-        """Say whom it watches; before, nothing is wrong."""
+        """Set the candidate to check. Until then the check passes."""
         self._elector = elector
 
     def check(self) -> str:
-        """What is wrong; empty where nothing is."""
+        """Return the problem; empty if there is none."""
         return "" if self._elector is None else self._elector.check(self._timeout)

@@ -1,4 +1,4 @@
-"""The lock of a candidate on a Lease of a real API server (client-go ``LeaseLock``)."""
+"""The lock of a candidate on a Lease in a real API server (client-go ``LeaseLock``)."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ _API_VERSION: Final = "coordination.k8s.io/v1"
 
 
 class LeaseLock:
-    """The lock of one candidate; every request waits for its answer.
+    """The lock of one candidate. Every request blocks until its response.
 
     Parameters
     ----------
     client : ObjectClient
-        The API server.
+        The client of the API server.
     namespace, name : str
-        The Lease.
+        The namespace and name of the Lease.
     identity : str
-        Who the candidate is.
+        The identity of the candidate.
     clock : Clock
         The candidate's clock.
     recorder : callable
-        Is told what happens to the candidate.
+        Called with a text for each event of the candidate.
     """
 
     def __init__(
@@ -60,15 +60,15 @@ class LeaseLock:
 
     @property
     def identity(self) -> str:
-        """Who the candidate is."""
+        """The identity of the candidate."""
         return self._identity
 
     def describe(self) -> str:
-        """Which Lease it is."""
+        """Return the namespace and name of the Lease as ``NAMESPACE/NAME``."""
         return f"{self._namespace}/{self._name}"
 
     def record_event(self, text: str) -> None:
-        """Tell what happened to the candidate."""
+        """Pass an event of the candidate to the recorder."""
         self._recorder(f"{self._identity} {text}")
 
     def get(self, until: float) -> Steps[LeaderElectionRecord]:
@@ -78,14 +78,14 @@ class LeaseLock:
         return record_of(self._lease.get("spec") or {})
 
     def create(self, record: LeaderElectionRecord, until: float) -> Steps[None]:
-        """Make the Lease."""
+        """Create the Lease."""
         yield from ()
         metadata = {"name": self._name, "namespace": self._namespace}
         lease = {"apiVersion": _API_VERSION, "kind": "Lease", "metadata": metadata, "spec": spec_of(record)}
         self._lease = self._ask("POST", "", lease, until)
 
     def update(self, record: LeaderElectionRecord, until: float) -> Steps[None]:
-        """Change the Lease as of the version that was last seen."""
+        """Update the Lease at the resource version that was last read or written."""
         yield from ()
         if self._lease is None:
             raise LockError("lease not initialized, call get or create first")
@@ -114,17 +114,17 @@ class LeaseLock:
 
 
 def own_identity() -> str:
-    """Return the identity of a candidate that is given none; two on one host differ."""
+    """Return a default identity: the host name and a random UUID, so that two candidates on one host differ."""
     return f"{socket.gethostname()}_{uuid4()}"
 
 
 def lease_name(text: str) -> tuple[str, str]:
-    """Namespace and name of a Lease.
+    """Parse the namespace and name of a Lease.
 
     Raises
     ------
     InputError
-        Where the text is not ``NAMESPACE/NAME``.
+        If the text is not ``NAMESPACE/NAME`` with two valid DNS subdomain names.
 
     Examples
     --------
@@ -138,12 +138,12 @@ def lease_name(text: str) -> tuple[str, str]:
 
 
 def record_of(spec: dict[str, Any]) -> LeaderElectionRecord:
-    """The record in the spec of a Lease.
+    """Convert the spec of a Lease to a record.
 
     Raises
     ------
     LockError
-        Where it is none.
+        If the spec is not valid.
     """
     try:
         read = msgspec.convert({key: value for key, value in spec.items() if value is not None}, LeaseSpec)
@@ -161,7 +161,7 @@ def record_of(spec: dict[str, Any]) -> LeaderElectionRecord:
 
 
 def spec_of(record: LeaderElectionRecord) -> dict[str, Any]:
-    """The spec of a Lease with a record."""
+    """Convert a record to the spec of a Lease."""
     spec: dict[str, Any] = {
         "holderIdentity": record.holder_identity,
         "leaseDurationSeconds": record.lease_duration_seconds,

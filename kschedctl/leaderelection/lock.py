@@ -1,4 +1,4 @@
-"""Where the record of an election is kept, as candidates use it (client-go ``resourcelock.Interface``)."""
+"""The interface of locks, which store the record of an election (client-go ``resourcelock.Interface``)."""
 
 from __future__ import annotations
 
@@ -9,38 +9,56 @@ from kschedctl.leaderelection.steps import Steps
 
 
 class LockError(Exception):
-    """A request to the lock failed, or nothing is known of it; the text says why."""
+    """A failed request to the lock, or one with an unknown outcome; the message gives the reason."""
 
 
 class LockNotFoundError(LockError):
-    """There is no record yet."""
+    """A request for a record that does not exist."""
 
 
 class ConflictError(LockError):
-    """Somebody else has changed the record since it was last read, or made one."""
+    """A write that conflicts with a write of another client since the record was last read."""
 
 
 class Lock(Protocol):
     """The lock of one candidate.
 
-    Every request may take its time, and is given up at a moment of the candidate's clock.
+    A request may take time. It is abandoned at the time ``until``, by the candidate's clock.
     """
 
     @property
     def identity(self) -> str:
-        """Who the candidate is."""
+        """The identity of the candidate."""
 
     def describe(self) -> str:
-        """Which lock it is, such as ``kube-system/kube-scheduler``."""
+        """Return the name of the lock, such as ``kube-system/kube-scheduler``."""
 
     def record_event(self, text: str) -> None:
-        """Tell that something happened to the candidate, such as ``became leader``."""
+        """Record an event of the candidate, such as ``became leader``."""
 
     def get(self, until: float) -> Steps[LeaderElectionRecord]:
-        """Read the record; raises `LockError`."""
+        """Read the record.
+
+        Raises
+        ------
+        LockError
+            If the request fails.
+        """
 
     def create(self, record: LeaderElectionRecord, until: float) -> Steps[None]:
-        """Make the record where there is none; raises `LockError`."""
+        """Create the record.
+
+        Raises
+        ------
+        LockError
+            If the request fails or a record exists.
+        """
 
     def update(self, record: LeaderElectionRecord, until: float) -> Steps[None]:
-        """Change the record, unless it has changed since the candidate last saw it; raises `LockError`."""
+        """Update the record.
+
+        Raises
+        ------
+        LockError
+            If the request fails or the record has changed since the candidate last saw it.
+        """

@@ -1,4 +1,4 @@
-"""Locks in memory: objects with resource versions, as an API server keeps them, and the lock of a candidate on one."""
+"""Locks in memory: records with resource versions, as in an API server, and the lock of a candidate on a record."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kschedctl.leaderelection.steps import Steps
 
 @dataclass(frozen=True, slots=True)
 class Versioned:
-    """A record as of one resource version."""
+    """A record with its resource version."""
 
     record: LeaderElectionRecord
     resource_version: int
@@ -19,18 +19,18 @@ class Versioned:
 
 @dataclass
 class MemoryApi:
-    """Keeps records by the name of their lock; what is asked of it happens at once."""
+    """A store of records, by the name of their lock. Requests take no time."""
 
     _objects: dict[str, Versioned] = field(default_factory=dict)
     _version: int = 0
 
     def get(self, name: str) -> Versioned:
-        """The record of a lock.
+        """Return the record of a lock.
 
         Raises
         ------
         LockNotFoundError
-            Where there is none.
+            If the lock has no record.
         """
         try:
             return self._objects[name]
@@ -38,26 +38,26 @@ class MemoryApi:
             raise LockNotFoundError(f'leases.coordination.k8s.io "{name}" not found') from None
 
     def create(self, name: str, record: LeaderElectionRecord) -> Versioned:
-        """Make a record.
+        """Create a record.
 
         Raises
         ------
         ConflictError
-            Where there is one.
+            If the lock has a record.
         """
         if name in self._objects:
             raise ConflictError(f'leases.coordination.k8s.io "{name}" already exists')
         return self._write(name, record)
 
     def update(self, name: str, record: LeaderElectionRecord, resource_version: int) -> Versioned:
-        """Change a record as of a version.
+        """Update a record at a resource version.
 
         Raises
         ------
         LockNotFoundError
-            Where there is none.
+            If the lock has no record.
         ConflictError
-            Where it has changed since.
+            If the record has another resource version.
         """
         if self.get(name).resource_version != resource_version:
             problem = "the object has been modified; please apply your changes to the latest version and try again"
@@ -65,7 +65,7 @@ class MemoryApi:
         return self._write(name, record)
 
     def delete(self, name: str) -> None:
-        """Take a record away, where there is one."""
+        """Delete a record if it exists."""
         self._objects.pop(name, None)
 
     def _write(self, name: str, record: LeaderElectionRecord) -> Versioned:
@@ -80,16 +80,16 @@ class MemoryLock:
     Parameters
     ----------
     api : MemoryApi
-        Where the record is.
+        The store of the record.
     name : str
-        Which one, such as ``kube-system/kube-scheduler``.
+        The name of the lock, such as ``kube-system/kube-scheduler``.
     identity : str
-        Who the candidate is.
+        The identity of the candidate.
 
     Attributes
     ----------
     events : list of str
-        What it recorded.
+        The recorded events, each with the candidate's identity.
     """
 
     def __init__(self, api: MemoryApi, name: str, identity: str) -> None:
@@ -101,15 +101,15 @@ class MemoryLock:
 
     @property
     def identity(self) -> str:
-        """Who the candidate is."""
+        """The identity of the candidate."""
         return self._identity
 
     def describe(self) -> str:
-        """Which lock it is."""
+        """Return the name of the lock."""
         return self._name
 
     def record_event(self, text: str) -> None:
-        """Keep what happened."""
+        """Append an event to ``events``."""
         self.events.append(f"{self._identity} {text}")
 
     def get(self, until: float) -> Steps[LeaderElectionRecord]:
@@ -120,12 +120,12 @@ class MemoryLock:
         return found.record
 
     def create(self, record: LeaderElectionRecord, until: float) -> Steps[None]:
-        """Make the record."""
+        """Create the record."""
         yield from ()
         self._seen = self._api.create(self._name, record).resource_version
 
     def update(self, record: LeaderElectionRecord, until: float) -> Steps[None]:
-        """Change the record as of the version that was last seen."""
+        """Update the record at the resource version that was last read or written."""
         yield from ()
         if self._seen is None:
             raise LockError("lease not initialized, call get or create first")

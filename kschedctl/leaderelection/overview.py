@@ -1,4 +1,4 @@
-"""The elections of a cluster as its Leases show them: who leads, since when, and when another could."""
+"""Overview of a cluster's elections from its Leases: the holder, the times, and the bounds for a takeover."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from kschedctl.cluster.cluster import Cluster
 from kschedctl.leaderelection.bounds import Conditions, bounds
 from kschedctl.leaderelection.settings import ElectionSettings
 
-#: The label of the Leases by which API servers tell that they are there, which are no elections.
+#: The label of the heartbeat Leases of API servers, which are not elections.
 _API_SERVER: Final = "apiserver.kubernetes.io/identity"
-#: Candidates put something unique behind the name of their host, so that no two are taken for one.
+#: The separator between the host name and the unique suffix in a candidate's identity.
 _UNIQUE: Final = "_"
 
 
@@ -38,16 +38,16 @@ class Elections:
     Attributes
     ----------
     elections : tuple of Election
-        By namespace and name, those of the control plane first.
+        The elections, sorted by namespace and name, with those in ``kube-system`` first.
     n_heartbeats : int
-        How many Leases are heartbeats of nodes and API servers.
+        The number of Leases that are heartbeats of nodes and API servers.
     """
 
     elections: tuple[Election, ...]
     n_heartbeats: int = 0
 
     def find(self, namespace: str, name: str, kind: str = "Lease") -> Election | None:
-        """The election of a name."""
+        """Return the election with this kind of lock, namespace and name, or ``None``."""
         wanted = (kind, namespace, name)
         return next((one for one in self.elections if (one.ref.kind, one.ref.namespace, one.ref.name) == wanted), None)
 
@@ -60,7 +60,7 @@ def elections(cluster: Cluster, settings: ElectionSettings = ElectionSettings())
     cluster : Cluster
         The cluster.
     settings : ElectionSettings
-        The retry period of standbys, which no Lease tells.
+        The settings of the candidates, for the retry period, which a Lease does not contain.
     """
     reader = _Reader(cluster, settings)
     leases = [lease for lease in cluster.list(Lease) if not _is_heartbeat(lease)]
@@ -72,7 +72,7 @@ def elections(cluster: Cluster, settings: ElectionSettings = ElectionSettings())
 
 
 def host_of(identity: str) -> str:
-    """The host or pod that an identity names.
+    """Return the name of the host or pod in an identity.
 
     Examples
     --------
@@ -162,18 +162,18 @@ class _Reader:
         return None if moment is None or taken is None else (taken - moment).total_seconds()
 
     def _take_over(self, holder: str, lease_duration: int, age: float | None) -> tuple[float | None, float | None]:
-        """When another leads, in seconds after the snapshot."""
+        """Return the earliest and latest time of a takeover, in seconds after the snapshot."""
         promised = bounds(replace(self._settings, lease_duration=float(lease_duration)), Conditions())
         if not holder:
             return 0.0, promised.released
         if age is None:
             return None, None
-        # One that is ahead of the snapshot has renewed while that was taken.
+        # A renewal after the time of the snapshot happened while the snapshot was taken.
         age = max(age, 0.0)
         return max(promised.earliest - age, 0.0), max(promised.latest - age, promised.released)
 
     def _holder(self, obj: ApiObject, holder: str) -> tuple[str, str]:
-        """The pod and the node that a holder means."""
+        """Return the pod, as ``namespace/name``, and the node of a holder identity; empty if unknown."""
         host = host_of(holder)
         for name in (host, holder):
             if name and name in self._pods:
@@ -211,12 +211,15 @@ class _Reader:
 
 
 def _rounded(seconds: float | None) -> float | None:
-    """Return seconds without what floating point adds."""
+    """Round to microseconds, to remove floating-point noise."""
     return None if seconds is None else round(seconds, 6)
 
 
 def _best(candidates: Iterable[LeaseCandidate]) -> LeaseCandidate | None:
-    """The one that ``OldestEmulationVersion`` elects: the oldest version, else the oldest candidate."""
+    """Return the candidate that ``OldestEmulationVersion`` elects.
+
+    The order is emulation version, binary version, creation time, name; the smallest wins.
+    """
     able = [
         (emulated, binary, one)
         for one in candidates
@@ -234,6 +237,6 @@ def _best(candidates: Iterable[LeaseCandidate]) -> LeaseCandidate | None:
 
 
 def _version(text: str) -> tuple[int, ...]:
-    """A version as numbers; empty where it is none."""
+    """Parse a version into numbers; return an empty tuple if the text is not a version."""
     numbers = [parse_int64(part) for part in text.removeprefix("v").partition("-")[0].split(".")]
     return tuple(number for number in numbers if number is not None) if None not in numbers else ()

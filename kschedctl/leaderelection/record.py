@@ -1,4 +1,4 @@
-"""The record of an election, which a lock keeps for all candidates (client-go ``LeaderElectionRecord``)."""
+"""The record of an election, which all candidates share through a lock (client-go ``LeaderElectionRecord``)."""
 
 from __future__ import annotations
 
@@ -9,23 +9,24 @@ Raw = tuple[object, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaderElectionRecord:
-    """What candidates know of each other.
+    """The shared state of an election.
 
     Attributes
     ----------
     holder_identity : str
-        Who leads; empty where somebody has given it up, so that anybody may take over.
+        The identity of the leader; empty after a release, when any candidate may take over.
     lease_duration_seconds : int
-        How long the others wait since they last saw the record change.
+        The time, in seconds, that other candidates wait after they last saw the record change.
     acquire_time, renew_time : float
-        Since when the holder leads and when it last said so: seconds since the Unix epoch as the holder's clock told
-        them. No other candidate goes by them. Zero where there is none.
+        The times when the holder acquired the lease and last renewed it, in seconds since the Unix epoch by the
+        holder's clock; 0 if unknown. No other candidate relies on them.
     leader_transitions : int
-        How often another one took over.
+        The number of times that the lease changed its holder.
     strategy : str
-        Of coordinated election, such as ``OldestEmulationVersion``; empty where candidates elect themselves.
+        The strategy of a coordinated election, such as ``OldestEmulationVersion``; empty if the candidates elect
+        without a coordinator.
     preferred_holder : str
-        Of coordinated election: for whom the holder shall make room.
+        The candidate for which the holder of a coordinated election must give up the lease; empty for none.
     """
 
     holder_identity: str = ""
@@ -37,10 +38,10 @@ class LeaderElectionRecord:
     preferred_holder: str = ""
 
     def raw(self) -> Raw:
-        """What is compared to see whether the record has changed.
+        """Return the values that are compared to detect a change of the record.
 
-        Times count in whole seconds there (``metav1.Time``), so that the second of two renewals within one second is
-        not seen.
+        Times are compared in whole seconds (``metav1.Time``), so the second of two renewals within one second is not
+        noticed.
         """
         return (
             self.holder_identity,

@@ -1,4 +1,4 @@
-"""The times of an election, and what candidates refuse to start with."""
+"""The settings of a candidate, and client-go's validation of them."""
 
 from __future__ import annotations
 
@@ -9,29 +9,30 @@ from typing import Final
 from kschedctl.errors import InputError
 from kschedctl.findings.finding import Finding
 
-#: client-go's ``JitterFactor``: a candidate waits up to so many retry periods more than one.
+#: client-go's ``JitterFactor``: a candidate that does not lead waits 1 to 2.2 retry periods between two attempts.
 JITTER_FACTOR: Final = 1.2
 _NANOSECONDS: Final = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ElectionSettings:
-    """How a candidate takes part.
+    """The settings of a candidate; the defaults are kube-scheduler's.
 
     Attributes
     ----------
     lease_duration : float
-        How long others wait since they last saw a renewal, in seconds. The record holds the whole seconds of it.
+        The time that other candidates wait after they last saw a renewal, in seconds. The record contains its whole
+        seconds.
     renew_deadline : float
-        How long a leader goes on trying to renew, in seconds.
+        The time for which a leader retries a renewal, in seconds.
     retry_period : float
-        The pause between two tries, in seconds.
+        The pause between two attempts, in seconds.
     release_on_cancel : bool
-        Whether a leader that ends gives the lease up, so that nobody has to wait; kube-scheduler does.
+        True if a leader releases the lease when it ends, so that no other candidate has to wait; kube-scheduler does.
     coordinated : bool
-        Whether a controller of the API server says who leads.
+        True if a controller of the API server assigns the lease (coordinated leader election).
     release_checks_holder : bool
-        Whether a leader that ends looks first whether the lease is still its own. client-go does not.
+        True if a leader that ends first checks that it still holds the lease. client-go does not.
     """
 
     lease_duration: float = 15.0
@@ -43,21 +44,24 @@ class ElectionSettings:
 
     @property
     def lease_duration_seconds(self) -> int:
-        """What the record says."""
+        """The lease duration in the record, in whole seconds (rounded down)."""
         return int(self.lease_duration)
 
     @property
     def request_timeout(self) -> float:
-        """How long a request to the lock may take, in seconds (``resourcelock.NewFromKubeconfig``)."""
+        """The timeout of a request to the lock, in seconds (``resourcelock.NewFromKubeconfig``).
+
+        The timeout is half the renew deadline, at least 1 s.
+        """
         return max(self.renew_deadline / 2, 1.0)
 
     @property
     def longest_pause(self) -> float:
-        """The longest pause between two tries of a candidate that does not lead, in seconds."""
+        """The longest pause between two attempts of a candidate that does not lead, in seconds."""
         return self.retry_period * (1 + JITTER_FACTOR)
 
     def problems(self) -> Iterator[Finding]:
-        """Why a candidate would not start, in client-go's words; it tells the first one alone."""
+        """Yield the reasons why a candidate would not start, in client-go's words; client-go reports only the first."""
         lease, renew, retry = (
             round(seconds * _NANOSECONDS) for seconds in (self.lease_duration, self.renew_deadline, self.retry_period)
         )
@@ -73,12 +77,12 @@ class ElectionSettings:
             yield Finding("retryPeriod must be greater than zero")
 
     def check(self) -> None:
-        """Refuse what no candidate starts with.
+        """Check that a candidate would start with the settings.
 
         Raises
         ------
         InputError
-            With the first problem.
+            If there is a problem; the message is the first one.
         """
         first = next(self.problems(), None)
         if first is not None:

@@ -1,4 +1,4 @@
-"""Code that takes time, written once for every clock: it yields the seconds to wait, and whoever runs it waits."""
+"""Steps: generators that yield the seconds to wait, so that the same code runs on a real or a virtual clock."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from typing import TypeVar
 from kschedctl.clock import Clock, Timer
 
 T = TypeVar("T")
-#: Yields the seconds that it waits; `CancelledError` is thrown into it where it shall come to its end.
+#: A generator that yields the seconds to wait. To cancel it, `CancelledError` is thrown into it.
 Steps = Generator[float, None, T]
 
 
 class CancelledError(Exception):
-    """What runs shall come to its end."""
+    """The request to running steps to finish."""
 
 
 class Actor:
-    """Runs steps on a clock.
+    """A runner of steps on a clock.
 
     Parameters
     ----------
     clock : Clock
-        Where its waits pass.
+        The clock that schedules the waits.
     steps : Steps
-        What it does; begins with the clock's next event.
+        The steps to run. They begin with the clock's next event.
     """
 
     def __init__(self, clock: Clock, steps: Steps[None]) -> None:
@@ -34,23 +34,23 @@ class Actor:
 
     @property
     def ended(self) -> bool:
-        """Whether it has come to its end or was killed."""
+        """True if the steps have finished or were killed."""
         return self._steps is None
 
     def cancel(self) -> None:
-        """Let it come to its end, where it waits now; to be called in the thread that its clock runs in."""
+        """Throw `CancelledError` into the steps. Call this in the thread that runs the clock."""
         if self._steps is not None:
             self._timer.cancel()
             self._go_on(CancelledError())
 
     def wake(self) -> None:
-        """End its wait early."""
+        """End the current wait early."""
         if self._steps is not None:
             self._timer.cancel()
             self._go_on()
 
     def kill(self) -> None:
-        """Let it do nothing any more, as a process that is gone."""
+        """Stop the steps without any cleanup, as the death of a process does."""
         self._timer.cancel()
         self._steps = None
 

@@ -1,1 +1,1 @@
-"""A running cluster as the source of a snapshot: read-only, over the official client's configuration and transport."""
+"""Access to a running cluster, mainly read-only as the source of a snapshot, over the official client's transport."""

@@ -1,6 +1,6 @@
-"""Addresses of servers and proxies, looked at before anything is sent to them.
+"""Addresses of servers and proxies, validated before anything is sent to them.
 
-The official client takes them as they are: tests/live/test_kubeconfig.py::test_address and
+The official client does not validate them: tests/live/test_kubeconfig.py::test_address and
 tests/live/test_kubeconfig.py::test_what_is_wrong_is_named.
 """
 
@@ -15,12 +15,15 @@ _SOCKS_SCHEMES: Final = ("socks5", "socks5h")
 
 
 def server_address(cluster: Entry[ClusterEntry]) -> str:
-    """The address of a cluster's server, with its scheme: as for kubectl, one without is not encrypted.
+    """Return the address of a cluster's server, with a scheme.
+
+    As in kubectl, an address without a scheme gets ``https`` if the cluster entry has TLS settings (a certificate
+    authority or ``insecure-skip-tls-verify``), else ``http``.
 
     Raises
     ------
     InputError
-        Where it is none.
+        If the address is missing or not valid.
     """
     given = cluster.value.server
     if not given:
@@ -33,12 +36,12 @@ def server_address(cluster: Entry[ClusterEntry]) -> str:
 
 
 def proxy_address(cluster: Entry[ClusterEntry]) -> str:
-    """The address of the proxy to a cluster; empty where there is none.
+    """Return the address of the proxy to a cluster; empty if there is no proxy.
 
     Raises
     ------
     InputError
-        Where it is none, or of a kind that cannot be used.
+        If the address is not valid, or its scheme is none of http, https, socks5 and socks5h.
     """
     address = cluster.value.proxy_url
     if address:

@@ -1,4 +1,4 @@
-"""An API server as the user of a context: requests that say who asks, and answers that refuse as what they mean."""
+"""An API server, accessed as the user of a context: authenticated requests, and error responses as exceptions."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from kschedctl.live.limits import Deadline, Limits
 from kschedctl.live.refusals import refusal
 from kschedctl.live.settings import client_settings
 
-#: How many connections are kept.
+#: The maximum number of open connections.
 CONNECTIONS: Final = 8
 
 
 class ApiServer:
-    """An API server, as the user of a context.
+    """An API server, accessed as the user of a context. The constructor sends no request to the server.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class ApiServer:
     Raises
     ------
     InputError, ClusterError
-        As ``client_settings`` says; nothing is asked of the server yet.
+        As for ``client_settings``.
     """
 
     def __init__(self, live: LiveContext) -> None:
@@ -57,7 +57,7 @@ class ApiServer:
         body: bytes | None = None,
         connect_seconds: float | None = None,
     ) -> tuple[int, HTTPHeaderDict, bytes]:
-        """Ask once, for status, headers and body."""
+        """Send a request once and return status, headers and body of the response."""
         name = f"{self.host}{path}"
         headers = self._headers(accept)
         if body is not None:
@@ -65,14 +65,14 @@ class ApiServer:
         try:
             timeout = Timeout(total=seconds_left(until), connect=connect_seconds)
         except TimeoutError:
-            # Logging in, or waiting for a thread, has taken it all.
+            # The login, or the wait for a thread, has used up the time.
             raise until.too_late(f"{name} has not been asked") from None
         with sent(self._pool, method, f"{name}{query}", headers, timeout, body) as response:
             return response.status, response.headers, read_body(response, limits, until, name)
 
     def _headers(self, accept: str) -> HTTPHeaderDict:
         headers = HTTPHeaderDict({"Accept": accept, "User-Agent": USER_AGENT})
-        # Asking for the settings renews a token that has expired, which must happen once.
+        # ``headers`` renews an expired token, which must happen only once.
         with self._login:
             for name, value in self._settings.headers():
                 headers.add(name, value)
@@ -83,7 +83,7 @@ class ApiServer:
 
 
 def cause_of(error: BaseException) -> str:
-    """Find the innermost reason of a failed request, without the object's address in front."""
+    """Return the innermost reason of a failed request, without the leading object address in urllib3's text."""
     reason = getattr(error, "reason", None)
     while isinstance(reason, BaseException):
         error, reason = reason, getattr(reason, "reason", None)

@@ -1,6 +1,6 @@
-"""Certificates and keys of a kubeconfig, looked at before the official client has them.
+"""Certificates and keys of a kubeconfig, validated before the official client gets them.
 
-It finds out what is wrong with one when it connects, and does not know where that stands:
+The official client detects an error only when it connects, and cannot name the position in the kubeconfig:
 tests/live/test_kubeconfig.py::test_what_is_wrong_is_named.
 """
 
@@ -16,12 +16,12 @@ from kschedctl.live.kubeconfig import ClusterEntry, Entry, UserEntry
 
 
 def file_or_data(entry: Entry[Any], field: str, path: str, data: str) -> dict[str, str]:
-    """A certificate or key as the client is given it: as data, where there is some, else as a file.
+    """Return a certificate or key as a field for the official client: inline data if present, else a file.
 
     Raises
     ------
     InputError
-        Where the data cannot be unpacked or the file cannot be read.
+        If the data is not base64 or the file cannot be read.
     """
     if data:
         try:
@@ -36,7 +36,7 @@ def file_or_data(entry: Entry[Any], field: str, path: str, data: str) -> dict[st
 
 
 def as_data(entry: Entry[Any], field: str, path: str, data: str) -> str:
-    """Give a certificate or key in base64; empty where there is none."""
+    """Return a certificate or key in base64; empty if there is none."""
     return data or base64.b64encode(_content(entry, field, path) if path else b"").decode()
 
 
@@ -49,12 +49,12 @@ def _content(entry: Entry[Any], field: str, path: str) -> bytes:
 
 
 def check_certificates(configuration: Any, user: Entry[UserEntry], cluster: Entry[ClusterEntry]) -> None:
-    """Look whether certificates and keys can be read, so that a wrong one is told with its place.
+    """Check that certificates and keys can be loaded, to report an error with its position in the kubeconfig.
 
     Raises
     ------
     InputError
-        Where one cannot.
+        If a certificate or key cannot be loaded.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     if configuration.ssl_ca_cert:
@@ -65,7 +65,7 @@ def check_certificates(configuration: Any, user: Entry[UserEntry], cluster: Entr
             raise cluster.error(f"holds no certificates that can be read: {why_unreadable(error)}", field) from None
     if configuration.cert_file:
         try:
-            # Nobody is asked for the password of a key.
+            # The empty password prevents a prompt on the terminal for an encrypted key.
             context.load_cert_chain(configuration.cert_file, configuration.key_file, password="")
         except (OSError, ValueError) as error:
             problem = f"client certificate and key cannot be read: {why_unreadable(error)}"
@@ -73,5 +73,5 @@ def check_certificates(configuration: Any, user: Entry[UserEntry], cluster: Entr
 
 
 def why_unreadable(error: Exception) -> str:
-    """Say why a certificate or key could not be loaded."""
+    """Return the reason why a certificate or key could not be loaded."""
     return getattr(error, "reason", None) or getattr(error, "strerror", None) or str(error)

@@ -1,4 +1,4 @@
-"""Reading from an API server: one GET at a time, answers as bytes, refusals as what they mean."""
+"""Read access to an API server: GET requests with retries, and streamed responses of watches."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from kschedctl.live.limits import Deadline, Limits
 from kschedctl.live.sockets import OpenSockets
 
 _CONNECT_SECONDS: Final = 10.0
-#: How long to wait before asking again.
+#: The pauses before the three retries of a request, in seconds.
 _PAUSES: Final = (0.2, 0.4, 0.8)
 _BUSY: Final = (429, 502, 503, 504)
-#: A thread may take this much longer to notice that its time is over.
+#: The time that a thread may need to notice that its deadline has passed, in seconds.
 _GRACE_SECONDS: Final = 1.0
 
 
 class Connection(ApiServer):
-    """An API server that is read.
+    """A read-only connection to an API server.
 
     Attributes
     ----------
     limits : Limits
-        How long and how much is read.
+        The limits of time and size.
     """
 
     def __init__(self, live: LiveContext) -> None:
@@ -42,15 +42,17 @@ class Connection(ApiServer):
         self._due: dict[int, tuple[Deadline, str]] = {}
 
     def get(self, path: str, *, accept: str = JSON, **query: str) -> bytes:
-        """Read what is at a path; of the query, empty values are left out.
+        """Send a GET request and return the body; query parameters with empty values are omitted.
+
+        A request that fails, or gets status 429, 502, 503 or 504, is retried up to three times.
 
         Raises
         ------
         ForbiddenError, NotServedError, GoneError
-            For the answers 403, 404 and 410.
+            If the status is 403, 404 or 410.
         ClusterError
-            Where the server cannot be reached, does not answer in time, does not know the user or answers with another
-            error.
+            If the server cannot be reached, does not respond in time, does not accept the credentials or responds with
+            another error.
         """
         asked = _query(query)
         with self._watched(path) as until:
@@ -77,14 +79,24 @@ class Connection(ApiServer):
 
     @contextmanager
     def lines(self, path: str, idle_seconds: float, **query: str) -> Iterator[Iterator[bytes]]:
-        """Read an answer that goes on, line by line, until the server ends it or tells nothing for too long.
+        """Stream a response line by line until the server ends it.
+
+        Parameters
+        ----------
+        path : str
+            The path of the request.
+        idle_seconds : float
+            The longest time without data, in seconds.
+        **query
+            The query parameters; empty values are omitted.
 
         Raises
         ------
         ForbiddenError, NotServedError, GoneError
-            For the answers 403, 404 and 410.
+            If the status is 403, 404 or 410.
         ClusterError
-            Where the server cannot be reached, answers with another error, falls silent or breaks off.
+            If the server cannot be reached, responds with another error, sends nothing for ``idle_seconds`` or breaks
+            the connection.
         """
         name = f"{self.host}{path}"
         timeout = Timeout(connect=_CONNECT_SECONDS, read=idle_seconds)
@@ -98,20 +110,29 @@ class Connection(ApiServer):
             raise ClusterError(f"{name} breaks off: {cause_of(error)}") from None
 
     def overdue(self) -> ClusterError | None:
-        """The error of a request that goes on although its time is over; not all that it waits for can be bounded."""
+        """Return the error of a request that runs more than 1 s beyond its deadline, or ``None`` if there is none.
+
+        Some waits inside a request cannot be bounded, so another thread checks them.
+        """
         for until, path in tuple(self._due.values()):
             if until.left is not None and Deadline(until.seconds, until.until + _GRACE_SECONDS).passed:
                 return until.too_late(f"{self.host}{path} has not answered")
         return None
 
     def close(self) -> None:
-        """End all requests; more can be asked once the limits begin anew."""
+        """Abort all requests. New requests are possible after ``limits.begin``."""
         self.limits.ended.set()
         self._sockets.shut_down()
         self._pool.clear()
 
     def _wait(self, seconds: float, path: str, until: Deadline) -> None:
-        """Wait before asking again, where there is time for that."""
+        """Wait before a retry.
+
+        Raises
+        ------
+        ClusterError
+            If the wait would exceed the deadline.
+        """
         if until.left is not None and seconds > until.left:
             asked = f"{self.host}{path} is busy and wants to be asked again in {seconds:.0f} s, so that nothing is read"
             raise until.too_late(asked)
@@ -133,7 +154,7 @@ def _query(given: Mapping[str, str]) -> str:
 
 
 def _retry_after(headers: Mapping[str, str]) -> float:
-    """The seconds that a busy server asks for; none where it asks for nothing that can be read."""
+    """Return the seconds in the header ``Retry-After``; 0 if it is missing or cannot be parsed."""
     with suppress(HTTPError, ValueError, OverflowError):
         return float(Retry().parse_retry_after(headers.get("Retry-After", "0").strip()))
     return 0.0

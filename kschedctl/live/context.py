@@ -1,7 +1,7 @@
-"""Which cluster is meant: kubectl's rules for contexts, and the namespace that one names.
+"""The choice of a cluster: kubectl's rules for kubeconfigs and contexts, and the namespace of a context.
 
-The official client tells no file that is not there from one without contexts
-(tests/live/test_context.py::test_what_cannot_be_used), and does not know the namespace of a pod
+The official client does not distinguish a missing file from a file without contexts
+(tests/live/test_context.py::test_what_cannot_be_used), and does not determine the namespace of the pod that it runs in
 (tests/live/test_kubeconfig.py::test_namespace_in_a_pod).
 """
 
@@ -18,35 +18,35 @@ from kschedctl.live.kubeconfig import read_kubeconfigs
 from kschedctl.live.limits import MAX_ANSWER, REQUEST_SECONDS
 
 DEFAULT_FILE: Final = "~/.kube/config"
-#: What a pod finds of its service account.
+#: The directory with the credentials of a pod's service account.
 SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 
 def _no_progress(text: str) -> None:
-    """Show nothing."""
+    """Ignore a progress line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveContext:
-    """A cluster to ask, and how.
+    """A running cluster, and the parameters for reading it.
 
     Attributes
     ----------
     context : str
-        The kubeconfig's context; empty for its current one.
+        The context in the kubeconfig; empty for the current context.
     kubeconfig : str
         The kubeconfig; empty for ``$KUBECONFIG`` (several files are merged), else ``~/.kube/config``, else the service
-        account of the pod that this runs in.
+        account of the pod that this process runs in.
     page_size : int
-        How many objects are asked for at a time.
+        The number of objects per page of a list request.
     request_seconds : float
-        How long a request may take; 0 for as long as it likes. The whole reading may take ten times as long.
+        The timeout of a request, in seconds; 0 for no timeout. The whole reading may take ten times as long.
     max_answer : int
-        How many bytes an answer may have.
+        The maximum size of a response, in bytes.
     show_progress : callable
-        Is given a line to show instead of the last one; an empty one at the end.
+        Called with a line that replaces the previous one; with an empty line at the end.
     snapshot_would_do : bool
-        Whether a snapshot could be given instead, which is suggested where there is no cluster.
+        True if the command also accepts a snapshot, which errors about a missing cluster then suggest.
     """
 
     context: str = ""
@@ -59,17 +59,17 @@ class LiveContext:
 
 
 def kubeconfig_files(given: str) -> str:
-    """The kubeconfigs that are there, separated as in ``$KUBECONFIG``; empty where there are none.
+    """Return the existing kubeconfig files, separated as in ``$KUBECONFIG``; empty if there are none.
 
     Parameters
     ----------
     given : str
-        The one that the user names; empty for none.
+        The file that the user names; empty for none.
 
     Raises
     ------
     InputError
-        Where that is not there.
+        If the file that the user names does not exist.
     """
     if given:
         if not _is_file(given):
@@ -83,14 +83,15 @@ def _is_file(path: str) -> bool:
     try:
         return Path(path).expanduser().is_file()
     except (RuntimeError, ValueError, OSError):
-        # A user without a home, or a name that no file can have.
+        # The user has no home directory, or the path is not valid.
         return False
 
 
 def context_namespace(live: LiveContext) -> str:
-    """The namespace that a context names for what names none, as kubectl reads it; empty where there is none.
+    """Return the default namespace of a context, as kubectl determines it; empty if there is none.
 
-    In a pod without a kubeconfig it is the pod's own. A kubeconfig that cannot be used is told of where it is loaded.
+    In a pod without a kubeconfig, the default namespace is the pod's own. An unusable kubeconfig gives an empty
+    namespace here; the error is reported when the kubeconfig is loaded.
     """
     try:
         files = kubeconfig_files(live.kubeconfig)
@@ -102,7 +103,7 @@ def context_namespace(live: LiveContext) -> str:
 
 
 def in_cluster() -> bool:
-    """Whether this runs in a pod whose service account can ask the cluster."""
+    """Report whether this process runs in a pod with the credentials of a service account."""
     address = os.environ.get("KUBERNETES_SERVICE_HOST") and os.environ.get("KUBERNETES_SERVICE_PORT")
     return bool(address) and (SERVICE_ACCOUNT / "token").is_file()
 

@@ -1,9 +1,9 @@
-"""From a user of a kubeconfig to what a request is sent with: who asks, and as whom.
+"""Credentials of a kubeconfig's user: the certificate, the authorization header and the impersonation headers.
 
-The official client takes a token before its file, has no letters but Latin ones in passwords
-(tests/live/test_kubeconfig.py::test_authorization), passes over providers that it does not know
-(tests/live/test_kubeconfig.py::test_what_is_wrong_is_named) and acts as nobody else
-(tests/live/test_kubeconfig.py::test_whoever_is_acted_as_is_sent). OIDC is left to it.
+The official client differs from kubectl: it prefers ``token`` to ``tokenFile`` and supports only Latin letters in
+passwords (tests/live/test_kubeconfig.py::test_authorization), ignores unknown auth providers
+(tests/live/test_kubeconfig.py::test_what_is_wrong_is_named) and does not support impersonation
+(tests/live/test_kubeconfig.py::test_whoever_is_acted_as_is_sent). OIDC logins are left to the official client.
 """
 
 from __future__ import annotations
@@ -21,35 +21,35 @@ from kschedctl.live.kubeconfig import ClusterEntry, Entry, UserEntry
 _AUTHORIZATION: Final = "authorization"
 _OIDC: Final = "oidc"
 _REMOVED: Final = ("gcp", "azure")
-#: Characters of header names (RFC 9110); others of a key are written in percent.
+#: The characters allowed in header names (RFC 9110); other characters of a key are percent-encoded.
 _HEADER_CHARS: Final = frozenset("!#$&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
 Header = tuple[str, str]
 
 
 class Credentials:
-    """How a user logs in.
+    """The credentials of a kubeconfig's user.
 
     Parameters
     ----------
     cluster : Entry
-        The cluster to log in to, which plugins are told.
+        The cluster to log in to, which is passed to credential plugins.
     seconds : float or None
-        How long a plugin may take.
+        The timeout of a credential plugin, in seconds; ``None`` for no timeout.
 
     Attributes
     ----------
     certificates : dict of str to str
         The user's certificate and key, by their fields in a kubeconfig.
     impersonated : tuple of (str, str)
-        The headers that say as whom the user acts.
+        The impersonation headers (``--as`` of kubectl), as names and values.
 
     Raises
     ------
     InputError
-        Where the kubeconfig is wrong.
+        If the user's entry in the kubeconfig is not valid.
     ClusterError
-        Where a plugin fails.
+        If a plugin fails.
     """
 
     def __init__(self, user: Entry[UserEntry], cluster: Entry[ClusterEntry], seconds: float | None) -> None:
@@ -66,17 +66,17 @@ class Credentials:
 
     @property
     def provider(self) -> dict[str, Any] | None:
-        """The provider that is left to the client to log in with; ``None`` where there is none."""
+        """The auth provider that the official client must log in with; ``None`` if there is none."""
         provider = self._user.value.auth_provider
         return None if provider is None or self._given else {"name": provider.name, "config": dict(provider.config)}
 
     def authorization(self) -> str:
-        """What the header of this name says; empty for nothing. A token that has expired is made anew.
+        """Return the value of the header ``Authorization``; empty for no header. Renew an expired token.
 
         Raises
         ------
         ClusterError
-            Where a plugin fails.
+            If a plugin fails.
         """
         if self._made is not None and self._made.expired:
             self._made = run_plugin(self._user, self._cluster, self._seconds)
@@ -121,7 +121,7 @@ class Credentials:
 
 
 def _impersonation(user: Entry[UserEntry]) -> Iterator[Header]:
-    """The headers of client-go's ``ImpersonationConfig``."""
+    """Yield the impersonation headers, as client-go's ``ImpersonationConfig`` defines them."""
     value = user.value
     if not value.as_user:
         if value.as_uid or value.as_groups or value.as_user_extra:
@@ -144,12 +144,12 @@ def _percent(char: str) -> str:
 
 
 def _is_header(text: str, also: str = "") -> bool:
-    """Whether a text can stand in a header: printable ASCII."""
+    """Report whether a text is a valid header value: printable ASCII without spaces, or characters of ``also``."""
     return all("!" <= char <= "~" or char in also for char in text)
 
 
 def _certificates(user: Entry[UserEntry], made: ExecStatus | None) -> dict[str, str]:
-    """The certificate and the key that the client is given."""
+    """Return the certificate and key for the official client, from the plugin or from the kubeconfig."""
     if made is not None and made.client_certificate_data:
         pem = {"client-certificate": made.client_certificate_data, "client-key": made.client_key_data}
         return {f"{field}-data": base64.b64encode(text.encode()).decode() for field, text in pem.items()}

@@ -1,4 +1,4 @@
-"""Where an API server lists each kind that scheduling reads."""
+"""API discovery: the path at which an API server lists each kind that is relevant for scheduling."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _ROOTS: Final = ("/api", "/apis")
 
 
 class Served(NamedTuple):
-    """A kind that the server has.
+    """A kind that the server serves.
 
     Attributes
     ----------
     kind : str
-        Such as ``Pod``.
+        The name of the kind, such as ``Pod``.
     type_ : type of ApiObject
-        Its type.
+        The Python type of its objects.
     plural : str
-        What it is called in paths, such as ``pods``.
+        The name of the resource in paths, such as ``pods``.
     path : str
-        Where all its objects are listed.
+        The path that lists the objects of all namespaces.
     """
 
     kind: str
@@ -71,12 +71,12 @@ _DECODER: Final = msgspec.json.Decoder(_Groups)
 
 
 def served_kinds(connection: Connection) -> list[Served]:
-    """The kinds of ``KINDS`` that the server has, each in the version that it prefers.
+    """Return the kinds of ``KINDS`` that the server serves, each in the server's preferred version.
 
     Raises
     ------
     ClusterError
-        Where the server does not tell what it has.
+        If discovery fails or the server is older than Kubernetes 1.27, which has no aggregated discovery.
     """
     found: dict[tuple[str, str], Served] = {}
     for root in _ROOTS:

@@ -1,8 +1,8 @@
-"""Credentials from a program that a kubeconfig names, as for client-go (``client.authentication.k8s.io``).
+"""Credential plugins: programs that a kubeconfig names, run as by client-go (``client.authentication.k8s.io``).
 
-The official client waits for it without end (tests/live/test_kubeconfig.py::test_plugin_that_hangs_is_given_up),
-lets it read what is typed and tells it other things
-(tests/live/test_kubeconfig.py::test_plugin_is_told_what_it_needs).
+The official client differs: it waits for a plugin without a timeout
+(tests/live/test_kubeconfig.py::test_plugin_that_hangs_is_given_up), always lets it read standard input, and passes
+other cluster information (tests/live/test_kubeconfig.py::test_plugin_is_told_what_it_needs).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SKEW: Final = timedelta(seconds=30)
 
 
 class ExecStatus(ApiStruct, frozen=True):
-    """The credentials that a plugin gives."""
+    """The credentials that a plugin returns (``ExecCredentialStatus``)."""
 
     token: str = ""
     client_certificate_data: str = ""
@@ -39,7 +39,7 @@ class ExecStatus(ApiStruct, frozen=True):
 
     @property
     def expired(self) -> bool:
-        """Whether new ones are needed."""
+        """True if the credentials expire within 30 s, so that new ones are needed."""
         return self.expiration_timestamp is not None and self.expiration_timestamp - _SKEW <= datetime.now(UTC)
 
 
@@ -50,21 +50,30 @@ class _ExecCredential(ApiStruct, frozen=True):
 
 
 def run_plugin(user: Entry[UserEntry], cluster: Entry[ClusterEntry], seconds: float | None) -> ExecStatus:
-    """Run the plugin of a user who has one, for so many seconds at most.
+    """Run the credential plugin of a user.
+
+    Parameters
+    ----------
+    user : Entry
+        The user, whose entry must have a plugin.
+    cluster : Entry
+        The cluster to log in to.
+    seconds : float or None
+        The timeout, in seconds; ``None`` for no timeout.
 
     Raises
     ------
     InputError
-        Where the kubeconfig does not say how to run it.
+        If the plugin's entry in the kubeconfig is not valid.
     ClusterError
-        Where it fails, or gives no credentials.
+        If the plugin fails, exceeds the timeout or returns no credentials.
     """
     plugin = user.value.exec
     assert plugin is not None
     interactive = _interactive(user, plugin)
     environment = {**os.environ, **{variable.name: variable.value for variable in plugin.env}}
     environment["KUBERNETES_EXEC_INFO"] = msgspec.json.encode(_request(plugin, cluster, interactive)).decode()
-    # A name is looked for in $PATH; a path is meant from where the kubeconfig is.
+    # A bare name is looked up in $PATH; a relative path is relative to the directory of the kubeconfig.
     command = user.resolved(plugin.command) if os.sep in plugin.command else plugin.command
     shown = sys.stderr.isatty()
     name = f"the credential plugin {plugin.command} ({user.file}: {user.path}.exec)"
@@ -74,7 +83,7 @@ def run_plugin(user: Entry[UserEntry], cluster: Entry[ClusterEntry], seconds: fl
             env=environment,
             stdin=None if interactive else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            # What it asks people to do must be seen.
+            # Instructions to the user, such as a login URL, must be visible.
             stderr=None if shown else subprocess.PIPE,
             timeout=seconds,
             check=False,
@@ -91,7 +100,15 @@ def run_plugin(user: Entry[UserEntry], cluster: Entry[ClusterEntry], seconds: fl
 
 
 def _interactive(user: Entry[UserEntry], plugin: ExecEntry) -> bool:
-    """Whether the plugin may ask the user for something."""
+    """Validate the plugin's entry and report whether the plugin is allowed to prompt the user.
+
+    Raises
+    ------
+    InputError
+        If the entry is not valid.
+    ClusterError
+        If the plugin requires a terminal and there is none.
+    """
     if not plugin.command or "\0" in "".join([plugin.command, *plugin.args]):
         raise user.error("names no program", "exec.command")
     if plugin.api_version not in _VERSIONS:
@@ -110,7 +127,7 @@ def _interactive(user: Entry[UserEntry], plugin: ExecEntry) -> bool:
 
 
 def _request(plugin: ExecEntry, cluster: Entry[ClusterEntry], interactive: bool) -> dict[str, Any]:
-    """What the plugin is told."""
+    """Return the ExecCredential object that is passed to the plugin."""
     spec: dict[str, Any] = {"interactive": interactive}
     if plugin.provide_cluster_info:
         value, extensions = cluster.value, (cluster.plain or {}).get("extensions")

@@ -1,7 +1,7 @@
-"""The HTTP client of everything that is asked over a network: clusters that are read or written to, and extenders.
+"""The HTTP client of all network requests: to clusters that are read or written, and to scheduler extenders.
 
-A request is sent once and followed nowhere. Its sender decides when to ask again or somewhere else, and has words for
-what fails. Bodies come piece by piece, so that one that never ends or unpacks to too much is given up early.
+A request is sent once and redirects are not followed: the caller decides about retries and reports errors. Bodies are
+read in chunks, so that a body that never ends or decompresses to too much is abandoned early.
 """
 
 from __future__ import annotations
@@ -23,17 +23,18 @@ from kschedctl.snapshot.unpacking import size_text
 
 JSON: Final = "application/json"
 USER_AGENT: Final = "kschedctl"
-#: Bytes of a line, which is one object; etcd takes objects of a few megabytes at most.
+#: The maximum length of a line of a watch, in bytes (64 MiB). A line is one object, and etcd limits objects to a few
+#: megabytes.
 MAX_LINE: Final = 64 * 1024 * 1024
 _PIECE: Final = 256 * 1024
-#: For zlib: the header tells whether it is gzip or zlib.
+#: The zlib setting that detects gzip and zlib by their headers.
 _ANY_HEADER: Final = zlib.MAX_WBITS | 32
 _GZIP: Final = ("gzip", "x-gzip", "deflate")
 
 
 def silence_urllib3() -> None:
-    """Keep urllib3 from logging what fails, which senders tell, and from warning of servers that are trusted unseen."""
-    # Configurations say so themselves; kubectl does not warn either.
+    """Suppress urllib3's log of failures, which callers report, and its warnings about unverified certificates."""
+    # Skipping the verification is an explicit setting of the configuration; kubectl does not warn either.
     logging.getLogger("urllib3").setLevel(logging.ERROR)
     disable_warnings(InsecureRequestWarning)
 
@@ -42,29 +43,29 @@ def silence_urllib3() -> None:
 def sent(
     pool: PoolManager, method: str, url: str, headers: Mapping[str, str], timeout: Timeout, body: bytes | None = None
 ) -> Iterator[BaseHTTPResponse]:
-    """Send a request and read nothing of the answer's body, which may be left unread.
+    """Send a request and provide the response without reading its body; the caller may leave the body unread.
 
     Raises
     ------
     urllib3.exceptions.HTTPError
-        Where there is no answer.
+        If there is no response.
     """
     once: dict[str, Any] = {"retries": False, "redirect": False, "preload_content": False}
     response = pool.request(method, url, body=body, headers=headers, timeout=timeout, **once)
     try:
         yield response
     finally:
-        # What is left of the answer is not waited for; a connection whose answer is read is kept all the same.
+        # Do not wait for the rest of the body. A connection whose response was read completely is still reused.
         response.close()
 
 
 def seconds_left(until: Deadline) -> float | None:
-    """Tell the seconds that are left; ``None`` for any number.
+    """Return the seconds left until a deadline; ``None`` for a deadline without a limit.
 
     Raises
     ------
     TimeoutError
-        Where no time is left.
+        If no time is left.
     """
     left = until.left
     if left == 0:
@@ -73,16 +74,17 @@ def seconds_left(until: Deadline) -> float | None:
 
 
 def pieces(response: BaseHTTPResponse, until: Deadline) -> Iterator[bytes]:
-    """Yield what has arrived of a body, packed as it is.
+    """Yield the chunks of a body as they arrive, without decompression.
 
-    One piece is no more than that: waiting for a whole one would be waiting for a server that sends a byte at a time.
+    A chunk contains the data that is available, up to 256 KiB. Waiting for full chunks would mean waiting for a server
+    that sends one byte at a time.
 
     Raises
     ------
     TimeoutError
-        Where it is not complete in time and something of it has just come.
+        If the deadline passes while data keeps arriving.
     urllib3.exceptions.HTTPError
-        Where it breaks off, or nothing more comes in time.
+        If the connection breaks, or no data arrives before the deadline.
     """
     while True:
         left = seconds_left(until)
@@ -96,14 +98,14 @@ def pieces(response: BaseHTTPResponse, until: Deadline) -> Iterator[bytes]:
 
 
 def read_body(response: BaseHTTPResponse, limits: Limits, until: Deadline, name: str) -> bytes:
-    """Read the whole body of an answer; ``name`` is the address, for errors.
+    """Read and decompress the whole body of a response; ``name`` is the address, for error messages.
 
     Raises
     ------
     ClusterError
-        Where it is too large, comes too slowly or is packed in a way that was not asked for.
+        If the body is too large, arrives too slowly or has an encoding that was not requested.
     urllib3.exceptions.HTTPError
-        Where it breaks off, or nothing more comes in time.
+        If the connection breaks, or no data arrives before the deadline.
     """
     body = BytesIO()
     encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
@@ -142,14 +144,14 @@ def _unpacked(packed: Iterator[bytes], name: str) -> Iterator[bytes]:
 
 
 def read_lines(response: BaseHTTPResponse, ended: Event, name: str) -> Iterator[bytes]:
-    """Read an answer that goes on, each line as soon as it has come, without empty ones and a last one that breaks off.
+    """Yield the lines of a streamed response as they arrive, without empty lines and an incomplete last line.
 
     Raises
     ------
     ClusterError
-        Where a line is too long, or nothing more is wanted.
+        If a line is longer than 64 MiB, or ``ended`` is set.
     urllib3.exceptions.HTTPError
-        Where the answer breaks off, or nothing comes for too long.
+        If the connection breaks, or no data arrives within the timeout.
     """
     rest = bytearray()
     while piece := response.read1(_PIECE):

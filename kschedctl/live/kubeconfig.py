@@ -1,8 +1,8 @@
-"""Kubeconfigs as kubectl reads them: several files are one, and the first that names something counts.
+"""Kubeconfigs as kubectl reads them: several files are merged, and the first definition of a name wins.
 
-Every field that is used has a type here, so that a wrong one is told with its file and place before anything is done
-with it. The official client names neither (tests/live/test_kubeconfig.py::test_text_that_is_no_kubeconfig), and of
-several current contexts takes the last (tests/live/test_context.py::test_several_files_are_merged).
+Every field that is used has a type, so that an error is reported with its file and position before the field is used.
+The official client reports neither (tests/live/test_kubeconfig.py::test_text_that_is_no_kubeconfig), and prefers the
+last of several current contexts (tests/live/test_context.py::test_several_files_are_merged).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class ClusterEntry(ApiStruct, frozen=True, rename="kebab"):
-    """A server, and how it is recognised."""
+    """The address of a server, and the settings to verify its identity."""
 
     server: str = ""
     tls_server_name: str = ""
@@ -43,7 +43,7 @@ class ExecVariable(ApiStruct, frozen=True):
 
 
 class ExecEntry(ApiStruct, frozen=True):
-    """A program that logs in."""
+    """A credential plugin: a program that provides credentials."""
 
     command: str = ""
     args: tuple[str, ...] = ()
@@ -55,14 +55,14 @@ class ExecEntry(ApiStruct, frozen=True):
 
 
 class AuthProviderEntry(ApiStruct, frozen=True):
-    """A way to log in that is built into the client."""
+    """An auth provider: a login method that is built into the client."""
 
     name: str = ""
     config: dict[str, str] = {}
 
 
 class UserEntry(ApiStruct, frozen=True, rename="kebab"):
-    """How to log in, and who to be then."""
+    """The credentials of a user, and the user to impersonate."""
 
     token: str = ""
     token_file: str = msgspec.field(default="", name="tokenFile")
@@ -113,18 +113,18 @@ class _Kubeconfig(ApiStruct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Entry(Generic[T]):
-    """What a kubeconfig says of a name, and where.
+    """A named entry of a kubeconfig, with its position.
 
     Attributes
     ----------
     value : ContextEntry, ClusterEntry or UserEntry
-        What it says.
+        The entry.
     file : str
-        Which file, for errors and for the paths in it.
+        The file, for error messages and for relative paths in the entry.
     path : str
-        The field.
+        The path of the field in the file.
     plain : JSON value
-        The same as data, with what has no type here.
+        The entry as plain data, with the fields that have no type.
     """
 
     value: T
@@ -133,26 +133,26 @@ class Entry(Generic[T]):
     plain: Any = None
 
     def error(self, problem: str, field: str = "", hint: str = "") -> InputError:
-        """The error of something that is wrong in a field of it."""
+        """Return an error about a field of the entry, or about the entry if ``field`` is empty."""
         return InputError(problem, where=self.file, path=f"{self.path}.{field}" if field else self.path, hint=hint)
 
     def resolved(self, path: str) -> str:
-        """A path of the file, which is meant from where the file is."""
+        """Return a path of the entry as an absolute path: paths are relative to the directory of the kubeconfig."""
         return str(Path(self.file).expanduser().absolute().parent / path) if path else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Kubeconfigs:
-    """All that some kubeconfigs say.
+    """The merged content of kubeconfig files.
 
     Attributes
     ----------
     files : str
-        The files, as ``$KUBECONFIG`` names them.
+        The files, separated as in ``$KUBECONFIG``.
     contexts, clusters, users : dict of str to Entry
-        By name.
+        The entries, by name.
     current : str
-        The current context; empty where there is none.
+        The name of the current context; empty if there is none.
     """
 
     files: str
@@ -162,17 +162,17 @@ class Kubeconfigs:
     current: str
 
     def chosen(self, context: str) -> tuple[str, Entry[ContextEntry]]:
-        """The context that is meant, and its name.
+        """Return the name and the entry of a context.
 
         Parameters
         ----------
         context : str
-            Its name; empty for the current one.
+            The name of the context; empty for the current context.
 
         Raises
         ------
         InputError
-            Where there is none.
+            If there is no such context.
         """
         if context and context not in self.contexts:
             hint = f"there is {', '.join(self.contexts)}" if self.contexts else "there are no contexts"
@@ -187,12 +187,12 @@ class Kubeconfigs:
         return name, self.contexts[name]
 
     def cluster(self, context: Entry[ContextEntry]) -> Entry[ClusterEntry]:
-        """The cluster of a context.
+        """Return the cluster of a context.
 
         Raises
         ------
         InputError
-            Where it names none, or none that there is.
+            If the context names no cluster, or one that does not exist.
         """
         name = context.value.cluster
         if not name:
@@ -202,12 +202,12 @@ class Kubeconfigs:
         return self.clusters[name]
 
     def user(self, context: Entry[ContextEntry]) -> Entry[UserEntry]:
-        """The user of a context; one without any rights of its own where it names none.
+        """Return the user of a context; a user without credentials if the context names none.
 
         Raises
         ------
         InputError
-            Where it names one that there is not.
+            If the context names a user that does not exist.
         """
         name = context.value.user
         if not name:
@@ -218,17 +218,17 @@ class Kubeconfigs:
 
 
 def read_kubeconfigs(files: str) -> Kubeconfigs:
-    """Read kubeconfigs.
+    """Read and merge kubeconfig files.
 
     Parameters
     ----------
     files : str
-        Files that are there, separated as in ``$KUBECONFIG``.
+        Existing files, separated as in ``$KUBECONFIG``.
 
     Raises
     ------
     InputError
-        Where one cannot be read; with file and field.
+        If a file cannot be read or is not valid; the error names file and field.
     """
     out = Kubeconfigs(files, {}, {}, {}, "")
     current = ""
@@ -247,7 +247,7 @@ def read_kubeconfigs(files: str) -> Kubeconfigs:
 def _read(file: str) -> tuple[_Kubeconfig, Any]:
     try:
         text = utf8_text(Path(file).expanduser().read_bytes(), file)
-        # kubectl reads the first document and no more.
+        # kubectl reads only the first document.
         _, document = next(yaml_documents(text, file), (0, b"null"))
         data = plain(document)
         if not isinstance(data, dict):
@@ -260,7 +260,7 @@ def _read(file: str) -> tuple[_Kubeconfig, Any]:
 
 
 def _unusable(error: InputError, file: str) -> InputError:
-    """The error of a file as that of a kubeconfig."""
+    """Return the error of a YAML file as the error of a kubeconfig."""
     finding = error.findings[0]
     if finding.field:
         return error.at(file)
@@ -269,12 +269,12 @@ def _unusable(error: InputError, file: str) -> InputError:
 
 
 def _entries(named: Sequence[Any], plural: str, single: str, file: str, data: Any) -> Iterator[tuple[str, Entry[Any]]]:
-    """What is under the names of a list of a file.
+    """Yield the names and entries of a list in a kubeconfig file.
 
     Raises
     ------
     InputError
-        Where a name is there twice.
+        If a name occurs twice in the list.
     """
     names: set[str] = set()
     for i, item in enumerate(named):

@@ -1,4 +1,4 @@
-"""How long a reading may take and how much it may bring: nothing that a server does makes it go on for ever."""
+"""Limits of time and size for reading a cluster, so that no server can make a reading go on forever."""
 
 from __future__ import annotations
 
@@ -10,27 +10,28 @@ from typing import Final
 from kschedctl.errors import ClusterError
 from kschedctl.snapshot.unpacking import size_text
 
-#: How long one request may take.
+#: The default timeout of a request, in seconds.
 REQUEST_SECONDS: Final = 60.0
-#: How much longer than one request the whole reading may take.
+#: The time limit of the whole reading, as a multiple of the timeout of a request.
 READING_FACTOR: Final = 10
-#: Bytes of one answer. Pods are asked for 500 at a time; all 150,000 of a large cluster at once are less than this.
+#: The maximum size of a response, in bytes (1 GiB). By default 500 pods are requested at a time; a list of all 150,000
+#: pods of a large cluster is smaller than this limit.
 MAX_ANSWER: Final = 1024**3
-#: Bytes of all answers.
+#: The maximum size of all responses of a reading together, in bytes (16 GiB).
 MAX_READING: Final = 16 * 1024**3
 _MORE_TIME: Final = "allow more time with --request-timeout, or make a snapshot with kubectl"
 
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """A moment until which something must be done.
+    """A deadline.
 
     Attributes
     ----------
     seconds : float or None
-        How long it may take in all; ``None`` for as long as it likes.
+        The time limit, in seconds; ``None`` for no limit.
     until : float
-        The moment, as ``time.monotonic`` tells it.
+        The time of the deadline, by ``time.monotonic``.
     """
 
     seconds: float | None
@@ -38,50 +39,50 @@ class Deadline:
 
     @classmethod
     def after(cls, seconds: float | None) -> Deadline:
-        """So many seconds from now."""
+        """Return the deadline ``seconds`` from the current time; ``None`` for no limit."""
         return cls(seconds) if seconds is None else cls(seconds, time.monotonic() + seconds)
 
     @property
     def left(self) -> float | None:
-        """The seconds that are left, not below zero; ``None`` for any number."""
+        """The seconds left, at least 0; ``None`` for no limit."""
         return None if self.seconds is None else max(self.until - time.monotonic(), 0.0)
 
     @property
     def passed(self) -> bool:
-        """Whether it is over."""
+        """True if the deadline has passed."""
         return time.monotonic() >= self.until
 
     def sooner(self, other: Deadline) -> Deadline:
-        """The one that comes first."""
+        """Return the earlier of two deadlines."""
         return self if self.until <= other.until else other
 
     def too_late(self, what: str) -> ClusterError:
-        """The error of what is not done by then.
+        """Return the error for something that was not finished by the deadline.
 
         Parameters
         ----------
         what : str
-            The beginning of a sentence that names how long it took.
+            The beginning of the message, to which ``within N s`` is appended.
         """
         return ClusterError(f"{what} within {self.seconds or 0:g} s", hint=_MORE_TIME)
 
 
 class Limits:
-    """The limits of one reading; many threads share them.
+    """The limits of a reading; its threads share them.
 
     Parameters
     ----------
     request_seconds : float
-        How long a request may take, with its repetitions; 0 for as long as it likes, which goes for the reading too.
+        The timeout of a request with its retries, in seconds; 0 for no timeout of requests and of the reading.
     max_answer, max_reading : int
-        How many bytes one answer, and all of them, may have.
+        The maximum size of one response and of all responses together, in bytes.
 
     Attributes
     ----------
     reading : Deadline
-        That of the whole reading.
+        The deadline of the whole reading.
     ended : Event
-        Is set once nothing more is wanted.
+        The event that ends the reading.
     """
 
     def __init__(self, request_seconds: float, max_answer: int = MAX_ANSWER, max_reading: int = MAX_READING) -> None:
@@ -94,22 +95,22 @@ class Limits:
         self._lock = Lock()
 
     def begin(self) -> None:
-        """Begin a reading: its time counts from now on."""
+        """Begin a reading: reset its deadline, the count of bytes and ``ended``."""
         self.reading = Deadline.after(self.reading.seconds)
         self._n_bytes = 0
         self.ended.clear()
 
     def request(self) -> Deadline:
-        """The deadline of a request that begins now."""
+        """Return the deadline of a request that begins at the moment of the call."""
         return Deadline.after(self._request_seconds).sooner(self.reading)
 
     def add(self, n_bytes: int, host: str) -> None:
-        """Count bytes of an answer.
+        """Count bytes of a response.
 
         Raises
         ------
         ClusterError
-            Where they are too many.
+            If all responses together are larger than ``max_reading``.
         """
         with self._lock:
             self._n_bytes += n_bytes

@@ -1,4 +1,4 @@
-"""All objects of a kind, page by page, as of one resource version."""
+"""List requests: all objects of a kind, in pages, at one resource version."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from kschedctl.snapshot.written import WrittenObjects
 #: kube-scheduler does not watch pods that have finished (``scheduler.NewInformerFactory``).
 _FIELD_SELECTORS: Final = {
     "Pod": "status.phase!=Succeeded,status.phase!=Failed",
-    # The heartbeats of nodes are no elections.
+    # Leases of nodes are heartbeats, not elections.
     "Lease": f"metadata.namespace!={NODE_LEASES}",
 }
-#: How often a list is begun anew in pages before it is asked for at once, which cannot grow too old.
+#: The number of attempts to read a list in pages. After that the list is requested without pages, so it cannot expire.
 _PAGED_TRIES: Final = 3
-#: A server may answer with empty pages where it leaves objects out, but not for ever.
+#: The maximum number of successive empty pages. A server may send empty pages when it filters objects out.
 _MOST_EMPTY_PAGES: Final = 20
 
 Objects = list[tuple[ApiObject, Location]]
@@ -37,9 +37,9 @@ class Listing(NamedTuple):
     Attributes
     ----------
     objects : list of (object, place)
-        In the server's order. Their places are named after the context and the kind.
+        The objects in the server's order, each with a position that names the context and the kind.
     resource_version : str
-        The state of the server that they are of.
+        The resource version of the list.
     """
 
     objects: Objects
@@ -58,7 +58,7 @@ class _Page(msgspec.Struct, frozen=True):
     items: list[msgspec.Raw] | None = None
 
 
-#: Made before threads use it: while msgspec still looks at a type, other threads crash on it.
+#: The decoder of pages. It is created at import, because msgspec crashes if threads use a type during its inspection.
 _PAGES: Final = msgspec.json.Decoder(_Page)
 
 
@@ -79,25 +79,24 @@ def list_objects(
     served : Served
         The kind.
     page_size : int
-        How many are asked for at a time.
+        The number of objects per page; 0 for a single request.
     listed : callable
-        Is called after every page with the number of objects so far and of those to come.
+        Called after every page with the number of objects read so far and the number of remaining objects.
     written : WrittenObjects, optional
-        Is given what objects are read from.
+        The store for the objects as the server sent them.
 
     Raises
     ------
     ForbiddenError, NotServedError
-        Where the user may not list the kind, or the server does not have it.
+        If the user is not allowed to list the kind, or the server does not serve it.
     ClusterError
-        Where the server goes away, answers with what is no list or with an object that is not as its kind must be, or
-        comes to no end.
+        If the request fails, the response is not a list, an object is not valid for its kind, or the pages do not end.
     """
     for _ in range(_PAGED_TRIES):
         try:
             return _read_pages(connection, served, page_size, listed, written)
         except GoneError:
-            # The server has forgotten the state that the list was begun in; half of one and half of another is no list.
+            # The list has expired on the server. Pages of two resource versions cannot be combined: start again.
             continue
     return _read_pages(connection, served, 0, listed, written)
 
@@ -138,7 +137,7 @@ def _read_pages(
 
 
 def field_selector(kind: str) -> str:
-    """Which objects of a kind are asked for; empty for all."""
+    """Return the field selector for requests of a kind; empty for all objects."""
     return _FIELD_SELECTORS.get(kind, "")
 
 

@@ -1,6 +1,6 @@
-"""One request at a time to an API server, of any method: for the few things that change something in a cluster.
+"""A client for single requests of any method to an API server, used by the few features that modify a cluster.
 
-Nothing is asked a second time: whoever changes something decides itself whether to try again.
+Requests are not retried: the caller decides about retries of a modification.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from kschedctl.errors import ClusterError
 from kschedctl.live.api_server import ApiServer, cause_of
 from kschedctl.live.limits import Limits
 
-#: Bytes of an answer, which is one object.
+#: The maximum size of a response, which is one object, in bytes (16 MiB).
 _MAX_ANSWER: Final = 16 * 1024 * 1024
 
 
 class ObjectClient(ApiServer):
-    """An API server that is asked to change something."""
+    """A client of an API server for requests that can modify objects."""
 
     def request(self, method: str, path: str, body: bytes | None, seconds: float) -> bytes:
-        """Ask once, with JSON or without a body, for the body of the answer.
+        """Send a request once, with a JSON body or without a body, and return the body of the response.
 
         Raises
         ------
         ForbiddenError, NotServedError, ConflictingError
-            For the answers 403, 404 and 409.
+            If the status is 403, 404 or 409.
         ClusterError
-            Where the server cannot be reached, does not answer in time or with another error.
+            If the server cannot be reached, does not respond in time or responds with another error.
         """
         limits = Limits(seconds, _MAX_ANSWER)
         try:

@@ -1,4 +1,4 @@
-"""How far the reading of a cluster is, as one line."""
+"""The progress of reading a cluster, as one line."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections.abc import Callable
 from threading import Lock
 from typing import Final
 
-#: After so many seconds without an answer the line says that it is waited for one.
+#: The time without a response after which the line reports the wait, in seconds.
 _QUIET_SECONDS: Final = 2.0
 
 
 class Progress:
-    """Shows a line about a reading; threads tell it what they have.
+    """A progress line of a reading, which several threads can update.
 
     Parameters
     ----------
     name : str
-        What the cluster is called.
+        The name of the cluster.
     show : callable
-        Is given a line to show instead of the last one.
+        Called with a line that replaces the previous one.
     """
 
     def __init__(self, name: str, show: Callable[[str], None]) -> None:
@@ -31,7 +31,7 @@ class Progress:
         self._heard = time.monotonic()
 
     def begin(self, n_kinds: int = 0) -> None:
-        """Say that the cluster is asked, and for how many kinds as soon as that is known."""
+        """Begin the progress line; call this again with the number of kinds once that is known."""
         with self._lock:
             self._n_kinds = n_kinds
             self._heard = time.monotonic()
@@ -39,21 +39,21 @@ class Progress:
                 self._show(self._line())
 
     def listed(self, plural: str, so_far: int, to_come: int) -> None:
-        """Say how many objects of a kind there are so far, and how many are to come."""
+        """Show the numbers of read and remaining objects of a kind."""
         with self._lock:
             self._counts[plural] = (so_far, to_come)
             self._heard = time.monotonic()
             self._show(self._line())
 
     def waiting(self) -> None:
-        """Say that nothing was heard for a while, if that is so."""
+        """Show the time since the last response, if it is at least 2 s."""
         with self._lock:
             seconds = time.monotonic() - self._heard
             if seconds >= _QUIET_SECONDS:
                 self._show(f"{self._line()}, no answer for {seconds:.0f} s")
 
     def end(self) -> None:
-        """Take the line away."""
+        """Clear the line."""
         with self._lock:
             self._show("")
 

@@ -1,4 +1,4 @@
-"""The objects of a running cluster, as ``SnapshotReader`` yields those of files."""
+"""A reader of the objects of a running cluster, with the interface of ``SnapshotReader``."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ def load_live(
     Parameters
     ----------
     live : LiveContext
-        Which.
+        The cluster, and the parameters for reading it.
     more : iterable of (object, place)
-        Objects that are not there and shall be in the cluster.
+        Objects to add to those of the cluster.
     written : WrittenObjects, optional
-        Is given what objects are read from.
+        The store for the objects as the server sent them.
 
     Raises
     ------
     InputError
-        Where the context cannot be used, or an object of ``more`` is not as its kind must be.
+        If the context cannot be used, or an object of ``more`` is not valid for its kind.
     ClusterError
-        Where the cluster cannot be reached or does not answer, or an object of it is not as its kind must be.
+        If the cluster cannot be reached or does not respond, or one of its objects is not valid for its kind.
     """
     reader = LiveReader(live, written)
     source = f"context {reader.name}"
@@ -66,32 +66,32 @@ def load_live(
 
 
 class LiveReader:
-    """The objects of a running cluster.
+    """An iterable of the objects of a running cluster.
 
     Parameters
     ----------
     live : LiveContext
-        Which cluster, and how it is asked.
+        The cluster, and the parameters for reading it.
     written : WrittenObjects, optional
-        Is given what objects are read from.
+        The store for the objects as the server sent them.
 
     Attributes
     ----------
     summary : ReadSummary
-        Is complete once the reader is exhausted.
+        The summary of the reading; complete once the reader is exhausted.
     name : str
         The name of the context.
 
     Raises
     ------
     InputError, ClusterError
-        Where the context cannot be used.
+        If the context cannot be used.
 
     Notes
     -----
-    Every kind is listed as of one resource version; the lists are read at the same time, not at the same version,
-    which is also how the scheduler's caches are filled. All requests are made by threads that are not waited for, so
-    that whoever iterates can give up at any time.
+    Every kind is listed at one resource version. The lists are read concurrently, but not at the same resource version;
+    the scheduler's caches are filled in the same way. Daemon threads send all requests, so the caller can stop the
+    iteration at any time.
     """
 
     def __init__(self, live: LiveContext, written: WrittenObjects | None = None) -> None:
@@ -115,7 +115,7 @@ class LiveReader:
             self._progress.begin(len(kinds))
             lists = [(served, threads.submit(self._listing(served))) for served in kinds]
             while lists:
-                # Each list is let go of once it has been passed on.
+                # Drop each list once it has been yielded, to free its memory.
                 yield from self._objects(*lists.pop(0))
         finally:
             self._connection.close()

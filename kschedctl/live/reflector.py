@@ -1,7 +1,8 @@
-"""All objects of a kind and what becomes of them, for as long as somebody wants to know (client-go's ``Reflector``).
+"""A reflector: lists the objects of a kind and watches their changes until stopped (client-go's ``Reflector``).
 
-A list, then a watch from its version on; after the watch has ended, or broken off, another from where it was. Only
-where the server does not know any more what happened since (410 Gone) the kind is listed again.
+The reflector lists the kind and starts a watch at the resource version of the list. When the watch ends or breaks off,
+another watch starts at the last resource version seen. The kind is listed again only if that resource version has
+expired on the server (410 Gone).
 """
 
 from __future__ import annotations
@@ -21,24 +22,26 @@ from kschedctl.live.lists import list_objects
 from kschedctl.live.refusals import ForbiddenError, GoneError, NotServedError
 from kschedctl.live.watching import watching
 
-#: A watch that was good for so long begins the pauses anew.
+#: The time after which a working watch resets the pauses between retries, in seconds.
 _GOOD_SECONDS: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReflectorSettings:
-    """How a kind is watched.
+    """The parameters of a reflector.
 
     Attributes
     ----------
     page_size : int
-        How many objects are listed at a time.
+        The number of objects per page of a list request.
     watch_seconds : int
-        How long a watch goes on before the next one; up to as long again, by chance, so that not all end at once.
+        The duration of a watch, in seconds. A random time of up to the same length is added, so that not all watches
+        end at once.
     idle_seconds : float
-        How long the server may tell nothing. It sends a bookmark about every minute.
+        The longest time without an event, in seconds. The server sends a bookmark about every minute.
     first_pause, longest_pause : float
-        How long is waited before asking again after a failure, in seconds: twice as long each time.
+        The first and the longest pause before a retry after a failure, in seconds. The pause doubles with each retry,
+        and a random time of up to the same length is added.
     """
 
     page_size: int = 500
@@ -49,42 +52,42 @@ class ReflectorSettings:
 
 
 class Listener(Protocol):
-    """Who is told; from the reflectors' threads, for a kind one call after the other."""
+    """The callbacks of a reflector. They run in the reflectors' threads; calls for one kind do not overlap."""
 
     def listed(self, served: Served, objects: Sequence[ApiObject]) -> None:
-        """These are all objects of a kind."""
+        """Handle a list of all objects of a kind."""
 
     def changed(self, served: Served, obj: ApiObject) -> None:
-        """An object is there, or is another by now."""
+        """Handle an object that was created or modified."""
 
     def gone(self, served: Served, obj: ApiObject) -> None:
-        """An object is gone."""
+        """Handle an object that was deleted or does not match the field selector any more."""
 
     def heard(self, served: Served) -> None:
-        """The server has told everything about a kind up to now."""
+        """Handle a sign of life of the server: all changes of the kind up to the moment of the call were reported."""
 
     def failed(self, served: Served, error: KschedctlError) -> None:
-        """Something is wrong; it is tried again."""
+        """Handle an error after which the reflector retries."""
 
     def forbidden(self, served: Served, error: KschedctlError) -> None:
-        """The kind may not be listed, or is not there; it is not tried again."""
+        """Handle the end of the reflector: the user is not allowed to list the kind, or it is not served."""
 
 
 class Reflector:
-    """One kind, watched.
+    """A reflector of one kind.
 
     Parameters
     ----------
     connection : Connection
-        The server.
+        The connection to the server.
     served : Served
         The kind.
     listener : Listener
-        Who is told.
+        The callbacks.
     settings : ReflectorSettings
-        How it is watched.
+        The parameters.
     stopped : Event
-        Is set once nobody wants to know any more.
+        The event that stops the reflector.
     """
 
     def __init__(
@@ -101,7 +104,7 @@ class Reflector:
         self._settings = settings
         self._stopped = stopped
         self._random = Random()
-        #: Up to which state of the server everything is known; empty where it has to be listed.
+        #: The last resource version seen; empty means that the kind must be listed again.
         self._version = ""
         self._was_listed = False
         self._pause = settings.first_pause
@@ -115,7 +118,7 @@ class Reflector:
                     self._list()
                 self._watch()
                 if monotonic() - began < 1.0:
-                    # As client-go has it, a watch that ends at once has failed.
+                    # As in client-go, a watch that ends within 1 s counts as failed.
                     self._wait()
             except GoneError:
                 self._version = ""

@@ -1,4 +1,4 @@
-"""What an API server means by an answer that is not 200."""
+"""Exceptions for the error responses of an API server."""
 
 from __future__ import annotations
 
@@ -12,42 +12,42 @@ _MOST_CHARS: Final = 500
 
 
 class ForbiddenError(ClusterError):
-    """The user may not read this; the text is the server's."""
+    """A response with status 403: the user lacks the permission; the message is the server's."""
 
 
 class NotServedError(ClusterError):
-    """The server has nothing of this name."""
+    """A response with status 404: the server has no resource of this name."""
 
 
 class ConflictingError(ClusterError):
-    """What was to be changed has changed meanwhile, or what was to be made is there already."""
+    """A response with status 409: the object has been modified since it was read, or exists already."""
 
 
 class GoneError(ClusterError):
-    """What a list was continued from is too old to be known."""
+    """A response with status 410: the resource version or the continue token of a request has expired."""
 
 
 class _Refusal(msgspec.Struct):
-    """A ``Status`` object, as far as it is told on."""
+    """The part of a ``Status`` object that is reported."""
 
     message: str = ""
 
 
-#: Made before threads use it.
+#: The decoder of ``Status`` objects, created before threads use it.
 _DECODER: Final = msgspec.json.Decoder(_Refusal)
 
 
 def refusal(status: int, body: bytes, host: str, path: str, context: str) -> ClusterError:
-    """The error that an answer stands for.
+    """Return the exception for an error response.
 
     Parameters
     ----------
     status : int
-        Its status.
+        The HTTP status.
     body : bytes
-        Its body, which may be a ``Status`` object.
+        The body, which may be a ``Status`` object.
     host, path : str
-        What was asked for.
+        The address of the server and the path of the request.
     context : str
         The name of the context.
     """
@@ -65,6 +65,6 @@ def refusal(status: int, body: bytes, host: str, path: str, context: str) -> Clu
 
 
 def _printable(text: str) -> str:
-    """A server's words as a terminal may get them."""
+    """Return a server's message without control characters, cut at 500 characters, so that a terminal can show it."""
     shown = "".join(char if char.isprintable() else " " for char in text[:_MOST_CHARS])
     return f"{shown}..." if len(text) > _MOST_CHARS else shown

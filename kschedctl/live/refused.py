@@ -1,4 +1,4 @@
-"""What it does to an answer that a kind may not be listed."""
+"""Warnings about kinds that the user is not allowed to list, with the effect on the results."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ _EXPANDED: Final = frozenset({"Deployment", "DaemonSet", "Job", "CronJob", "PodT
 
 
 def refusal_warning(kind: str, plural: str) -> str:
-    """Say that a kind is missing and what that means; nothing in it names the cluster.
+    """Return the warning that a kind could not be listed, with the effect; the text does not name the cluster.
 
     Parameters
     ----------
     kind, plural : str
-        The kind, and its name in rules.
+        The kind, and the name of its resource in RBAC rules.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Which version the control plane is of."""
+"""The version of the control plane."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ class _Version(msgspec.Struct, rename="camel"):
     git_version: str = ""
 
 
-#: Made before threads use it.
+#: The decoder of versions, created before threads use it.
 _DECODER: Final = msgspec.json.Decoder(_Version)
 
 
 def server_version(connection: Connection) -> str:
-    """The server's version, such as ``v1.36.3``; empty where it does not tell.
+    """Return the server's version, such as ``v1.36.3``; empty if the server does not report a version.
 
     Raises
     ------
     ClusterError
-        Where it cannot be reached, or is no API server.
+        If the server cannot be reached or is not an API server.
     """
     try:
         version = _DECODER.decode(connection.get("/version")).git_version
     except (ForbiddenError, NotServedError):
-        # Some proxies do not let it pass; the kubelets' versions tell as well.
+        # Some proxies block the path; the versions of the kubelets are used instead.
         return ""
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ClusterError(f"{connection.host} does not answer as an API server does: {error}") from None
-    # It is shown as it is; what is no version is none.
+    # The version is printed without escaping: discard a text that cannot be a version.
     return version if version.isprintable() and len(version) <= _LONGEST else ""

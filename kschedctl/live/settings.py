@@ -1,4 +1,4 @@
-"""From a context to connections: what the official client makes of server, certificates and credentials."""
+"""Client settings of a context: the official client's configuration of server, certificates and credentials."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _ONE: Final = "one"
 
 @dataclass(frozen=True, slots=True)
 class ClientSettings:
-    """What the official client knows of a context.
+    """The client settings of a context.
 
     Attributes
     ----------
     name : str
         The name of the context.
     configuration : kubernetes.client.Configuration
-        Server, certificates, and what the client itself logs in with.
+        The official client's configuration: server, certificates, and the credentials that the client manages.
     authorization : callable
-        Gives the header of this name; an empty text for what the client has.
+        Returns the value of the header ``Authorization``; an empty text if the official client manages it.
     impersonated : tuple of (str, str)
-        The headers that say as whom the user acts.
+        The impersonation headers, as names and values.
     """
 
     name: str
@@ -42,7 +42,7 @@ class ClientSettings:
     impersonated: tuple[Header, ...] = ()
 
     def headers(self) -> list[Header]:
-        """What a request is sent with to say who asks; renews a token that has expired."""
+        """Return the headers for authentication and impersonation; renew an expired token."""
         own = self.authorization()
         if own:
             return [("authorization", own), *self.impersonated]
@@ -51,18 +51,18 @@ class ClientSettings:
         return [*theirs, *self.impersonated]
 
     def pool(self) -> Any:
-        """The connections to the server, a ``urllib3.PoolManager``.
+        """Return the connection pool of the server, a ``urllib3.PoolManager``.
 
         Raises
         ------
         InputError
-            Where the kubeconfig or the environment names a proxy that cannot be used.
+            If the kubeconfig or the environment names a proxy that cannot be used.
         """
         from kubernetes.client import ApiClient
         from urllib3 import disable_warnings
         from urllib3.exceptions import DependencyWarning, HTTPError
 
-        # What is missing is told here.
+        # A missing dependency is reported below.
         disable_warnings(DependencyWarning)
         try:
             return ApiClient(self.configuration).rest_client.pool_manager
@@ -75,14 +75,14 @@ class ClientSettings:
 
 
 def client_settings(live: LiveContext) -> ClientSettings:
-    """Find out which server is meant and how to log in, exec and OIDC plugins included.
+    """Return the settings for a context: the server and the credentials, including exec and OIDC plugins.
 
     Raises
     ------
     InputError
-        Where the client is not installed, or the kubeconfig or the context is not there or wrong.
+        If the official client is not installed, or the kubeconfig or the context is missing or not valid.
     ClusterError
-        Where no cluster is configured at all, or a plugin fails.
+        If no cluster is configured, or a login fails.
     """
     try:
         from kubernetes.client import Configuration
@@ -112,7 +112,7 @@ def client_settings(live: LiveContext) -> ClientSettings:
 
 
 def _cluster_entry(cluster: Entry[ClusterEntry]) -> dict[str, Any]:
-    """A cluster as the client reads it, with all paths resolved."""
+    """Return a cluster entry for the official client, with absolute paths."""
     value = cluster.value
     entry: dict[str, Any] = {
         "server": server_address(cluster),
@@ -128,7 +128,7 @@ def _cluster_entry(cluster: Entry[ClusterEntry]) -> dict[str, Any]:
 def _load(
     configuration: Any, cluster: dict[str, Any], own: dict[str, Any], user: Entry[UserEntry], seconds: float | None
 ) -> None:
-    """Let the client read what is left of a context: one cluster and one user, with nothing that is wrong in them."""
+    """Load a kubeconfig with one validated cluster and one validated user into the official client's configuration."""
     from kubernetes.config import ConfigException, load_kube_config_from_dict
     from oauthlib.oauth2 import OAuth2Error
     from requests import RequestException
@@ -146,7 +146,7 @@ def _load(
 
     try:
         if "auth-provider" in own:
-            # A token is renewed by asking a server, for which the official client would wait for ever:
+            # The renewal of a token sends a request to a server, for which the official client would wait forever:
             # tests/live/test_kubeconfig.py::test_login_that_hangs_is_given_up.
             within(seconds, load, f"{user.file}: {user.path}.auth-provider: logging in has not ended")
         else:

@@ -1,4 +1,4 @@
-"""The sockets that requests wait on, so that they can be made to stop waiting."""
+"""A registry of open sockets, so that waiting requests can be aborted."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from weakref import WeakSet
 
 
 class OpenSockets:
-    """Remembers the connections of a pool.
+    """A registry of the connections of a pool.
 
     Parameters
     ----------
     pool_manager : urllib3.PoolManager
-        Whose connections are remembered from now on.
+        The pool whose future connections are registered.
     """
 
     def __init__(self, pool_manager: Any) -> None:
@@ -23,12 +23,12 @@ class OpenSockets:
         pool_manager.pool_classes_by_scheme = {scheme: self._remembering(pool) for scheme, pool in pools.items()}
 
     def shut_down(self) -> None:
-        """Let whoever waits for an answer fail at once."""
+        """Shut down all sockets, so that requests that wait for a response fail at once."""
         for connection in tuple(self._connections):
             found = getattr(connection, "sock", None)
             if found is not None:
                 with suppress(OSError):
-                    # Closing does not wake up who waits; of TLS only the connection below is of interest.
+                    # ``close`` does not wake a waiting thread. For TLS, the underlying TCP connection is shut down.
                     socket.socket.shutdown(found, socket.SHUT_RDWR)
 
     def _remembering(self, pool: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Threads that nobody has to wait for: a reading that is given up ends at once, whatever its requests wait for."""
+"""A pool of daemon threads: an abandoned reading ends at once, even if its requests hang."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from typing import Any, Final, TypeVar
 from kschedctl.live.limits import Deadline
 
 T = TypeVar("T")
-#: How long is waited for threads that were told to end; what still waits then dies with the process.
+#: The time to wait for the threads of a closed pool, in seconds. Threads that still run end with the process.
 _JOIN_SECONDS: Final = 0.5
 _TICK_SECONDS: Final = 0.1
 
 
 class Threads:
-    """Runs functions in a few threads that do not keep the process alive.
+    """A pool of threads that do not keep the process alive.
 
     Parameters
     ----------
     n_threads : int
-        How many run at a time.
+        The number of threads.
 
     Notes
     -----
-    The interpreter waits for the threads of ``ThreadPoolExecutor`` before it ends, so that Ctrl-C would not end a
-    request that hangs.
+    The interpreter waits for the threads of a ``ThreadPoolExecutor`` before it exits, so Ctrl-C would not end a hanging
+    request.
     """
 
     def __init__(self, n_threads: int) -> None:
@@ -38,13 +38,13 @@ class Threads:
             thread.start()
 
     def submit(self, task: Callable[[], T]) -> Future[T]:
-        """Let a thread run a function as soon as one is free."""
+        """Queue a function for the next free thread."""
         future: Future[T] = Future()
         self._tasks.put((future, task))
         return future
 
     def close(self) -> None:
-        """Begin nothing more."""
+        """Stop the threads: queued functions are not started, running ones get 0.5 s to finish."""
         self._ended.set()
         for _ in self._threads:
             self._tasks.put(None)
@@ -61,16 +61,16 @@ class Threads:
 
 
 def result(future: Future[T], meanwhile: Callable[[], None], tick: float) -> T:
-    """What a function returned, or the error that it raised.
+    """Wait for a future and return its result or raise its exception.
 
     Parameters
     ----------
     future : Future
-        The function's.
+        The future.
     meanwhile : callable
-        Is called while it is waited for, and may raise to give up.
+        Called repeatedly during the wait; raises an exception to give up.
     tick : float
-        How often, in seconds.
+        The interval between two calls of ``meanwhile``, in seconds.
     """
     while not wait((future,), tick).done:
         meanwhile()
@@ -78,21 +78,21 @@ def result(future: Future[T], meanwhile: Callable[[], None], tick: float) -> T:
 
 
 def within(seconds: float | None, task: Callable[[], T], what: str) -> T:
-    """Run a function that may hang.
+    """Run a function that may hang, with a timeout.
 
     Parameters
     ----------
     seconds : float or None
-        How long it may take; ``None`` for as long as it likes.
+        The timeout, in seconds; ``None`` for no timeout.
     task : callable
         The function.
     what : str
-        The beginning of a sentence, for the error.
+        The beginning of the error message, to which ``within N s`` is appended.
 
     Raises
     ------
     ClusterError
-        Where it takes longer.
+        If the function exceeds the timeout.
     """
     deadline = Deadline.after(seconds)
 

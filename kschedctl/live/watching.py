@@ -1,4 +1,4 @@
-"""What happens to the objects of a kind, as an API server tells it (a watch)."""
+"""Watch requests: the changes of the objects of a kind, as an API server streams them."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ _GONE: Final = 410
 
 
 class EventType(StrEnum):
-    """What a server tells."""
+    """The type of a watch event."""
 
     ADDED = "ADDED"
     MODIFIED = "MODIFIED"
     DELETED = "DELETED"
-    #: Nothing has happened up to a version.
+    #: All changes up to the event's resource version have been sent.
     BOOKMARK = "BOOKMARK"
     ERROR = "ERROR"
 
 
 class WatchEvent(NamedTuple):
-    """What happened to an object.
+    """A watch event.
 
     Attributes
     ----------
     deleted : bool
-        Whether it is gone, or not among those that are asked for any more.
+        True if the object was deleted or does not match the field selector any more.
     obj : ApiObject or None
-        The object as it is now, or was at last; nothing for a bookmark.
+        The object after the change, or its last state before a deletion; ``None`` for a bookmark.
     resource_version : str
-        The state of the server up to which everything is told.
+        The resource version up to which all changes have been sent.
     """
 
     deleted: bool
@@ -68,7 +68,7 @@ class _Status(msgspec.Struct):
     message: str = ""
 
 
-#: Made before threads use them.
+#: The decoders of events, created before threads use them.
 _LINES: Final = msgspec.json.Decoder(_Line)
 _VERSIONED: Final = msgspec.json.Decoder(_Versioned)
 _STATUSES: Final = msgspec.json.Decoder(_Status)
@@ -78,29 +78,29 @@ _STATUSES: Final = msgspec.json.Decoder(_Status)
 def watching(
     connection: Connection, served: Served, resource_version: str, *, seconds: int, idle_seconds: float
 ) -> Iterator[Iterator[WatchEvent]]:
-    """Be told what happens to the objects of a kind after a version.
+    """Watch the changes of the objects of a kind after a resource version.
 
     Parameters
     ----------
     connection : Connection
-        The server.
+        The connection to the server.
     served : Served
         The kind.
     resource_version : str
-        The version of a list, or of the last event.
+        The resource version of a list or of the last event.
     seconds : int
-        After how long the server shall end it.
+        The duration after which the server ends the watch, in seconds.
     idle_seconds : float
-        How long nothing may come, not even a bookmark, before the server counts as gone.
+        The longest time without an event or bookmark, in seconds, before the connection counts as broken.
 
     Raises
     ------
     GoneError
-        Where the server does not know any more what happened after that version.
+        If the resource version has expired on the server.
     ForbiddenError, NotServedError
-        Where the user may not watch the kind, or the server does not have it.
+        If the user is not allowed to watch the kind, or the server does not serve it.
     ClusterError
-        Where the server goes away, falls silent or tells what is no event.
+        If the connection breaks, no data arrives for ``idle_seconds``, or the server sends something else than events.
     """
     query = {
         "watch": "1",

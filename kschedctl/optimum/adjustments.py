@@ -1,6 +1,7 @@
 """Adjustments with which the scheduler reaches the best placement: another order, other priorities, smaller requests.
 
-Each is simulated over the same cluster, and reported only if as many pods of every priority end up on nodes.
+Each adjustment is simulated over the same cluster. It is reported only if it places as many pods of every priority as
+the best placement.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class Adjustment:
 def find_adjustments(
     comparison: Comparison, *, seconds: float = 60.0, choose: Choose = first_by_name
 ) -> tuple[Adjustment, ...]:
-    """Find adjustments; those of requests are tried until `seconds` have passed."""
+    """Find adjustments; adjustments of requests are tried until `seconds` have passed."""
     if not comparison.places_more:
         return ()
     every = [pod for kind in comparison.question.kinds for pod in kind.pods]

@@ -114,7 +114,7 @@ def read_catalog(path: str) -> Catalog:
 
 
 def _placed(finding: Finding, path: str) -> Finding:
-    """Add line and column to a finding, after the file name as editors have it."""
+    """Add line and column to a finding, in the form ``FILE:LINE:COLUMN``, which editors can open."""
     found = with_fields(finding, place=path)
     position = position_of(found)
     if position is None:

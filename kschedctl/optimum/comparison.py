@@ -1,4 +1,4 @@
-"""Comparison of the best placement with the multi-step one: the scheduler's, one pod after another."""
+"""Comparison of the best placement with the multi-step placement, which the scheduler reaches pod by pod."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _WITHOUT_EVICTIONS: Final = 0.3
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Both placements.
+    """The best placement and the multi-step placement.
 
     Attributes
     ----------
@@ -39,9 +39,9 @@ class Comparison:
     best : Best
         The best placement.
     goals : tuple of Goal
-        The goals by which both are measured.
+        The goals by which both placements are measured.
     finished : bool
-        False if the simulation was stopped because pods preempted each other again and again.
+        False if the simulation was stopped because pods preempted each other repeatedly.
     """
 
     question: Question
@@ -61,12 +61,12 @@ class Comparison:
         """The pods of the best placement, in an order that the filters accept."""
         if self.best.proof is not None:
             return self.best.proof.steps
-        # The multi-step placement itself, which holds only in the steps of the simulation.
+        # The best placement is the multi-step placement, which can be reached only in the order of the simulation.
         return tuple(simulated_steps(self.question, self.simulation))
 
     @property
     def left(self) -> tuple[Pod, ...]:
-        """The evicted pods of the best placement, each with its node."""
+        """The pods that the best placement evicts, each with its node."""
         if self.best.proof is not None:
             return self.best.proof.left
         cluster = self.question.start.cluster
@@ -74,7 +74,7 @@ class Comparison:
         return tuple(pod_at(cluster, cluster.pods.index[name]) for name in names if name in cluster.pods.index)
 
     def value(self, goal: Goal) -> int:
-        """Return the value of the multi-step placement."""
+        """Return the value of the multi-step placement for a goal."""
         return goal.value(self.question, self.multi_step)
 
     @property
@@ -118,7 +118,8 @@ def compare(
             question = evicting
     multi_step = placement_of(question, simulation)
     evicted = any(entry.event is Happening.PREEMPTED for entry in simulation.timeline)
-    # A placement that needed evictions is none without them. Pending kinds have the same numbers in both questions.
+    # A placement with evictions is not valid for a question without evictions. Pending kinds have the same numbers in
+    # both questions.
     known = [multi_step] if question.occupants or not evicted else []
     known += [alone] if alone is not None else []
     found = best(question, seconds=max(deadline - time.monotonic(), 0.1), final=final, known=known)
@@ -127,7 +128,7 @@ def compare(
 
 
 def stranded(comparison: Comparison) -> Iterator[str]:
-    """Yield the pods that only the best placement has on a node, ``namespace/name``."""
+    """Yield the pods that are on a node only in the best placement, as ``namespace/name``."""
     pods = comparison.simulation.cluster.pods
     for step in comparison.steps:
         index = pods.index.get((step.pod.namespace, step.pod.name))

@@ -1,9 +1,10 @@
 """Consolidation: the nodes that can be emptied, verified by a simulated drain.
 
 The solver finds a placement of the running pods on the fewest nodes. Whether the other nodes can be drained depends on
-disruption budgets and on the scheduler's choice of nodes for the recreated pods. A simulation drains the nodes, all of
-them cordoned beforehand together with nodes that shall stay unused; a node at which a drain gets stuck is given up. A
-greedy drain, the node with the fewest pods first, is simulated as well, and the better result counts.
+disruption budgets and on the scheduler's choice of nodes for the recreated pods. A simulation therefore cordons these
+nodes and the nodes that must stay unused, and drains the nodes one after another. A node at which the drain gets stuck
+is not emptied. A greedy drain, which starts with the node with the fewest pods, is simulated as well, and the better
+result counts.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ class Consolidation:
     Attributes
     ----------
     n_used : int
-        The number of nodes in use, DaemonSet pods and mirror pods aside.
+        The number of nodes in use. DaemonSet pods and mirror pods do not count.
     n_used_after : int
         The number of nodes in use after the drain, including nodes that were unused before.
     nodes : tuple of DrainedNode
@@ -101,7 +102,7 @@ class Consolidation:
     placed : dict of str to str
         The node of each recreated pod, ``namespace/name``.
     given_up : tuple of str
-        Nodes that the solver would empty, and no simulated drain did.
+        Nodes that the solver's placement empties and the chosen drain does not.
     fixed : tuple of str
         Nodes that cannot be emptied, because of pods that no controller recreates.
     standing : Standing

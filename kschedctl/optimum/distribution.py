@@ -17,7 +17,7 @@ _HEURISTICS: Final = ((True, True), (False, True), (True, False))
 
 
 def distributions(capacity: Capacity, model: Model, solved: Solved) -> Iterator[Placement]:
-    """Yield placements on nodes for a solution over sites; pods that fit on no node are left out."""
+    """Yield placements on nodes for a solution over sites; pods that fit on no node are omitted."""
     rivals = rivals_of(capacity.question)
     seen: set[frozenset[tuple[tuple[int, int], int]]] = set()
     for full_first, by_largest in _HEURISTICS:

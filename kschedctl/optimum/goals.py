@@ -68,7 +68,7 @@ class Goal(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Running(Goal):
-    """The number of placed pods of a priority, less the number of evicted ones."""
+    """The number of placed pods of a priority, minus the number of evicted pods of that priority."""
 
     priority: int
     maximize: bool = True
@@ -233,7 +233,7 @@ def nodes_in_use(cluster: Cluster) -> dict[int, list[int]]:
 
 
 def unused_rows(question: Question) -> list[int]:
-    """Return the rows of nodes without pods, DaemonSet pods and mirror pods aside."""
+    """Return the rows of nodes that have no pods other than DaemonSet pods and mirror pods."""
     used = nodes_in_use(question.start.cluster)
     return [row for row in range(len(question.cluster.nodes)) if row not in used]
 

@@ -2,8 +2,8 @@
 
 The constraints hold for the final state of any placement order. They are exact for resources, ports and anti-affinity.
 Affinity and spread constraints depend on the order: the model has only their consequences for the final state, and a
-solution that the real filters refuse is excluded by a cut. Over sites of several nodes the model is a relaxation, so
-that its optimum is a bound.
+solution that the real filters refuse is excluded by a cut. Over sites of several nodes the model is a relaxation, and
+its optimum is a bound.
 """
 
 from __future__ import annotations

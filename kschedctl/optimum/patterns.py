@@ -35,7 +35,7 @@ _MOST_ROUNDS: Final = 200
 _TINY: Final = 1e-6
 #: The relative distance from the bound at which no more patterns are generated.
 _NEAR: Final = 0.0005
-#: How often the final prices are varied to generate more patterns, and by which share.
+#: The number of random variations of the final prices, which generate more patterns, and the maximum relative change.
 _VARIATIONS: Final = 12
 _VARIED_BY: Final = 0.3
 #: The relative gap at which the integer program stops.
@@ -188,7 +188,7 @@ class _Master:
         return slack, fresh
 
     def vary(self, deadline: float) -> None:
-        """Learn patterns that are best at other prices: whole numbers need more patterns to choose from."""
+        """Add patterns that are best at other prices: the integer program needs more patterns than the linear one."""
         draw = random.Random(1)
         duals = [self._worth(s) for s in range(len(self.nodes))]
         for _ in range(_VARIATIONS):

@@ -1,4 +1,4 @@
-"""A placement of pods on nodes, as numbers."""
+"""A placement of pods on nodes, as numbers of pods."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Purchase of the cheapest nodes on which all pending pods can be placed without evictions.
 
-The search runs over a cluster that has every kind of the catalog as often as it can be needed. DaemonSet pods that a
-new node would get count as placed. The result is verified over the cluster with the bought nodes alone.
+The search runs over a cluster with as many nodes of every kind in the catalog as could be needed. The DaemonSet pods of
+new nodes count as placed. The result is verified over the cluster with the bought nodes alone.
 """
 
 from __future__ import annotations

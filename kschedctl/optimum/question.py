@@ -1,7 +1,7 @@
 """The question for the solver: pending pods by kind, the running pods that may be evicted, and disruption budgets.
 
 A kind is a set of pods that no filter distinguishes. The real plugins filter each kind over the cluster without the
-pods that may be evicted: a pod that fits nowhere in that cluster fits nowhere at all.
+pods that may be evicted: a pod that fits on no node of that cluster fits on no node at all.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Occupants:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """The question where to place all pending pods at once.
+    """The placement problem for all pending pods at once.
 
     Attributes
     ----------
@@ -141,7 +141,7 @@ class Question:
         return self.emptied.framework(kind.sample.spec.scheduler_name)
 
 
-#: A predicate: whether the pod with an index may leave its node.
+#: A predicate: True if the pod with an index may leave its node.
 MayLeave = Callable[[Cluster, int], bool]
 
 
@@ -151,7 +151,7 @@ def no_evictions(cluster: Cluster, index: int) -> bool:
 
 
 def pose(scheduler: Scheduler, may_leave: MayLeave | None = None, *, waiting: bool = True) -> Question:
-    """Pose the question for a cluster.
+    """Build the question for a cluster.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ def _kind(scheduler: Scheduler, sample: Pod, pods: Iterable[Pod]) -> Kind:
 
 
 def _pending(scheduler: Scheduler) -> tuple[list[Pod], list[str]]:
-    """Return the pods that the scheduler would try, the oldest first, and the pods with scheduling gates."""
+    """Return the schedulable pending pods, the oldest first, and the keys of the pods with scheduling gates."""
     pods = scheduler.cluster.pods
     found, gated = [], []
     for index in np.flatnonzero(pods.node_row == PENDING).tolist():

@@ -1,6 +1,6 @@
 """Search for the best placement: over groups of identical nodes, then over patterns, then over single nodes.
 
-The real filters verify every solution; what they refuse is excluded, and the model is solved again.
+The real filters verify every solution. A solution that they refuse is excluded, and the model is solved again.
 """
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ class _Search:
         for placement in distributions(self.capacity, model, solved):
             if self.is_better(placement):
                 self.propose(placement)
-            # A refusal among many pods is slow: the time belongs to the patterns.
+            # The search for an order of many pods is slow if none exists: leave the time to the patterns.
             if self.done or time.monotonic() > deadline:
                 return
 

@@ -1,4 +1,4 @@
-"""Sites: sets of nodes that no filter and no goal distinguishes, each a single variable per kind for the solver."""
+"""Sites: sets of nodes that no filter and no goal distinguishes. The solver has one variable per site and kind."""
 
 from __future__ import annotations
 

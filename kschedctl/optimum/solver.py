@@ -1,4 +1,4 @@
-"""The goals of a model, solved one after another."""
+"""The solution of a model for one goal after another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verification of a placement: an order in which the real filters accept every pod, or the reason why there is none."""
+"""Verification of a placement: an order in which the real filters accept every pod, or the reason for a refusal."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ class _Search:
         ]
 
     def place(self, scheduler: Scheduler, items: Counter[_Item]) -> Scheduler | Refusal:
-        """Place all pods in a likely order, then in any order those that relate to a pod that was rejected."""
+        """Place all pods in a likely order; if a pod is rejected, try all orders of the pods that relate to it."""
         order = self._likely_order(items)
         current, left = self._in_turn(scheduler, order)
         if not left:
@@ -222,7 +222,7 @@ class _Search:
         return scheduler, left
 
     def _any_order(self, scheduler: Scheduler, items: Counter[_Item]) -> Scheduler | None:
-        """Try all orders, depth first; a set of remaining items is tried once, as only these matter."""
+        """Try all orders, depth first; each set of remaining items is tried once, because only that set matters."""
         if not items:
             return scheduler
         state = frozenset(items.items())
@@ -256,7 +256,7 @@ class _Search:
         return placed
 
     def _undo(self, n_steps: int) -> None:
-        """Take back all steps but the first `n_steps`."""
+        """Undo all steps but the first `n_steps`."""
         while len(self.steps) > n_steps:
             step = self.steps.pop()
             self._unplaced[step.kind].append((step.pod, step.again))

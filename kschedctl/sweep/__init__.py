@@ -1,1 +1,1 @@
-"""Sweeps: a plan's many what-ifs, each a case with a row of a table, on many cores or machines."""
+"""Parameter sweeps: many what-if cases from one plan, each a row of a table, on many cores or machines."""

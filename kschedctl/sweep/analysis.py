@@ -1,4 +1,4 @@
-"""The analysis behind ``sweep``: the cases of a plan worked on, here or on the machines of a Dask scheduler."""
+"""The analysis behind ``sweep``: runs the cases of a plan, on this machine or on the workers of a Dask scheduler."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kschedctl.sweep.reading import ReadPlan, read_plan
 from kschedctl.sweep.results import Results, opened
 from kschedctl.sweep.row import Row
 
-#: The problem and the hint if a plan has fewer goals than are needed, by that number.
+#: The problem and the hint for a plan with too few goals, by the required number of goals.
 _TOO_FEW_GOALS: Final = {
     1: ("has no goals, so that there is no front", "goals: {waiting: minimise}"),
     2: ("has not two goals to draw cases by", "goals: {placed: maximise, ...}"),
@@ -29,7 +29,7 @@ _TOO_FEW_GOALS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepRequest:
-    """A question about many cases.
+    """A request to run the cases of a plan.
 
     Attributes
     ----------
@@ -42,9 +42,9 @@ class SweepRequest:
     dask : str
         The address of a Dask scheduler; empty for this machine.
     results : str
-        The file that rows are written to as they come; empty for none.
+        The file to which rows are written as they are computed; empty for none.
     resume : bool
-        True to go on with a file of results that is there.
+        True to continue an existing file of results.
     """
 
     plan: str
@@ -56,12 +56,12 @@ class SweepRequest:
 
 
 def sweep(request: SweepRequest, handle: Handle) -> Sweep:
-    """Work on the cases of a plan; if the run is cancelled, the answer covers the cases that were done.
+    """Run the cases of a plan; if the run is cancelled, the answer covers the completed cases.
 
     Raises
     ------
     InputError
-        If something is wrong with the plan, its only snapshot, the file of results or the Dask scheduler.
+        If the plan, its only snapshot, the file of results or the Dask scheduler cannot be used.
     """
     job = _job(request.plan)
     for number, (problem, hint) in _TOO_FEW_GOALS.items():
@@ -91,7 +91,7 @@ def _job(plan: str) -> Job:
 
 
 def _work(job: Job, results: Results, request: SweepRequest, handle: Handle) -> bool:
-    """Work on the cases that are left; return false if that is cancelled."""
+    """Run the remaining cases; return False if the run is cancelled."""
     left = results.left(len(job.read.cases))
     try:
         for row in handle.count(_rows(job, left, request, handle), "cases", len(left)):
@@ -111,19 +111,19 @@ def _rows(job: Job, left: Sequence[int], request: SweepRequest, handle: Handle) 
         return
     first = job.variation(job.in_order(left)[0]).base
     with handle.busy("reading the snapshot"):
-        # An error of the only snapshot is one of the plan; of several snapshots, some may be without error.
+        # If all cases use one snapshot, its error ends the sweep; with several snapshots it fails only their cases.
         if len({job.variation(number).base for number in left}) == 1:
             job.start(first)
     yield from run_here(job, left, request.jobs or default_jobs())
 
 
 def sweep_answer(read: ReadPlan, rows: Mapping[int, Row], *, finished: bool) -> Sweep:
-    """Return the answer.
+    """Return the answer of a sweep from its rows.
 
     Parameters
     ----------
     rows : mapping of int to Row
-        The rows of the cases that were worked on, by number.
+        The rows of the completed cases, by the number of the case.
     finished : bool
         False if the run was cancelled.
     """

@@ -1,4 +1,4 @@
-"""The question of a plan, put to the cluster of one case: the analyses of the commands, and what columns need."""
+"""The analysis of a plan, run on the cluster of one case, with the values that columns need."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ _DRAIN: Final = DrainOptions(ignore_daemon_sets=True, force=True, delete_empty_d
 
 
 def ask(question: Ask, cluster: LoadedCluster, of: Sequence[str], seed: int | None) -> Answered:
-    """Put a question to a cluster.
+    """Run an analysis on a cluster.
 
     Parameters
     ----------
     of : sequence of str
-        The subject: pods, manifests, workloads or nodes.
+        The subjects of the analysis: pods, manifests, workloads or nodes.
     seed : int or None
-        Draws among equal nodes; ``None`` for the first by name.
+        The seed of the random choice among nodes with equal scores; ``None`` for the first node by name.
 
     Raises
     ------
     KschedctlError
-        If it cannot be answered.
+        If the analysis fails.
     """
     require_listed(cluster.cluster, "Pod")
     return _QUESTIONS[question](cluster, of, seed)
@@ -73,7 +73,7 @@ def _simulate(cluster: LoadedCluster, of: Sequence[str], seed: int | None) -> An
 
 def _explain(cluster: LoadedCluster, of: Sequence[str], seed: int | None) -> Answered:
     over, asked = _asked(cluster, of)
-    # Decisions are enough: an answer has the reasons of every node in words, which take much longer.
+    # Compute decisions only: a full answer also describes the reasons of every node, which takes much longer.
     decided = list(decide_together(over, asked, seed))
     decisions = [one.decision for one in decided]
     missing = (each for one in decided for each in one.provenance.missing)
@@ -125,7 +125,7 @@ def _drain(cluster: LoadedCluster, of: Sequence[str], seed: int | None) -> Answe
             "drained": sum(node.drained for node in answer.nodes),
             "evicted": sum(len(node.moved) for node in answer.nodes),
             "blocked": sum(len(node.blocked) for node in answer.nodes),
-            # The answer leaves out pods that were pending before.
+            # The answer omits pods that were pending before the drain.
             "waiting": sum(len(group.pods) for group in waiting_groups(run.simulation, run.attempts)),
             "seconds": (run.simulation.now() - run.began).total_seconds(),
         },
@@ -143,7 +143,10 @@ _QUESTIONS: Final[Mapping[Ask, Callable[[LoadedCluster, Sequence[str], int | Non
 
 
 def _asked(cluster: LoadedCluster, of: Sequence[str]) -> tuple[LoadedCluster, tuple[AskedPod, ...]]:
-    """Return the pods that are meant, and the cluster with what their controllers create besides."""
+    """Return the requested pods, and the cluster with the other objects that their controllers create.
+
+    Without ``of`` these are the pending pods of the configured schedulers.
+    """
     if not of:
         pending = map(cluster.pods.pod, pending_pods(cluster.cluster))
         profiles = cluster.configuration.profiles
@@ -178,7 +181,7 @@ def _workload(cluster: LoadedCluster, text: str) -> ApiObject:
 
 
 def _doubts(answer: Envelope) -> tuple[str, ...]:
-    """Return what says that the cluster's own scheduler may answer otherwise."""
+    """Return the reasons why the cluster's own scheduler may decide differently."""
     every = (
         *(answer.doubts or ()),
         *(f"{each.needed_for}: {each.effect}" for each in answer.missing),

@@ -1,4 +1,4 @@
-"""What an axis of a plan can be of, and its values one by one."""
+"""The axes of a plan: the parameters that an axis can vary, and the checks of an axis' values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kschedctl.sweep.plan import AxisPlan, Range
 from kschedctl.whatif.edit import Edit
 from kschedctl.whatif.edits import EDITS
 
-#: The what-ifs by the name of their option.
+#: The what-if edits, by the name of their option without ``--``.
 EDITS_BY_NAME: Final[Mapping[str, type[Edit]]] = {edit.option.flag.removeprefix("--"): edit for edit in EDITS}
 WEIGHT: Final = "weight."
 ARGS: Final = "args."
@@ -25,7 +25,7 @@ KUBERNETES_VERSION: Final = "kubernetes-version"
 FEATURE_GATES: Final = "feature-gates"
 SEED: Final = "seed"
 OF: Final = "of"
-#: What an axis can be of besides what-ifs, and what that is.
+#: The parameters other than what-if edits that an axis can vary, each with a description.
 OTHERS: Final[Mapping[str, str]] = {
     f"{WEIGHT}PLUGIN": "the weight of a Score plugin, in all profiles; 0: it does not score",
     f"{ARGS}PLUGIN.FIELD": "an argument of a plugin, in all profiles: `args.NodeResourcesFit.scoringStrategy.type`",
@@ -37,24 +37,24 @@ OTHERS: Final[Mapping[str, str]] = {
     OF: "what is asked about, in place of the plan's `of`",
 }
 _MOST_WEIGHT: Final = 2**31 - 1
-#: No axis has more values.
+#: The maximum number of values of an axis.
 MOST_VALUES: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """An axis.
+    """An axis: a parameter and its values.
 
     Attributes
     ----------
     name : str
-        Its name, and that of its column.
+        The name of the axis and of its column.
     of : str
-        What changes along it.
+        The parameter: the name of a what-if option, or a name of ``OTHERS``.
     values : tuple
-        Plain data; ``None`` changes nothing.
+        The values, as plain data; ``None`` changes nothing.
     template : str
-        What a value is put into; empty for itself.
+        A text in which ``{}`` is replaced by the value; empty for the value itself.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Axis:
     template: str = ""
 
     def texts(self, value: Any) -> tuple[str, ...]:
-        """A value as texts; none for ``None``."""
+        """Return a value as texts: one text per element of a list, and no text for ``None``."""
         several = value if isinstance(value, list | tuple) else (value,)
         return tuple(self._text(each) for each in several if each is not None)
 
@@ -73,12 +73,13 @@ class Axis:
 
 
 def read_axis(name: str, written: AxisPlan | tuple[Any, ...]) -> Axis:
-    """An axis as it is written.
+    """Convert an axis from the form in the plan, and check it.
 
     Raises
     ------
     InputError
-        Where it has no values, too many, or is of nothing that there is; the path is within the axis.
+        If the axis has no values, more than 100,000 values or invalid values, or varies an unknown parameter. The path
+        of the error is relative to the axis.
     """
     plan = written if isinstance(written, AxisPlan) else AxisPlan(values=written)
     inside = "values" if isinstance(written, AxisPlan) else ""
@@ -114,19 +115,19 @@ def read_axis(name: str, written: AxisPlan | tuple[Any, ...]) -> Axis:
 
 
 def numbers(span: Range) -> tuple[int | float, ...]:
-    """The numbers of a range.
+    """Return the numbers of a range.
 
     Raises
     ------
     InputError
-        Where it has no end, or too many numbers.
+        If a bound is not finite, the step is 0, or the range has more than 100,000 numbers.
 
     Examples
     --------
     >>> numbers(Range(first=1, to=7, step=2)), numbers(Range(first=0.1, to=0.3, step=0.1))
     ((1, 3, 5, 7), (0.1, 0.2, 0.3))
     """
-    # As they are written: 0.1 is a tenth.
+    # Decimal arithmetic treats numbers as they are written: 0.1 is exactly one tenth.
     first, last, step = (Decimal(str(number)) for number in (span.first, span.to, span.step))
     if not all(number.is_finite() for number in (first, last, step)) or not step:
         raise InputError(
@@ -141,7 +142,7 @@ def numbers(span: Range) -> tuple[int | float, ...]:
 
 
 def checker(of: str) -> Callable[[Axis, Any], None] | None:
-    """What refuses the values of an axis that is of this; ``None`` where there is no such thing."""
+    """Return the function that checks the values for a parameter; ``None`` for an unknown parameter."""
     if of in EDITS_BY_NAME:
         return _edit
     if of.startswith(WEIGHT) and of.count(".") == 1 and len(of) > len(WEIGHT):
@@ -154,7 +155,7 @@ def checker(of: str) -> Callable[[Axis, Any], None] | None:
 def _edit(axis: Axis, value: Any) -> None:
     edit = EDITS_BY_NAME[axis.of]
     for text in axis.texts(value):
-        # What is in files is read with the case, from wherever it is then.
+        # Files are read when the case runs, which may be on another machine.
         if not edit.sources(text):
             edit.parse(text)
         elif edit.sources(text) == ("-",):
@@ -202,12 +203,12 @@ _CHECKS: Final[Mapping[str, Callable[[Axis, Any], None]]] = {
 
 
 def gates(text: str) -> dict[str, bool]:
-    """Feature gates by name.
+    """Parse feature gates, separated by commas, into a mapping by name.
 
     Raises
     ------
     InputError
-        Where a text is not ``NAME=true`` or ``NAME=false``.
+        If a part is not ``NAME=true`` or ``NAME=false``.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The cases of a plan: which values come together, by number."""
+"""The cases of a plan: the combinations of the axes' values, by number."""
 
 from __future__ import annotations
 
@@ -12,24 +12,25 @@ from kschedctl.errors import InputError
 from kschedctl.sweep.axis import Axis
 from kschedctl.sweep.plan import Random
 
-#: No plan has more cases.
+#: The maximum number of cases of a plan.
 MOST_CASES: Final = 1_000_000
 
 
 class Cases:
-    """The cases, from 1 on. None is made before somebody asks for it.
+    """The cases, numbered from 1. A case is computed on access.
 
     Parameters
     ----------
     axes : sequence of Axis
-        The axes, each with at least one value; along the last one values change from case to case.
+        The axes, each with at least one value. The values of the last axis vary fastest.
     combine : str or Random
-        Which values come together.
+        The combination of the values: ``product``, ``zip`` or a random sample of the product.
 
     Raises
     ------
     InputError
-        Where there are too many cases, or axes that do not go together.
+        If there are more than 1,000,000 cases, ``zip`` gets axes of different lengths, or the sample is larger than the
+        product.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What can be measured in a case: the columns of the table, and what each means."""
+"""The columns of the table: the quantities that can be measured in a case, with their descriptions."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from kschedctl.errors import InputError
 
 UTILISATION: Final = "utilisation."
 SKEW: Final = "skew."
-#: What can be told of the nodes' shares of a resource, one by one.
+#: The statistics over the utilisation of the single nodes.
 STATISTICS: Final = ("min", "max", "mean", "stdev")
-#: Short for labels.
+#: Short names of labels.
 DOMAINS: Final[Mapping[str, str]] = {"zone": ZONE, "hostname": HOSTNAME}
 
-#: What each question itself says.
+#: The columns that belong to one analysis, with their descriptions, by analysis.
 OWN: Final[Mapping[Ask, Mapping[str, str]]] = {
     Ask.SIMULATE: {
         "pods": "how many pods were to be placed, those made again included",
@@ -46,7 +46,7 @@ OWN: Final[Mapping[Ask, Mapping[str, str]]] = {
         "seconds": "how long it took, by the cluster's clock",
     },
 }
-#: What is told of the cluster in the end; of ``explain`` and ``capacity``, which place nothing, as it is.
+#: The columns about the cluster at the end of the analysis. ``explain`` and ``capacity`` do not change the cluster.
 OF_CLUSTER: Final[Mapping[str, str]] = {
     "nodes": "how many nodes there are",
     "nodesUsed": "how many of them have a pod that no DaemonSet and no file of theirs made",
@@ -61,19 +61,19 @@ _DEFAULT: Final = ("nodesUsed", f"{UTILISATION}cpu", f"{UTILISATION}memory")
 
 
 def default_columns(ask: Ask) -> tuple[str, ...]:
-    """The columns where a plan names none."""
+    """Return the columns of a plan that names none."""
     if ask is Ask.SIMULATE:
         return ("placed", "waiting", "evicted", *_DEFAULT)
     return tuple(OWN[ask])
 
 
 def check_column(name: str, ask: Ask) -> None:
-    """Refuse what cannot be measured.
+    """Check that a column exists.
 
     Raises
     ------
     InputError
-        Where there is no such column for the question.
+        If there is no such column for the analysis.
     """
     plain = {**OWN[ask], **{column: text for column, text in OF_CLUSTER.items() if "." not in column}}
     if name in plain or any(name.startswith(start) and len(name) > len(start) for start in (UTILISATION, SKEW)):
@@ -84,7 +84,7 @@ def check_column(name: str, ask: Ask) -> None:
 
 
 def split_utilisation(name: str) -> tuple[str, str]:
-    """The resource of a column, and what is told of it; empty for all nodes together.
+    """Split a column into the resource and the statistic over nodes, which is empty for all nodes together.
 
     Examples
     --------

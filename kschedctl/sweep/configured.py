@@ -1,4 +1,4 @@
-"""The scheduler's configuration of a case: that of the plan, with other weights and arguments."""
+"""The scheduler configuration of a case: the plan's configuration with changed plugin weights and arguments."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from kschedctl.framework.config.types import API_VERSION, KIND
 def configured(
     config: Mapping[str, Any] | None, weights: Mapping[str, int], args: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """A KubeSchedulerConfiguration with other weights and arguments, in all of its profiles.
+    """Return a KubeSchedulerConfiguration with changed plugin weights and arguments in all of its profiles.
 
-    A weight is written at the extension point ``score``, where it counts before that of ``multiPoint``; a plugin with
-    weight 0 is disabled there.
+    A weight is set at the extension point ``score``, where it takes precedence over ``multiPoint``. A plugin with
+    weight 0 is disabled at that extension point.
 
     Parameters
     ----------
     config : mapping or None
-        The configuration as plain data, which stays as it is; ``None`` for kube-scheduler's own.
+        The configuration as plain data, which is not modified; ``None`` for kube-scheduler's default.
     weights : mapping of str to int
-        By plugin.
+        The weights, by plugin.
     args : mapping of str to mapping
-        By plugin and path, such as ``scoringStrategy.type``.
+        The arguments, by plugin and path, such as ``scoringStrategy.type``.
 
     Raises
     ------
     ConfigError
-        Where the configuration is not such that these have a place.
+        If a field that must contain the changes is not an object or list.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def configured(
 
 
 def _inside(parent: dict[str, Any], name: str, kind: type) -> Any:
-    """What stands under a name; made where nothing does."""
+    """Return the object or list under a name, and create it if it is missing."""
     if parent.get(name) is None:
         parent[name] = kind()
     found = parent[name]
@@ -88,7 +88,7 @@ def _args(plugin_config: list[Any], plugin: str) -> dict[str, Any]:
 
 
 def _args_of(plugin_config: dict[str, Any]) -> dict[str, Any]:
-    """The args in a pluginConfig; made where there are none."""
+    """Return the args in an entry of pluginConfig, and create them if they are missing."""
     found: dict[str, Any] = _inside(plugin_config, "args", dict)
     return found
 

@@ -1,4 +1,4 @@
-"""The files that a sweep reads: to tell whether they are the same, and to take them to other machines."""
+"""The files that a sweep reads, for the comparison of sweeps and for the transfer to other machines."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from kschedctl.sweep.plan import texts
 
 
 class InputFile(msgspec.Struct, frozen=True):
-    """A file on its way to another machine.
+    """A file to be transferred to another machine.
 
     Attributes
     ----------
     source : str
-        What the plan calls it, or the folder that has it.
+        The path in the plan, of the file or of the folder that contains it.
     name : str
-        Where it is in that; empty for itself.
+        The path relative to that folder; empty if ``source`` is the file itself.
     modified : float
-        When it was written: what a snapshot shows may go by it.
+        The modification time, which can determine the time of a snapshot.
     """
 
     source: str
@@ -34,7 +34,7 @@ class InputFile(msgspec.Struct, frozen=True):
 
 
 def sources(job: Job) -> list[str]:
-    """What the plan names that is read, each once."""
+    """Return the distinct paths in the plan that are read: snapshots, configurations, manifests and what-if files."""
     plan = job.read.plan
     found = [*texts(plan.base.snapshot), *([plan.base.config] if plan.base.config else [])]
     edits = [(name, text) for name, given in plan.base.what_if.items() for text in texts(given)]
@@ -53,19 +53,19 @@ def sources(job: Job) -> list[str]:
 
 
 def inputs(job: Job) -> Iterator[tuple[str, Path]]:
-    """The files that are read, each with its name: what the plan calls it, and where it is in that folder."""
+    """Yield the files that are read, each with its name: the path in the plan, with the path inside a folder."""
     for source in sources(job):
         for name, file in _files(Path(job.path(source))):
             yield f"{source}/{name}" if name else source, file
 
 
 def packed(job: Job) -> list[InputFile]:
-    """The files that are read, with their contents.
+    """Return the files that are read, with their contents.
 
     Raises
     ------
     InputError
-        Where one of them cannot be read.
+        If a file cannot be read.
     """
     every = []
     for source in sources(job):
@@ -78,7 +78,7 @@ def packed(job: Job) -> list[InputFile]:
 
 
 def unpacked(files: list[InputFile], folder: Path) -> dict[str, str]:
-    """Write files down, and tell where what the plan names is now.
+    """Write files to a folder, and return the new locations by the paths in the plan.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def unpacked(files: list[InputFile], folder: Path) -> dict[str, str]:
 
 
 def _files(path: Path) -> Iterator[tuple[str, Path]]:
-    """The files of a path: itself, or all that are in it."""
+    """Yield the file at a path, or all files below a folder with their relative paths."""
     if not path.is_dir():
         yield "", path
         return

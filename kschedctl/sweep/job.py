@@ -1,4 +1,4 @@
-"""A sweep at work: from the number of a case to its row. Whatever runs it, a case's row is the same."""
+"""The job of a sweep: computes the row of a case from its number, identically in every process and on every machine."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from kschedctl.sweep.variation import BaseKey, Variation, variation
 from kschedctl.text.yaml import yaml_value
 from kschedctl.whatif.edit import Edit, FileEdit, PodEdit
 
-#: How many loaded clusters are kept: cases come in the order of these.
+#: The maximum number of cached clusters. Cases are ordered by cluster, so a few suffice.
 _KEPT: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What cases start from: a snapshot with the what-ifs of all cases made, those of pods, and what these warn of."""
+    """The starting point of cases: a snapshot with the plan's what-ifs applied, their pod edits, and their warnings."""
 
     snapshot: Snapshot
     pod_edits: tuple[PodEdit, ...]
@@ -38,16 +38,16 @@ class Start:
 
 
 class Job:
-    """A plan that is carried out.
+    """The execution of a plan's cases.
 
     Parameters
     ----------
     read : ReadPlan
         The plan.
     folder : Path
-        What paths in it are relative to.
+        The folder to which paths in the plan are relative.
     places : mapping of str to str, optional
-        Where what it names is in truth, if not there.
+        The actual locations of files, by their paths in the plan, if they differ.
     """
 
     def __init__(self, read: ReadPlan, folder: Path, places: Mapping[str, str] | None = None) -> None:
@@ -57,30 +57,30 @@ class Job:
         self._starts: OrderedDict[BaseKey, Start] = OrderedDict()
 
     def __getstate__(self) -> dict[str, Any]:
-        # Loaded clusters are not sent about: whoever gets this loads its own.
+        # Loaded clusters are not pickled: each process loads its own.
         return {**self.__dict__, "_starts": OrderedDict()}
 
     def path(self, source: str) -> str:
-        """Where something that the plan names is."""
+        """Return the location of a file that the plan names."""
         return self.places.get(source) or str(self.folder / source)
 
     def variation(self, number: int) -> Variation:
-        """What a case says."""
+        """Return the parameters of a case."""
         return variation(self.read.plan, self.read.axes, self.read.cases[number])
 
     def in_order(self, numbers: Iterable[int]) -> list[int]:
-        """Cases in the order in which they are best worked on: those behind one another that start alike."""
+        """Return cases in the best order of execution: cases with the same starting point follow one another."""
         first: dict[BaseKey, int] = {}
         keyed = [(first.setdefault(self.variation(number).base, number), number) for number in numbers]
         return [number for _, number in sorted(keyed)]
 
     def cluster(self, number: int) -> tuple[SchedulingCluster, tuple[str, ...]]:
-        """The cluster of a case, and what to be careful about.
+        """Return the cluster of a case, and warnings.
 
         Raises
         ------
         KschedctlError
-            Where it cannot be made.
+            If the cluster cannot be loaded or the what-ifs cannot be applied.
         """
         case = self.variation(number)
         start = self.start(case.base)
@@ -95,13 +95,13 @@ class Job:
             config=config,
             edits=(*start.pod_edits, *edits),
         )
-        # That a weight takes the place of another one is what the axis is for.
+        # An axis of a weight overrides another weight on purpose: omit the scheduler's warning about that.
         meant = tuple(f"explicitly re-configured; overriding: {plugin}" for plugin in case.weights)
         others = (warning for warning in cluster.configuration.warnings if not warning.endswith(meant))
         return cluster, (*start.warnings, *_warnings(edits), *others)
 
     def row(self, number: int) -> Row:
-        """The row of a case. What is wrong with the case stands in it."""
+        """Return the row of a case. An error of the case is reported in its row."""
         plan, axes = self.read.plan, self.read.cases[number]
         try:
             cluster, warnings = self.cluster(number)
@@ -115,28 +115,28 @@ class Job:
         except RecursionError:
             return self.failed(number, "is nested too deeply")
         except Exception as error:
-            # The other cases are not lost over it.
+            # A bug in one case must not end the other cases.
             return self.failed(number, f"this is a bug in kschedctl: {type(error).__name__}: {error}")
         doubts, warnings = (tuple(map(self._told, dict.fromkeys(each))) for each in (answered.doubts, warnings))
         return Row(case=number, axes=axes, values=values, doubts=doubts, warnings=warnings)
 
     def failed(self, number: int, error: str) -> Row:
-        """The row of a case that failed."""
+        """Return the row of a case that failed."""
         return Row(case=number, axes=self.read.cases[number], error=self._told(error))
 
     def _told(self, text: str) -> str:
-        """A text with files as the plan calls them: they are elsewhere on every machine."""
+        """Replace the locations of files in a text, which differ by machine, by their paths in the plan."""
         for source, place in self.places.items():
             text = text.replace(place, source)
         return text.replace(f"{self.folder}/", "")
 
     def configuration(self, number: int) -> dict[str, Any]:
-        """The KubeSchedulerConfiguration of a case, as plain data.
+        """Return the KubeSchedulerConfiguration of a case as plain data.
 
         Raises
         ------
         KschedctlError
-            Where there is none.
+            If the configuration or the snapshot cannot be read.
         """
         case = self.variation(number)
         return self._configuration(case, None if case.config else self.start(case.base))
@@ -158,12 +158,12 @@ class Job:
             raise error.at(case.config) from None
 
     def start(self, key: BaseKey) -> Start:
-        """What cases start from, loaded once.
+        """Return the starting point of cases, cached for up to two keys.
 
         Raises
         ------
         KschedctlError
-            Where it cannot be loaded.
+            If the snapshot cannot be loaded.
         """
         found = self._starts.get(key)
         if found is None:
@@ -197,5 +197,5 @@ class Job:
 
 
 def _warnings(edits: Iterable[Edit]) -> tuple[str, ...]:
-    """What is wrong with the manifests of what-ifs and not refused."""
+    """Return the warnings about the manifests of what-ifs."""
     return tuple(str(found) for edit in edits if isinstance(edit, FileEdit) for found in edit.warnings)

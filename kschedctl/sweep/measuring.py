@@ -1,4 +1,4 @@
-"""Measuring a case: from what a question came to, and the cluster in the end, to the numbers of its columns."""
+"""Measurement of a case: computes the numbers of columns from the result of the analysis and the final cluster."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from kschedctl.sweep.columns import DOMAINS, SKEW, UTILISATION, split_utilisatio
 from kschedctl.workloads.ownership import workload_of
 from kschedctl.workloads.replacement import NODE_BOUND
 
-#: So many digits are told: the last ones of a quotient are nobody's concern.
+#: The number of decimal places to which numbers are rounded.
 _DIGITS: Final = 6
 Number = int | float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """What a question came to.
+    """The result of an analysis.
 
     Attributes
     ----------
     cluster : Cluster
-        The cluster in the end.
+        The cluster at the end of the analysis.
     release : Release
-        Whose rules apply.
+        The Kubernetes release whose rules apply.
     own : dict of str to number or None
-        What the question itself says.
+        The columns that the analysis itself provides.
     pods : tuple of ObjectMeta
-        The pods that were to be placed.
+        The pods that were to be scheduled.
     doubts : tuple of str
-        What puts it in doubt.
+        The reasons why the cluster's own scheduler may decide differently.
     """
 
     cluster: Cluster
@@ -50,7 +50,10 @@ class Answered:
 
 
 def measure(answered: Answered, columns: Iterable[str]) -> dict[str, Number | None]:
-    """The numbers of columns; ``None`` where there is nothing to measure, such as the use of what no node offers."""
+    """Return the numbers of columns, rounded to 6 decimal places.
+
+    A number is ``None`` if there is nothing to measure, such as the utilisation of a resource that no node has.
+    """
     return {column: _number(answered, column) for column in columns}
 
 
@@ -105,7 +108,11 @@ def _utilisation(answered: Answered, resource: str, statistic: str) -> float | N
 
 
 def _skew(answered: Answered, label: str) -> int | None:
-    """How unevenly the workload that is worst is spread; ``None`` without domains or workloads."""
+    """Return the largest skew of a workload over the label's values; ``None`` without values or workloads.
+
+    The skew is the largest number of the workload's pods in a domain minus the smallest. Pods without a controller and
+    pods of DaemonSets do not count.
+    """
     cluster = answered.cluster
     wanted = {workload_of(cluster, pod) for pod in answered.pods if pod.controller is not None}
     wanted = {workload for workload in wanted if workload[0] != "DaemonSet"}

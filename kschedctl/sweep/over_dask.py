@@ -1,7 +1,7 @@
-"""Cases over the machines of a Dask scheduler (extra ``sweep``): the same plan, and the same table.
+"""Execution of cases on the workers of a Dask scheduler (extra ``sweep``), with the same results as on this machine.
 
-What the plan reads is sent once, as it was read here, as machines need not share a disk. Dask gives the cases of a
-worker that is lost to others; a case that workers die of again and again has failed, as it has here.
+The files that the plan reads are sent to the workers once, because machines need not share a disk. Dask reassigns the
+cases of a lost worker to other workers. A case whose workers die repeatedly counts as failed, as on this machine.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ from kschedctl.sweep.pool import DIED, TRIES
 from kschedctl.sweep.results import digest
 from kschedctl.sweep.row import Row
 
-#: How long a scheduler has for its first answer, in seconds.
+#: The timeout of the connection to the scheduler, in seconds.
 _PATIENCE: Final = 10
 _ADDRESS: Final = re.compile(r"([a-z]+://)?[^/\s]+:[0-9]+")
-#: How many cases are with the scheduler at a time, per thread of a worker.
+#: The number of cases submitted ahead, per thread of the workers.
 _AHEAD: Final = 4
-#: What distributed raises where workers are gone, and with them what they had.
+#: The names of the exceptions that distributed raises if a worker is lost with its data.
 _LOST: Final = frozenset({"KilledWorker", "CancelledError", "FutureCancelledError", "FuturesCancelledError"})
 
 
 class Parcel(msgspec.Struct, frozen=True):
-    """A sweep on its way to other machines.
+    """A sweep to be transferred to other machines.
 
     Attributes
     ----------
     digest : str
-        What tells sweeps apart.
+        The digest that identifies the sweep.
     job : Job
-        The sweep, without what it has loaded.
+        The job, without loaded clusters.
     files : list of InputFile
-        What it reads.
+        The files that the sweep reads.
     """
 
     digest: str
@@ -55,23 +55,25 @@ class Parcel(msgspec.Struct, frozen=True):
 
 
 def run_there(job: Job, numbers: Sequence[int], address: str) -> Iterator[Row]:
-    """The rows of cases, in the order in which they are done.
+    """Run cases on Dask workers and yield their rows in the order of completion.
 
     Parameters
     ----------
     job : Job
-        The sweep.
+        The job of the sweep.
     numbers : sequence of int
-        The cases.
+        The numbers of the cases.
     address : str
         The address of the scheduler.
 
     Raises
     ------
     InputError
-        Where no scheduler answers, or its workers are not such as are needed.
+        If the scheduler does not respond within 10 s, has no workers, or a worker has another version of kschedctl.
     UnsupportedError
-        Where the extra is not installed.
+        If the extra ``sweep`` is not installed.
+    KschedctlError
+        If the scheduler is lost during the run.
     """
     distributed = _distributed()
     if _ADDRESS.fullmatch(address) is None:
@@ -87,7 +89,7 @@ def run_there(job: Job, numbers: Sequence[int], address: str) -> Iterator[Row]:
 
 
 def _distributed() -> Any:
-    """The package, whose functions have no types."""
+    """Import the package ``distributed``, which has no type annotations."""
     try:
         return import_module("distributed")
     except ImportError:
@@ -137,7 +139,7 @@ def _rows(client: Any, parcel: Parcel, numbers: Sequence[int]) -> Iterator[Row]:
             if client.status != "running":
                 raise KschedctlError("the Dask scheduler is gone", hint="with --results, --resume goes on")
             if sent.status != "finished":
-                # All workers that had it are gone.
+                # All workers with a copy of the parcel are gone.
                 sent = client.scatter(parcel, broadcast=True, hash=False)
             submit(number)
             continue
@@ -147,7 +149,10 @@ def _rows(client: Any, parcel: Parcel, numbers: Sequence[int]) -> Iterator[Row]:
 
 
 def _result(future: Any) -> tuple[bytes | None, str]:
-    """What came of a case, or why nothing did: a case that fails says so in its row, so that it is for the worker."""
+    """Return the encoded row of a case, or ``None`` and the error.
+
+    A case that fails reports its error in the row, so an exception concerns the worker.
+    """
     try:
         return future.result(), ""
     except (OSError, ImportError, MemoryError) as error:
@@ -157,9 +162,9 @@ def _result(future: Any) -> tuple[bytes | None, str]:
         return None, DIED if lost else f"this is a bug in kschedctl: {type(error).__name__}: {error}"
 
 
-# What follows runs on the machines.
+# The following functions run on the workers.
 
-#: One case at a time, as clusters that are derived from one another share what they learn.
+#: The lock that limits a worker to one case at a time, because clusters derived from one another share caches.
 _working = Lock()
 _jobs: dict[str, Job] = {}
 

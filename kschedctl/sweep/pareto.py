@@ -1,4 +1,7 @@
-"""The Pareto front: the cases that no other one is at least as good as in every goal and better in one."""
+"""The Pareto front: the cases that no other case dominates.
+
+A case dominates another one if it is at least as good in every goal and better in one.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from kschedctl.sweep.row import Row
 
 
 def front(rows: Iterable[Row], goals: Mapping[str, Aim]) -> frozenset[int]:
-    """The cases of the front, by number; those with a goal that was not measured are not on it.
+    """Return the numbers of the cases on the front. Failed cases and cases without a value for a goal are not on it.
 
     Examples
     --------
@@ -26,7 +29,7 @@ def front(rows: Iterable[Row], goals: Mapping[str, Aim]) -> frozenset[int]:
         if not row.error and len(known) == len(numbers):
             point = tuple(-n if aim is Aim.MAXIMISE else n for n, aim in zip(known, goals.values(), strict=True))
             points.setdefault(point, []).append(row.case)
-    # In this order nothing is worse than what comes after it, so that the front only grows.
+    # In lexicographic order no point is dominated by a later one, so points are never removed from the front.
     best: list[tuple[float, ...]] = []
     for point in sorted(points):
         if not any(all(a <= b for a, b in zip(other, point, strict=True)) for other in best):

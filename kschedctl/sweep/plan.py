@@ -1,6 +1,6 @@
-"""A plan as it is written: what is asked, of which cluster, and along which axes that changes.
+"""The format of a plan: the analysis, the cluster, and the axes along which parameters vary.
 
-The reference in docs/sweep.md is made of these types.
+The reference in docs/sweep.md is generated from these types.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ KIND: Final = "Sweep"
 
 
 class PlanStruct(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """Base of all parts of a plan."""
+    """The base class of all parts of a plan."""
 
 
-#: One text or several.
+#: A text or several texts.
 Texts = str | tuple[str, ...]
 
 
@@ -95,5 +95,5 @@ class Plan(PlanStruct, frozen=True, kw_only=True):
 
 
 def texts(given: Texts) -> tuple[str, ...]:
-    """One text or several, as several."""
+    """Return a text or several texts as a tuple."""
     return (given,) if isinstance(given, str) else given

@@ -1,7 +1,7 @@
-"""Cases over the cores of this machine: a process per core, each with one case at a time.
+"""Execution of cases on the cores of this machine: one process per core, and one case at a time per process.
 
-Each case is known to be with one process, so that a process that dies, as where memory runs out, costs that case alone:
-it is tried once more, and then it has failed.
+Each case is assigned to one known process. If a process dies, for example because memory runs out, only its case is
+affected: the case is retried once and then counts as failed.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ from typing import Any, Final
 from kschedctl.sweep.job import Job
 from kschedctl.sweep.row import Row
 
-#: So often a case is tried whose process dies.
+#: The number of attempts for a case whose process dies.
 TRIES: Final = 2
-#: What is said of a case that outlives none of its processes.
+#: The error of a case whose process died in every attempt.
 DIED: Final = "every process that worked on it was ended from outside, as happens where memory runs out"
 
 
 def default_jobs() -> int:
-    """How many cores there are for this process."""
+    """Return the number of cores that are available to this process."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def run_here(job: Job, numbers: Sequence[int], jobs: int) -> Generator[Row, None, None]:
-    """The rows of cases, in the order in which they are done.
+    """Run cases on this machine and yield their rows in the order of completion.
 
     Parameters
     ----------
     job : Job
-        The sweep; what it has loaded is shared with the processes where the system can.
+        The job of the sweep. On Linux, the processes share its loaded clusters.
     numbers : sequence of int
-        The cases.
+        The numbers of the cases.
     jobs : int
-        How many processes.
+        The maximum number of processes.
     """
     waiting = deque(job.in_order(numbers))
     tried: Counter[int] = Counter()
@@ -74,19 +74,20 @@ def run_here(job: Job, numbers: Sequence[int], jobs: int) -> Generator[Row, None
 
 
 def _context() -> BaseContext:
-    # A fork shares what is loaded, which for large clusters takes each process seconds and gigabytes otherwise: over
-    # 500 nodes and 15,000 pods the first row comes after 0.4 s instead of 2 s. The threads that NumPy may have are no
-    # harm to it: they hold no lock while nothing is multiplied, and nothing here is.
+    # A fork shares the loaded cluster, which would otherwise cost each process seconds and gigabytes for a large
+    # cluster: with 500 nodes and 15,000 pods the first row is ready after 0.4 s instead of 2 s. NumPy's threads are no
+    # danger for the fork: they hold locks only during matrix multiplications, and none runs here.
     return multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
 
 
 class _Worker:
-    """A process, and the case that it is at; 0 for none."""
+    """A worker process with the number of its current case; 0 for none."""
 
     def __init__(self, context: Any, job: Job, others: list[Connection]) -> None:
         self.number = 0
         self.pipe, theirs = context.Pipe()
-        # A fork has the ends of pipes that are this process's; kept open there, they would hide that it is gone.
+        # A fork inherits this process's ends of the pipes; if they stayed open there, the end of this process would go
+        # unnoticed.
         inherited = [self.pipe, *others] if context.get_start_method() == "fork" else []
         self._process = context.Process(target=_work, args=(job, theirs, inherited), daemon=True)
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -97,14 +98,14 @@ class _Worker:
         theirs.close()
 
     def give(self, number: int) -> None:
-        """Let it work on a case."""
+        """Assign a case to the process."""
         self.number = number
-        # One that is gone is noticed when the row is taken.
+        # The death of the process is noticed when the row is received.
         with suppress(BrokenPipeError):
             self.pipe.send(number)
 
     def take(self) -> Row | None:
-        """The row that it has; ``None`` where it is gone."""
+        """Receive the row of the current case; return ``None`` if the process has died."""
         try:
             row: Row = self.pipe.recv()
         except (EOFError, ConnectionResetError):
@@ -113,15 +114,15 @@ class _Worker:
         return row
 
     def end(self) -> None:
-        """End it, whatever it is at."""
+        """Kill the process."""
         self._process.kill()
         self._process.join()
         self.pipe.close()
 
 
 def _work(job: Job, pipe: Connection, inherited: list[Connection]) -> None:
-    """What a process does: rows for numbers, until nobody is left who wants any."""
-    # Ctrl-C is for the process that started this one, which ends it.
+    """Run the loop of a worker process: receive the numbers of cases and send rows, until the pipe is closed."""
+    # The parent process handles Ctrl-C and ends this process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     for other in inherited:

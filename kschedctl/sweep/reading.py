@@ -1,4 +1,4 @@
-"""Reading a plan, with all its refusals."""
+"""The reader of plans, with all checks."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ from kschedctl.text.positions import yaml_position
 from kschedctl.text.repeated_keys import repeated_in_yaml
 from kschedctl.text.yaml import yaml_value
 
-#: Where a value stands, behind what is wrong with it.
+#: A message of msgspec: the problem, followed by the path of the value.
 _AT: Final = re.compile(r"(?s)(.*?)(?: - at `(?:key in )?\$(.*)`)?")
 _UNKNOWN: Final = re.compile(r"Object contains unknown field `(.*)`")
-#: Of so many findings it is told where they stand.
+#: The maximum number of findings that get a line and a column.
 _MOST_PLACED: Final = 50
-#: The rule of a finding that is about a key, not its value.
+#: The rule of a finding about a key, not about its value.
 _UNKNOWN_FIELD: Final = "UnknownField"
 
 
 @dataclass(frozen=True, slots=True)
 class ReadPlan:
-    """A plan that can be carried out.
+    """A plan that has been checked.
 
     Attributes
     ----------
     plan : Plan
-        As it is written.
+        The plan as it is written.
     axes : tuple of Axis
-        Its axes.
+        The axes.
     cases : Cases
-        Its cases.
+        The cases.
     columns : tuple of str
-        What is measured in each; the goals' columns last where ``measure`` does not name them.
+        The columns to measure in each case; columns of goals that ``measure`` does not name are last.
     """
 
     plan: Plan
@@ -56,12 +56,12 @@ class ReadPlan:
 
 
 def read_plan(path: str | Path) -> ReadPlan:
-    """Read a plan.
+    """Read a plan from a file.
 
     Raises
     ------
     PlanError
-        Where something in it is wrong, with its line and column.
+        If the file cannot be read or the plan is not valid; findings have a line and a column.
     """
     try:
         content = Path(path).read_bytes()
@@ -71,14 +71,19 @@ def read_plan(path: str | Path) -> ReadPlan:
 
 
 def plan_of(content: bytes, name: str) -> ReadPlan:
-    """The plan of a text; parameters and errors are those of ``read_plan``.
+    """Read a plan from its text.
 
     Parameters
     ----------
     content : bytes
-        YAML or JSON.
+        The text, YAML or JSON.
     name : str
-        What it was read from, for errors.
+        The name of the source, for error messages.
+
+    Raises
+    ------
+    PlanError
+        If the plan is not valid; findings have a line and a column.
     """
     try:
         value, repeated = yaml_value(content, name)
@@ -150,7 +155,7 @@ def _checked(plan: Plan, axes: list[Axis]) -> Iterator[Finding]:
 
 
 def _of_type(message: str, value: Any) -> Finding:
-    """What msgspec says, as a finding."""
+    """Convert a validation error of msgspec to a finding."""
     found = _AT.fullmatch(message)
     problem, path = (found[1], found[2] or "") if found is not None else (message, "")
     path = _named(path.removeprefix("."), value)
@@ -166,7 +171,10 @@ def _of_type(message: str, value: Any) -> Finding:
 
 
 def _named(path: str, value: Any) -> str:
-    """A path with the name of the key that is meant, which msgspec leaves out: ``axes[...].of``."""
+    """Return a path with the name of the invalid key, which msgspec omits: it reports ``axes[...].of``.
+
+    The key is found by validating the plan with each key alone.
+    """
     before, left_out, after = path.partition("[...]")
     if not left_out:
         return path
@@ -183,7 +191,7 @@ def _named(path: str, value: Any) -> str:
 
 
 def _known_fields(path: str) -> list[str]:
-    """The fields of what stands at a path."""
+    """Return the names of the fields that are allowed at a path."""
     if not path:
         return [field.encode_name for field in msgspec.structs.fields(Plan)]
     last = "axes" if path.startswith("axes[") and path.endswith("]") else path.rpartition(".")[2]
@@ -194,13 +202,13 @@ def _known_fields(path: str) -> list[str]:
 
 
 def _placed(content: bytes, name: str, findings: Iterable[Finding]) -> PlanError:
-    """The error of findings, each with its line and column, as editors follow them."""
+    """Return the error for findings, each with ``FILE:LINE:COLUMN``, which editors can open."""
     placed = []
     for i, each in enumerate(findings):
-        # The text is read again for each; those beyond are counted, not shown.
+        # The text is parsed again for each position; findings beyond the limit are counted and not shown.
         is_key = each.rule == _UNKNOWN_FIELD
         position = yaml_position(content, each.field, key=is_key) if i < _MOST_PLACED else None
-        # Of the text as a whole the place says it all.
+        # For a finding about the text as a whole, ``place`` is sufficient.
         own = position if each.field else None
         at = f"{name}:{position.line}:{position.column}" if position is not None else name
         placed.append(replace(each, place=at, position=own))

@@ -1,4 +1,4 @@
-"""The file of results: a line of JSON per case, as they come, so that a sweep that was ended can go on."""
+"""The file of results: one line of JSON per completed case, so that an interrupted sweep can be resumed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BLOCK: Final = 1 << 20
 
 
 class Header(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """The first line: which plan the results are of."""
+    """The first line, which identifies the plan of the results."""
 
     api_version: Literal["kschedctl/v1"] = API_VERSION
     kind: Literal["SweepResults"] = "SweepResults"
@@ -32,7 +32,13 @@ class Header(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
 
 def digest(job: Job) -> str:
-    """What tells sweeps apart: the plan, all that it reads, and the version that answers."""
+    """Return the SHA-256 digest of a sweep: of the plan, the files that it reads, and the version of kschedctl.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read.
+    """
     found = hashlib.sha256(msgspec.json.encode([version("kschedctl"), job.read.plan]))
     for name, file in inputs(job):
         found.update(f"\0{name}\0".encode())
@@ -52,39 +58,39 @@ class Results:
     Attributes
     ----------
     rows : dict of int to Row
-        By case.
+        The rows, by the number of the case.
     """
 
     rows: dict[int, Row] = field(default_factory=dict)
     _stream: IO[bytes] | None = None
 
     def add(self, row: Row) -> None:
-        """Take the row of a case in, and write it down where there is a file."""
+        """Add the row of a case, and append it to the file if there is one."""
         self.rows[row.case] = row
         if self._stream is not None:
             self._stream.write(msgspec.json.encode(row) + b"\n")
             self._stream.flush()
 
     def left(self, n_cases: int) -> list[int]:
-        """The cases that are still to be worked on; those that failed are tried again."""
+        """Return the numbers of the remaining cases, including failed ones, which are retried."""
         return [number for number in range(1, n_cases + 1) if number not in self.rows or self.rows[number].error]
 
 
 @contextmanager
 def opened(path: str, job: Job, *, resume: bool) -> Iterator[Results]:
-    """The results of a sweep, with those that a file has already.
+    """Open the results of a sweep, with the rows that the file contains already.
 
     Parameters
     ----------
     path : str
         The file; empty for none.
     resume : bool
-        Whether it goes on with a file that is there; else there must be none.
+        True to continue an existing file; if False, the file must not exist.
 
     Raises
     ------
     InputError
-        Where the file is there, or is of another plan, or cannot be read or written.
+        If the file exists and ``resume`` is False, belongs to another sweep, or cannot be read or written.
     """
     if not path:
         yield Results()
@@ -94,7 +100,7 @@ def opened(path: str, job: Job, *, resume: bool) -> Iterator[Results]:
         rows, end = _read(path, header) if resume and Path(path).exists() else ({}, 0)
         with open(path, "r+b" if end else "xb") as stream:
             if end:
-                # The last line may have been cut off with the process that wrote it.
+                # The last line may be incomplete, if the process that wrote it was killed.
                 stream.truncate(end)
                 stream.seek(0, os.SEEK_END)
             else:
@@ -109,7 +115,7 @@ def opened(path: str, job: Job, *, resume: bool) -> Iterator[Results]:
 
 
 def _read(path: str, header: Header) -> tuple[dict[int, Row], int]:
-    """The rows of a file, and where its last whole line ends."""
+    """Return the rows of a file, and the offset of the end of its last complete line."""
     rows: dict[int, Row] = {}
     end = 0
     with open(path, "rb") as stream:

@@ -8,22 +8,22 @@ import msgspec
 
 
 class Row(msgspec.Struct, frozen=True, rename="camel", kw_only=True, omit_defaults=True):
-    """What came of a case.
+    """The result of a case.
 
     Attributes
     ----------
     case : int
-        Its number.
+        The number of the case.
     axes : dict of str to plain data
-        Its values, by the axes' names.
+        The values of the axes, by name.
     values : dict of str to number or None
-        What was measured, by column; empty where it failed.
+        The measured numbers, by column; empty if the case failed.
     error : str
-        Why it failed.
+        The error; empty if the case succeeded.
     doubts : tuple of str
-        What says that the cluster's own scheduler may answer otherwise.
+        The reasons why the cluster's own scheduler may decide differently.
     warnings : tuple of str
-        What to be careful about besides: manifests and configurations that are taken otherwise than one may think.
+        The other warnings, about manifests and configurations that may not have the intended effect.
     """
 
     case: int

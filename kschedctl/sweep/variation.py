@@ -1,4 +1,4 @@
-"""What a case says: the values of its axes, sorted by what they change."""
+"""The parameters of a case: the plan's parameters, changed by the values of the axes."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from kschedctl.sweep.axis import (
 )
 from kschedctl.sweep.plan import Plan, texts
 
-#: What cases have in common that start from the same loaded cluster: snapshot, release and gates.
+#: The key of a loaded cluster, which cases can share: snapshot paths, Kubernetes version and feature gates.
 BaseKey = tuple[tuple[str, ...], str, tuple[tuple[str, bool], ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variation:
-    """A case.
+    """The parameters of a case.
 
     Attributes
     ----------
     snapshot, kubernetes_version, feature_gates, config, of
-        As in the plan, changed by what the axes say.
+        The values of the plan, or those of axes that replace them. Feature gates of an axis are added to the plan's.
     edits : tuple of (str, str)
-        What-ifs, by name of the option and value, in the order in which they take effect.
+        The what-if edits of the axes, as name of the option and value, in the order in which they take effect.
     weights, args
-        What changes in the scheduler's configuration, as for ``configured``.
+        The changes of the scheduler configuration, as for ``configured``.
     seed : int or None
-        Draws among equal nodes.
+        The seed of the random choice among nodes with equal scores; ``None`` for the first node by name.
     """
 
     snapshot: tuple[str, ...]
@@ -53,17 +53,17 @@ class Variation:
 
     @property
     def base(self) -> BaseKey:
-        """Which loaded cluster it starts from."""
+        """The key of the loaded cluster that the case starts from."""
         return self.snapshot, self.kubernetes_version, self.feature_gates
 
 
 def variation(plan: Plan, axes: Sequence[Axis], case: Mapping[str, Any]) -> Variation:
-    """What a case says.
+    """Return the parameters of a case.
 
     Parameters
     ----------
     case : mapping
-        A value by the name of each axis.
+        The value of each axis, by the axis' name.
     """
     base = plan.base
     given = [(axis, case[axis.name]) for axis in axes if case[axis.name] is not None]

@@ -1,4 +1,4 @@
-"""For people who write plugins: a contract that every plugin must keep, checked over sample clusters.
+"""Test tools for authors of plugins: checks of the contract of plugins over sample clusters.
 
-Comparisons with the answers of kube-scheduler are described in ``conformance/README.md``.
+``conformance/README.md`` describes the comparison of results with kube-scheduler.
 """

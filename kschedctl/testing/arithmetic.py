@@ -1,4 +1,4 @@
-"""The arithmetic that a plugin tells of its score, worked out: step by step, from the expressions alone."""
+"""Evaluation of the arithmetic that a plugin reports for its score, from the expressions of the steps alone."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ Number = int | float
 
 
 def work_out(expression: str, names: Mapping[str, Number]) -> Number:
-    """The value of a step's expression.
+    """Evaluate the expression of a step.
 
     Parameters
     ----------
     expression : str
-        As ``kschedctl.framework.arithmetic`` describes it.
+        The expression, in the syntax that ``kschedctl.framework.arithmetic`` describes.
     names : mapping of str to number
-        The values of the steps before it.
+        The values of the previous steps, by name.
 
     Raises
     ------
     AssertionError
-        Where it is none, or has a name that no step has.
+        If the expression is not valid, or contains a name that no previous step has.
 
     Examples
     --------
@@ -42,19 +42,20 @@ def work_out(expression: str, names: Mapping[str, Number]) -> Number:
 
 
 def check_arithmetic(arithmetic: Arithmetic, result: int) -> None:
-    """Check that the steps of a plugin lead to what it returned.
+    """Check that the steps of a plugin's arithmetic lead to the score that the plugin returned.
 
     Parameters
     ----------
     arithmetic : Arithmetic
-        What the plugin tells.
+        The arithmetic that the plugin reports.
     result : int
-        The score that it returned.
+        The score that the plugin returned.
 
     Raises
     ------
     AssertionError
-        Where a step comes to something else, the last one is not the score, or there is no formula.
+        If a step has another value than its expression, the last step is not the score, there is no formula or no step,
+        or the arithmetic does not survive a round trip through JSON.
     """
     kind = type(arithmetic).__name__
     assert arithmetic.formula(), f"{kind} has no formula"

@@ -1,4 +1,7 @@
-"""Worlds in which nodes have other pods than in the sample, for checks of what a plugin makes of them."""
+"""Overlays in which nodes have other pods than in the sample, for checks of a plugin's Filter.
+
+A world is one position of an overlay: a node with hypothetical pods.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +17,12 @@ from kschedctl.testing.samples import Change
 
 
 def changed_overlays(cluster: Cluster) -> Iterator[tuple[str, Overlay]]:
-    """Overlays in which every node has other pods, each with a few words for what is done.
+    """Yield overlays in which every node has other pods, each with a description of the change.
 
     Parameters
     ----------
     cluster : Cluster
-        The cluster; its pods without a node are those that are added.
+        The cluster. Its pending pods are the pods that are added.
     """
     rows = cluster.nodes.rows
     on_node = [cluster.pods.on_node(row) for row in rows.tolist()]
@@ -41,12 +44,12 @@ def changed_overlays(cluster: Cluster) -> Iterator[tuple[str, Overlay]]:
 
 
 def changes_of(cluster: Cluster, overlay: Overlay) -> list[Change]:
-    """What is changed in each world of an overlay.
+    """Return the change in each world of an overlay.
 
     Parameters
     ----------
     overlay : Overlay
-        An overlay of it.
+        An overlay of the cluster.
     """
     removed: list[set[str]] = [set() for _ in overlay.rows]
     added: list[set[str]] = [set() for _ in overlay.rows]

@@ -40,14 +40,14 @@ _FILTER_CODES: Final = (Code.SUCCESS, Code.ERROR, Code.UNSCHEDULABLE, Code.UNSCH
 
 @dataclass(frozen=True)
 class Check:
-    """One clause of the contract for one plugin; call it to check, ``AssertionError`` says what is broken."""
+    """A clause of the contract for a plugin. A call checks it and raises ``AssertionError`` for a violation."""
 
     subject: Subject
     clause: Callable[[Subject, Sample], None]
     samples: tuple[Sample, ...]
 
     def __call__(self) -> None:
-        """Check over all samples."""
+        """Check the clause over all samples."""
         for sample in self.samples:
             try:
                 self.clause(self.subject, sample)
@@ -65,18 +65,18 @@ def plugin_checks(
     samples: Sequence[Sample] = SAMPLES,
     release: Release = LATEST,
 ) -> list[Check]:
-    """The checks of a plugin.
+    """Return the checks of a plugin, one per clause.
 
     Parameters
     ----------
     plugin : type of Plugin
-        The class.
+        The class of the plugin.
     args : msgspec.Struct, optional
-        Its arguments; by default those of the in-tree plugin of its name, or none.
+        The plugin's arguments; by default those of the in-tree plugin of the same name, or none.
     samples : sequence of Sample, optional
-        Pods to place and clusters to place them in; add some that the plugin has something to say about.
+        Pods to place, and clusters to place them in. Add samples that are relevant for the plugin.
     release : Release, optional
-        The release to check it in.
+        The Kubernetes release whose rules apply; by default the latest.
     """
     subject = Subject(plugin, args if args is not None else default_args(release).get(plugin.name), release)
     return [Check(subject, clause, tuple(samples)) for clause in CLAUSES]
@@ -94,20 +94,20 @@ def check_plugin(
     Raises
     ------
     AssertionError
-        For the first clause that is broken.
+        If the plugin violates a clause; the first violation is reported.
     """
     for check in plugin_checks(plugin, args=args, samples=samples, release=release):
         check()
 
 
 def takes_part_somewhere(subject: Subject, sample: Sample) -> None:
-    """A plugin has a name and at least one extension point."""
+    """Check that the plugin has a name and at least one extension point."""
     assert subject.name, "the plugin has no name"
     assert subject.plugin.extension_points(subject.release), "the plugin takes part nowhere"
 
 
 def filter_answers_for_every_world(subject: Subject, sample: Sample) -> None:
-    """Codes are int8 and reasons int64, one per world, and every rejection has words."""
+    """Check that Filter returns int8 codes and int64 reasons, one per world, and a text for every rejection."""
     cluster = sample.world.cluster()
     for rows in (cluster.nodes.rows, cluster.nodes.rows[::2], cluster.nodes.rows[:0]):
         for rejections in _filtered(subject, sample, cluster, cluster.overlay(rows)):
@@ -115,7 +115,7 @@ def filter_answers_for_every_world(subject: Subject, sample: Sample) -> None:
 
 
 def operands_have_words_and_can_be_kept(subject: Subject, sample: Sample) -> None:
-    """What is behind a reason has words of ours, is documented, and is the same once written and read."""
+    """Check that the operands of reasons have a text, are documented, and survive a round trip through JSON."""
     cluster = sample.world.cluster()
     for rejections in _filtered(subject, sample, cluster, cluster.overlay()):
         for position in range(len(cluster.nodes)):
@@ -125,7 +125,7 @@ def operands_have_words_and_can_be_kept(subject: Subject, sample: Sample) -> Non
 
 
 def score_answers_for_every_row(subject: Subject, sample: Sample) -> None:
-    """Scores are int64, one per row, and 0 to 100 once normalised; normalising leaves the raw ones alone."""
+    """Check that scores are int64, one per row, and 0 to 100 after NormalizeScore, which keeps its input unchanged."""
     cluster = sample.world.cluster()
     plugin = subject.over(cluster)
     if not isinstance(plugin, ScorePlugin):
@@ -147,7 +147,7 @@ def score_answers_for_every_row(subject: Subject, sample: Sample) -> None:
 
 
 def score_arithmetic_is_that_of_the_score(subject: Subject, sample: Sample) -> None:
-    """Where a plugin tells how its scores came about, the steps lead to what it returned."""
+    """Check that the steps of a plugin's arithmetic lead to the scores that it returned, if it reports arithmetic."""
     cluster = sample.world.cluster()
     plugin, state, rows = subject.over(cluster), CycleState(), cluster.nodes.rows
     if not isinstance(plugin, ScorePlugin):
@@ -166,7 +166,7 @@ def score_arithmetic_is_that_of_the_score(subject: Subject, sample: Sample) -> N
 
 
 def filter_checks_are_those_of_the_filter(subject: Subject, sample: Sample) -> None:
-    """Where a filter tells what it compares on a node, all of it holds where the pod passes, and only there."""
+    """Check that all comparisons that Filter reports for a node hold exactly if the pod passes, if it reports any."""
     cluster = sample.world.cluster()
     plugin, state = subject.over(cluster), CycleState()
     if not isinstance(plugin, FilterPlugin) or prepare(plugin, state, sample.pod)[0].code is not Code.SUCCESS:
@@ -181,7 +181,7 @@ def filter_checks_are_those_of_the_filter(subject: Subject, sample: Sample) -> N
 
 
 def copes_with_nothing(subject: Subject, sample: Sample) -> None:
-    """A cluster without pods, or without anything, is a cluster."""
+    """Check that the plugin works in a cluster without pods and in an empty cluster."""
     nodes = tuple(obj for obj in sample.world.objects if not isinstance(obj, Pod))
     for world in (World(nodes), World(())):
         cluster = world.new_cluster()
@@ -191,7 +191,7 @@ def copes_with_nothing(subject: Subject, sample: Sample) -> None:
 
 
 def answers_the_same_again(subject: Subject, sample: Sample) -> None:
-    """The same question has the same answer, of the same plugin object and of another."""
+    """Check that results are reproducible, with the same plugin object and with a new one."""
     cluster = sample.world.cluster()
     plugin = subject.over(cluster)
     first = ask(plugin, cluster, sample.pod)
@@ -201,7 +201,7 @@ def answers_the_same_again(subject: Subject, sample: Sample) -> None:
 
 
 def leaves_its_inputs_alone(subject: Subject, sample: Sample) -> None:
-    """Neither the pod nor the cluster nor an overlay is changed."""
+    """Check that the plugin changes neither the pod nor the cluster nor an overlay."""
     cluster = sample.world.new_cluster()
     plugin = subject.over(cluster)
     before = _contents(cluster, sample, plugin)
@@ -216,14 +216,14 @@ def leaves_its_inputs_alone(subject: Subject, sample: Sample) -> None:
 
 
 def does_not_depend_on_the_order_of_nodes(subject: Subject, sample: Sample) -> None:
-    """Nodes in another order get the same answers."""
+    """Check that results do not depend on the order of the nodes."""
     cluster, other = sample.world.cluster(), sample.world.reversed().new_cluster()
     answers, others = ask(subject.over(cluster), cluster, sample.pod), ask(subject.over(other), other, sample.pod)
     assert others == answers, "with the nodes in reverse order, it answers differently"
 
 
 def judges_each_node_alone(subject: Subject, sample: Sample) -> None:
-    """Filter says the same of a node whether it is asked about others or not."""
+    """Check that Filter returns the same status for a node alone and together with other nodes."""
     cluster = sample.world.cluster()
     for together in _filtered(subject, sample, cluster, cluster.overlay()):
         for row in cluster.nodes.rows:
@@ -233,9 +233,10 @@ def judges_each_node_alone(subject: Subject, sample: Sample) -> None:
 
 
 def overlay_equals_really_changing(subject: Subject, sample: Sample) -> None:
-    """In a world with other pods, Filter says what it says of a cluster that really has them.
+    """Check that Filter returns the same status for a world with other pods as for a cluster with these pods.
 
-    Where PreFilter skips in the snapshot, the scheduler does not ask the plugin about changed nodes either.
+    The check ends if PreFilter returns Skip in the snapshot, because the scheduler then does not call Filter for
+    changed nodes either.
     """
     cluster = sample.world.cluster()
     plugin = subject.over(cluster)
@@ -255,7 +256,7 @@ def overlay_equals_really_changing(subject: Subject, sample: Sample) -> None:
 
 
 def leaves_pods_out_where_reads_does(subject: Subject, sample: Sample) -> None:
-    """A Filter plugin that says that it does not look at pods does not."""
+    """Check that Filter does not depend on pods if ``reads`` declares no dependency on pods."""
     cluster = sample.world.cluster()
     plugin = subject.over(cluster)
     if not isinstance(plugin, FilterPlugin) or plugin.reads is None or plugin.reads.pods is not Reach.NOTHING:
@@ -287,7 +288,7 @@ CLAUSES: Final[tuple[Callable[[Subject, Sample], None], ...]] = (
 
 
 def _filtered(subject: Subject, sample: Sample, cluster: Cluster, nodes: Overlay) -> Iterator[Rejections]:
-    """What Filter says, where there is something to filter."""
+    """Yield the result of Filter, unless the plugin has no Filter or PreFilter does not return Success."""
     plugin = subject.over(cluster)
     state = CycleState()
     if isinstance(plugin, FilterPlugin) and prepare(plugin, state, sample.pod)[0].code is Code.SUCCESS:
@@ -320,7 +321,7 @@ def _check_rejections(rejections: Rejections, length: int) -> None:
 
 
 def _contents(cluster: Cluster, sample: Sample, plugin: Plugin) -> tuple[bytes, ...]:
-    """Everything that a plugin could change, as bytes."""
+    """Return everything that a plugin could change, as bytes."""
     columns = cluster.resources(plugin.handle.request_rules)
     pods = cluster.pods
     arrays = (columns.allocatable, columns.requested, columns.per_class, columns.non_zero_requested)
@@ -332,7 +333,10 @@ def _contents(cluster: Cluster, sample: Sample, plugin: Plugin) -> tuple[bytes, 
 
 
 def _really(subject: Subject, sample: Sample, change: Change) -> Status | None:
-    """What Filter says of the changed node in a cluster that is really so; ``None`` where it is not asked."""
+    """Return Filter's status for the changed node in a cluster that is built with the change.
+
+    The status is ``None`` if PreFilter rejects the pod or fails, and Success if PreFilter returns Skip.
+    """
     cluster = sample.world.cluster(change)
     plugin = subject.over(cluster)
     state = CycleState()

@@ -1,4 +1,4 @@
-"""What operands of a reason must be good for: words, JSON, and to be kept and read back."""
+"""Checks of the operands of a reason: their text, documentation and serialisation."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from kschedctl.framework.operands import Operands
 
 
 def check_operands(operands: Operands) -> None:
-    """Check the operands of one reason.
+    """Check the operands of a reason.
 
     Raises
     ------
     AssertionError
-        Where they have no words, cannot be written as JSON or read back, or have a field that is not documented.
+        If the operands have no text, do not survive a round trip through JSON, have a field that is not documented, or
+        report a shortfall that is not positive.
     """
     kind = type(operands)
     assert isinstance(operands, Operands), f"operands are a {kind.__name__}, not a struct derived from Operands"
@@ -33,6 +34,6 @@ def check_operands(operands: Operands) -> None:
 
 
 def undocumented_fields(kind: type[Operands]) -> list[str]:
-    """The fields that neither the docstring of a struct nor that of one it derives from has as an attribute."""
+    """Return the fields that neither the docstring of a struct nor one of its base classes documents as attributes."""
     said = [line.strip() for base in kind.__mro__ for line in (base.__doc__ or "").splitlines()]
     return [name for name in kind.__struct_fields__ if not any(line.startswith(f"{name} : ") for line in said)]

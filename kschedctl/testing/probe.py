@@ -1,4 +1,4 @@
-"""One plugin alone in a framework, and everything that it answers for a pod."""
+"""A probe of a plugin: runs the plugin alone in a framework and collects all its results for a pod."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class Subject:
     Attributes
     ----------
     plugin : type of Plugin
-        Its class.
+        The class of the plugin.
     args : msgspec.Struct or None
-        Its arguments.
+        The plugin's arguments.
     release : Release
-        The release to check it in.
+        The Kubernetes release whose rules apply.
     """
 
     plugin: type[Plugin]
@@ -51,7 +51,7 @@ class Subject:
         return self.plugin.name
 
     def over(self, cluster: Cluster) -> Plugin:
-        """The plugin over a cluster, in a framework of its own."""
+        """Return a new plugin object over a cluster, in a framework of its own."""
         points = self.plugin.extension_points(self.release)
         args = {} if self.args is None else {self.name: self.args}
         plugins = dict.fromkeys(points, (self.name,))
@@ -62,20 +62,20 @@ class Subject:
 
 @dataclass(frozen=True)
 class Answers:
-    """What a plugin says of a pod; by node where it is asked about nodes.
+    """The results of a plugin for a pod.
 
     Attributes
     ----------
     pre_enqueue, pre_filter, pre_score : Status
-        What it says of the pod; Success where it is not asked.
+        The statuses of these extension points; Success if the plugin does not implement the extension point.
     searched : frozenset of str, optional
-        The nodes that PreFilter leaves.
+        The nodes that PreFilter allows; ``None`` for all nodes.
     verdicts : dict of str to Status
-        What Filter says.
+        The status of Filter, by node.
     raw, scores : dict of str to int
-        What Score gives, before and after normalising.
+        The scores before and after NormalizeScore, by node.
     error : str
-        Why scoring ended with an error.
+        The error of Score or NormalizeScore; empty if there is none.
     """
 
     pre_enqueue: Status
@@ -89,7 +89,7 @@ class Answers:
 
 
 def prepare(plugin: Plugin, state: CycleState, pod: Pod) -> tuple[Status, frozenset[str] | None]:
-    """Run PreFilter: its status, with an error as status, and the nodes that it leaves."""
+    """Run PreFilter and return its status and the nodes that it allows; convert a `PluginError` to an Error status."""
     if not isinstance(plugin, PreFilterPlugin):
         return Status(), None
     try:
@@ -100,7 +100,7 @@ def prepare(plugin: Plugin, state: CycleState, pod: Pod) -> tuple[Status, frozen
 
 
 def judge(plugin: Plugin, state: CycleState, pod: Pod, nodes: Overlay) -> Rejections:
-    """Run Filter over worlds; a plugin without one lets every node pass."""
+    """Run Filter over the worlds of an overlay; a plugin without Filter lets every node pass."""
     if not isinstance(plugin, FilterPlugin):
         return Rejections.everywhere(len(nodes), Status())
     try:
@@ -110,12 +110,12 @@ def judge(plugin: Plugin, state: CycleState, pod: Pod, nodes: Overlay) -> Reject
 
 
 def prepare_scores(plugin: Plugin, state: CycleState, pod: Pod, rows: Int64Array) -> Status:
-    """Run PreScore."""
+    """Run PreScore and return its status; Success if the plugin has no PreScore."""
     return plugin.pre_score(state, pod, rows) if isinstance(plugin, PreScorePlugin) else Status()
 
 
 def ask(plugin: Plugin, cluster: Cluster, pod: Pod) -> Answers:
-    """Ask a plugin everything, over all nodes of its cluster."""
+    """Run all extension points of a plugin for a pod, over all nodes of its cluster."""
     state = CycleState()
     names = cluster.nodes.names
     pre_enqueue = plugin.pre_enqueue(pod) if isinstance(plugin, PreEnqueuePlugin) else Status()

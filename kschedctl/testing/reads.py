@@ -1,6 +1,7 @@
-"""Whether a plugin's answers depend on no more than it says in ``reads``, ``prepares_from`` and ``own_part``.
+"""Checks of a plugin's declared dependencies: ``reads``, ``prepares_from`` and ``own_part``.
 
-Each clause changes something of a sample's cluster that the answers are said not to depend on, and asks again.
+Each clause changes a part of a sample's cluster on which the results do not depend according to the declaration, and
+compares the results before and after the change.
 """
 
 from __future__ import annotations
@@ -28,18 +29,20 @@ _TAINT: Final = Taint(key="changed", effect="NoSchedule")
 
 @dataclass(frozen=True, slots=True)
 class _Difference:
-    """A cluster in which something is different, in a few words, and what that is.
+    """A cluster that differs from the sample in one part.
 
     Attributes
     ----------
     cluster : Cluster
-        The cluster.
+        The changed cluster.
     words : str
-        What was done.
-    pods_of, node : str
-        The node whose pods, or which itself, is different; empty for none.
+        A description of the change.
+    pods_of : str
+        The node with changed pods; empty if no pods changed.
+    node : str
+        The changed node; empty if no node changed.
     kind : type, optional
-        The kind of objects that are different.
+        The kind whose objects changed; ``None`` if none did.
     """
 
     cluster: Cluster
@@ -49,7 +52,7 @@ class _Difference:
     kind: type[ApiObject] | None = None
 
     def touched(self, reads: Reads, names: tuple[str, ...]) -> frozenset[str]:
-        """The nodes on which answers that depend on so much may be different."""
+        """Return the nodes for which results with these dependencies can differ."""
         if self.kind is not None:
             return frozenset(names if self.kind in reads.kinds else ())
         node, reach = (self.pods_of, reads.pods) if self.pods_of else (self.node, reads.nodes)
@@ -86,7 +89,7 @@ def _other_nodes(node: Node) -> Iterator[tuple[str, Node]]:
 
 
 def answers_depend_on_no_more_than_reads_says(subject: Subject, sample: Sample) -> None:
-    """Where nothing is different that ``reads`` names, Filter and Score say the same of a node."""
+    """Check that Filter and Score give the same result for a node if nothing that ``reads`` declares has changed."""
     cluster = sample.world.cluster()
     plugin = subject.over(cluster)
     if plugin.reads is None:
@@ -96,7 +99,7 @@ def answers_depend_on_no_more_than_reads_says(subject: Subject, sample: Sample) 
     for difference in _differences(cluster):
         after = ask(subject.over(difference.cluster), difference.cluster, sample.pod)
         touched = difference.touched(plugin.reads, names)
-        # PreFilter and PreScore may skip once there is nothing left to say.
+        # PreFilter and PreScore may skip after a change; then there is no result to compare.
         for node in [name for name in names if name not in touched]:
             for what, was, now in _of_node(before, after, node):
                 assert now == was, (
@@ -112,7 +115,7 @@ def _of_node(before: Answers, after: Answers, node: str) -> Iterator[tuple[str, 
 
 
 def preparing_depends_on_no_more_than_prepares_from_says(subject: Subject, sample: Sample) -> None:
-    """What PreFilter and PreScore said and wrote serves as well where nothing is different that they depend on."""
+    """Check that results and state of PreFilter and PreScore hold if nothing in ``prepares_from`` has changed."""
     cluster = sample.world.cluster()
     plugin = subject.over(cluster)
     if plugin.prepares_from is None:
@@ -136,7 +139,7 @@ def _prepared(plugin: Plugin, sample: Sample) -> tuple[object, CycleState]:
 
 
 def _said(plugin: Plugin, state: CycleState, sample: Sample) -> object:
-    """What Filter and Score make of a state; an error of one that was not prepared is an answer, too."""
+    """Return the results of Filter and Score for a state; an error about missing preparation is a result, too."""
     cluster = plugin.handle.cluster
     verdicts: list[object] = []
     if isinstance(plugin, FilterPlugin):
@@ -149,7 +152,7 @@ def _said(plugin: Plugin, state: CycleState, sample: Sample) -> object:
 
 
 def answers_depend_on_no_more_of_the_pod_than_own_part_says(subject: Subject, sample: Sample) -> None:
-    """Pods of the same namespace and spec get the same answers under other names, labels and owners."""
+    """Check that results do not depend on the pod's name, uid, labels and owners if ``own_part`` does not."""
     cluster = sample.world.cluster()
     plugin = subject.over(cluster)
     pod = sample.pod

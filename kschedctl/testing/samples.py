@@ -1,4 +1,4 @@
-"""Sample clusters and pods that give most plugins something to judge."""
+"""Sample clusters and pods that exercise most plugins."""
 
 from __future__ import annotations
 
@@ -23,14 +23,16 @@ _GPU: Final = "example.com/gpu"
 
 @dataclass(frozen=True)
 class Change:
-    """How a cluster differs from the sample: in the pods of one node.
+    """A change of the pods on one node of a sample.
 
     Attributes
     ----------
+    node : str
+        The name of the node.
     removed : frozenset of str
-        Keys (``namespace/name``) of pods that are not there.
+        The keys (``namespace/name``) of pods that are removed.
     added : frozenset of str
-        Keys of pending pods that are on the node.
+        The keys of pending pods that are bound to the node.
     """
 
     node: str = ""
@@ -40,19 +42,19 @@ class Change:
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """Objects to make clusters of.
+    """A set of objects from which sample clusters are built.
 
     Attributes
     ----------
     objects : tuple of ApiObject
-        The nodes, the pods on them, pods without a node to add, and whatever else.
+        The nodes, the running pods, the pending pods that changes can add, and all other objects.
     """
 
     objects: tuple[ApiObject, ...]
     _clusters: dict[Change, Cluster] = field(default_factory=dict, repr=False)
 
     def cluster(self, change: Change | None = None) -> Cluster:
-        """The cluster of the objects, or one in which a node has other pods."""
+        """Return the cluster of the objects, or a cluster in which one node has other pods; clusters are cached."""
         change = change or Change()
         found = self._clusters.get(change)
         if found is None:
@@ -60,14 +62,14 @@ class World:
         return found
 
     def new_cluster(self, change: Change | None = None) -> Cluster:
-        """The same, made anew."""
+        """Return a newly built cluster, as ``cluster`` without the cache."""
         builder = ClusterBuilder()
         for obj in self.objects if change is None else self._changed(change):
             builder.add(obj)
         return builder.build()
 
     def reversed(self) -> World:
-        """The same with the nodes in reverse order."""
+        """Return the same objects with the nodes in reverse order."""
         nodes = [obj for obj in self.objects if isinstance(obj, Node)]
         return World((*nodes[::-1], *(obj for obj in self.objects if not isinstance(obj, Node))))
 
@@ -88,11 +90,11 @@ class Sample:
     Attributes
     ----------
     id : str
-        Names the sample where a check fails.
+        The name of the sample, for messages of failed checks.
     pod : Pod
         The pod, defaulted.
     world : World
-        Where to place it.
+        The objects of the cluster to place the pod in.
     """
 
     id: str
@@ -250,7 +252,7 @@ _OTHERS: Final = (
     ),
 )
 
-#: Six nodes in three zones and none, pods on all but one, and three pods to add.
+#: A world with six nodes (five in three zones, one without a zone), pods on five of them, and three pending pods.
 WORLD: Final = World((*_NODES, *_RUNNING, *_PENDING, *_OTHERS))
 
 _PREFERS: Final = {

@@ -1,1 +1,1 @@
-"""What-ifs: changes to a cluster and its pods as data, and what these make; what they start from stays as it is."""
+"""What-if edits: changes to a cluster and its pods, as data. Applying an edit returns a new cluster or pod."""

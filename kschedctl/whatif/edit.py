@@ -1,7 +1,7 @@
-"""What every what-if has: an option, a parser, an effect, and what it is about. A module per edit is in ``edits``.
+"""Base classes of what-if edits: option, parser, effect and affected things. ``edits`` has one module per edit.
 
-The command line makes its options of the edits, for ``--help`` too, which must not pay for the engine: the modules of
-edits import what an effect needs when it is made (``tests/cli/test_startup.py``).
+The command line builds its options from the edit classes, also for ``--help``, which must not import the engine:
+modules of edits therefore import the engine only inside the methods that need it (``tests/cli/test_startup.py``).
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     from kschedctl.findings.finding import Finding
     from kschedctl.releases.release import Release
 
-    #: A cluster after a change, and what was changed in words, a line each.
+    #: The changed cluster, and a description of the changes, one line per change.
     Changed = tuple[Cluster, tuple[str, ...]]
 
-#: What an edit changes, from the wider to the narrower: ``("label", "disk", "of", "node-1")``.
+#: A thing that an edit changes, from the wider to the narrower part: ``("label", "disk", "of", "node-1")``.
 Thing = tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """The option of an edit on the command line.
+    """The command-line option of an edit.
 
     Attributes
     ----------
     flag : str
-        Such as ``--fail-zone``.
+        The flag, for example ``--fail-zone``.
     metavar : str
-        What its value looks like.
+        The form of the option's value.
     help : str
-        What it asks, in a sentence.
+        The help text: the question that the edit answers, in one sentence.
     """
 
     flag: str
@@ -46,12 +46,12 @@ class Option:
 
     @property
     def name(self) -> str:
-        """The flag as the name of a parameter, and of the edit's module."""
+        """The flag as an identifier: the name of the parameter and of the edit's module."""
         return self.flag.removeprefix("--").replace("-", "_")
 
 
 class Edit(ABC):
-    """A change that can be tried. Edits are data: two that mean the same are equal, and ``str`` writes one down."""
+    """A hypothetical change. Edits are data: edits with the same meaning are equal, ``str`` describes an edit."""
 
     __slots__ = ()
 
@@ -60,67 +60,70 @@ class Edit(ABC):
     @classmethod
     @abstractmethod
     def parse(cls, text: str, namespace: str = "") -> Self:
-        """Read the value of the option.
+        """Parse the value of the option.
 
         Parameters
         ----------
         text : str
             The value.
         namespace : str
-            The namespace where the text names none; empty for the default one.
+            The namespace for a text that names none; empty for ``default``.
 
         Raises
         ------
         InputError
-            Where it cannot be read, with what is expected.
+            If the value cannot be parsed; the hint gives the expected form.
         """
 
     @classmethod
     def sources(cls, text: str) -> tuple[str, ...]:
-        """The files that ``parse`` reads; ``-`` is standard input."""
+        """Return the paths of the files that ``parse`` reads; ``-`` is standard input."""
         return ()
 
     @abstractmethod
     def apply(self, cluster: Cluster, *, release: Release) -> Changed:
-        """Make the change.
+        """Apply the change to a cluster.
 
         Parameters
         ----------
         cluster : Cluster
-            The cluster. It stays as it is.
+            The cluster, which is not modified.
         release : Release
-            The release whose API server takes new pods.
+            The Kubernetes release whose API server admits new pods.
 
         Returns
         -------
         cluster : Cluster
             The cluster after the change.
         changes : tuple of str
-            What was changed, in words.
+            A description of the changes, one line per change.
 
         Raises
         ------
         InputError
-            Where it is about something that is not there.
+            If the edit names an object that the cluster does not have.
         """
 
     @abstractmethod
     def things(self) -> Iterator[Thing]:
-        """What it changes. Two edits of the same thing, or of one within the other, cannot both be meant."""
+        """Yield the things that the edit changes.
+
+        Two edits conflict if they change the same thing, or if one changes a part of what the other one changes.
+        """
 
     def things_in(self, cluster: Cluster) -> Iterator[Thing]:
-        """What it changes in a cluster, where that tells more.
+        """Yield the things that the edit changes in a given cluster; by default those of ``things``.
 
         Raises
         ------
         InputError
-            As ``apply``.
+            As for ``apply``.
         """
         yield from self.things()
 
 
 class FileEdit(Edit):
-    """A change that manifests say."""
+    """A change that is defined by manifests in a file."""
 
     __slots__ = ()
 
@@ -134,70 +137,70 @@ class FileEdit(Edit):
         validation: Validation = Validation.STRICT,
         max_unpacked: int | None = None,
     ) -> Self:
-        """Read the value of the option, and the manifests.
+        """Parse the value of the option and read the manifests.
 
         Parameters
         ----------
         text, namespace
             As for ``Edit.parse``.
         validation : Validation
-            What becomes of fields that an API server would not take.
+            The treatment of fields that an API server would reject.
         max_unpacked : int, optional
-            The most bytes that are unpacked.
+            The maximum number of bytes that a compressed file may expand to.
 
         Raises
         ------
         InputError
-            Where it cannot be read, with what is expected.
+            If the value or the file cannot be read; the hint gives the expected form.
         """
 
     @property
     @abstractmethod
     def warnings(self) -> tuple[Finding, ...]:
-        """What is wrong with the manifests and not refused."""
+        """The findings about the manifests that are not errors."""
 
 
 class PodEdit(Edit):
-    """A change of the pods that are asked about, not of the cluster.
+    """A change of the pods that the request is about, not of the cluster.
 
-    It means what editing the pod's manifest would mean. Pods that do not have what it drops stay as they are, so that
-    one edit can be tried on many pods; made a second time it changes nothing.
+    The change has the effect of editing the pod's manifest. An edit that removes something leaves a pod without it
+    unchanged, so one edit can be tried on many pods. Edits are idempotent.
     """
 
     __slots__ = ()
 
     @property
     def after_admission(self) -> bool:
-        """Whether it takes effect on the admitted pod, because no manifest could say so."""
+        """True if the edit applies after admission, because an API server would reject a manifest with the change."""
         return False
 
     @abstractmethod
     def apply_to_pod(self, pod: Pod, cluster: Cluster) -> Pod:
-        """Make the change to a pod.
+        """Apply the change to a pod and return the changed pod.
 
         Parameters
         ----------
         pod : Pod
-            The pod, as written or as stored. It stays as it is.
+            The pod as written in its manifest or as stored by an API server; it is not modified.
         cluster : Cluster
-            The cluster that it is decided for in.
+            The cluster that the pod is to be scheduled in.
 
         Raises
         ------
         InputError
-            Where the pod does not have what is to be changed.
+            If the pod does not have the part that the edit changes.
         """
 
     @abstractmethod
     def told(self, cluster: Cluster) -> str:
-        """What pods have afterwards, in words.
+        """Describe the state of the pods after the change.
 
         Raises
         ------
         InputError
-            Where it names something that the cluster does not have.
+            If the edit names an object that the cluster does not have.
         """
 
     def apply(self, cluster: Cluster, *, release: Release) -> Changed:
-        """Leave the cluster as it is, and say what the pods have."""
+        """Return the cluster unchanged, with the description of the pods after the change."""
         return cluster, (self.told(cluster),)

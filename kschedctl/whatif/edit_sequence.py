@@ -1,4 +1,4 @@
-"""Edits applied to a cluster one after the other: the cluster and the pods afterwards, and the changes in words."""
+"""Sequences of edits: applies them to a cluster and its pods in order, and refuses conflicting edits."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from kschedctl.whatif.edit import Edit, PodEdit, Thing
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """A cluster after some changes.
+    """A cluster after a sequence of edits.
 
     Attributes
     ----------
     changes : tuple of str
-        What was changed, a line each.
+        A description of the changes, one line per change.
     pod_edits : tuple of PodEdit
-        What is to be changed in the pods that are asked about.
+        The edits that remain to be applied to the pods that the request is about.
     """
 
     cluster: Cluster
@@ -31,21 +31,21 @@ class Edited:
 
 
 def edited(cluster: Cluster, edits: Sequence[Edit], *, release: Release) -> Edited:
-    """Make changes to a cluster, one after the other.
+    """Apply edits to a cluster, in order.
 
     Parameters
     ----------
     cluster : Cluster
-        The cluster. It stays as it is.
+        The cluster, which is not modified.
     edits : sequence of Edit
-        The changes. Those of pods come after those of the cluster.
+        The edits. Edits of pods are applied after all edits of the cluster.
     release : Release
-        The release whose API server takes new pods.
+        The Kubernetes release whose API server admits new pods.
 
     Raises
     ------
     InputError
-        Where two changes contradict each other, or one is about something that is not there.
+        If two edits contradict each other, or an edit names an object that the cluster does not have.
     """
     given = Conflicts()
     for edit in edits:
@@ -64,23 +64,23 @@ def edited(cluster: Cluster, edits: Sequence[Edit], *, release: Release) -> Edit
 
 
 def edited_pod(pod: Pod, edits: Sequence[PodEdit], cluster: Cluster, *, where: Where = "") -> Pod:
-    """Make changes to a pod, one after the other.
+    """Apply edits to a pod, in order.
 
     Parameters
     ----------
     pod : Pod
-        The pod. It stays as it is.
+        The pod, which is not modified.
     edits : sequence of PodEdit
-        The changes.
+        The edits.
     cluster : Cluster
-        The cluster that the pod is decided for in.
+        The cluster that the pod is to be scheduled in.
     where : Subject, Location or str
-        Where the pod was read, for errors.
+        The source of the pod, for error messages.
 
     Raises
     ------
     InputError
-        Where the pod does not have what is to be changed.
+        If the pod does not have the part that an edit changes.
     """
     for edit in edits:
         try:
@@ -93,27 +93,30 @@ def edited_pod(pod: Pod, edits: Sequence[PodEdit], cluster: Cluster, *, where: W
 
 
 class Conflicts:
-    """The changes so far, by what they change: two of the same thing, or of one within the other, cannot be meant."""
+    """The edits so far, by the things that they change.
+
+    Two edits conflict if they change the same thing, or if one changes a part of what the other one changes.
+    """
 
     def __init__(self) -> None:
         self._changed: dict[Thing, Edit] = {}
-        #: Of the changes so far, the things that what they change is within.
+        #: The wider things that contain the changed things, each with the edit that changes a part of it.
         self._within: dict[Thing, Edit] = {}
 
     def refuse(self, edit: Edit, things: Iterable[Thing]) -> None:
-        """Take one more change in.
+        """Add an edit, and refuse it if it conflicts with an earlier one.
 
         Parameters
         ----------
         edit : Edit
-            The change.
+            The edit.
         things : iterable of tuple
-            What it changes.
+            The things that the edit changes.
 
         Raises
         ------
         InputError
-            Where it contradicts another one.
+            If the edit conflicts with an earlier one or changes the same thing twice.
         """
         own: set[Thing] = set()
         for thing in things:

@@ -1,4 +1,4 @@
-"""What becomes of pods that lose their node: those that a controller makes anew wait for another one."""
+"""Eviction in a what-if: pods that lose their node are recreated as pending pods by their controller, or removed."""
 
 from __future__ import annotations
 
@@ -17,16 +17,20 @@ _STATEFUL_SET: Final = "StatefulSet"
 
 @dataclass(frozen=True, slots=True)
 class Evicted:
-    """A cluster after some pods lost their node.
+    """A cluster after an eviction.
 
     Attributes
     ----------
-    n_pending, n_gone, n_staying : int
-        How many of the pods wait for a node again, are gone for good, and stay where they are.
+    n_pending : int
+        The number of pods that their controller recreates; the new pods are pending.
+    n_gone : int
+        The number of pods that are removed without replacement.
+    n_staying : int
+        The number of pods that stay on their node.
     n_slices : int
-        How many ResourceSlices went with the nodes.
+        The number of ResourceSlices that were removed with the nodes.
     freed : tuple of str
-        The claims for devices that gave these back, ``namespace/name``.
+        The ResourceClaims that lost their allocation or were deleted, as ``namespace/name``.
     """
 
     cluster: Cluster
@@ -50,14 +54,14 @@ class Evicted:
 
 
 def evict(cluster: Cluster, indices: Iterable[int], *, node_bound_stay: bool) -> Evicted:
-    """Take pods off their nodes.
+    """Evict pods from their nodes.
 
     Parameters
     ----------
     indices : iterable of int
         The pods, as indices into ``Cluster.pods``.
     node_bound_stay : bool
-        Whether pods of DaemonSets and mirror pods stay; else they are gone.
+        True to leave pods of DaemonSets and mirror pods on their node; False to remove them without replacement.
     """
     pods = cluster.pods
     removed, made_anew, n_staying = [], [], 0
@@ -75,5 +79,8 @@ def evict(cluster: Cluster, indices: Iterable[int], *, node_bound_stay: bool) ->
 
 
 def _replaced_already(pods: Pods, index: int, owner_kind: str) -> bool:
-    """Whether the next pod was made when this one began to terminate; a StatefulSet waits for its end."""
+    """Report whether the controller has created the replacement already.
+
+    A controller replaces a pod as soon as the pod is terminating. A StatefulSet waits until the pod is deleted.
+    """
     return pods.records[index].metadata.deletion_timestamp is not None and owner_kind != _STATEFUL_SET

@@ -16,7 +16,7 @@ from kschedctl.cluster.cluster import Cluster
 
 
 def copy_of_node(node: Node, name: str) -> Node:
-    """A node like another one: with its own name and hostname, and without what is attached to the other."""
+    """Return a copy of a node with its own name and hostname label, without provider ID and attached volumes."""
     labels = dict(node.metadata.labels)
     if HOSTNAME in labels:
         labels[HOSTNAME] = name
@@ -29,16 +29,16 @@ def copy_of_node(node: Node, name: str) -> Node:
 
 
 def copies_of_belongings(clusters: Sequence[Cluster], node: str, names: Sequence[str]) -> tuple[ApiObject, ...]:
-    """What new nodes have because the node that they are like has it: a CSINode, and slices in pools of their own.
+    """Return copies of a node's CSINode and ResourceSlices for new nodes; the slices are in pools of their own.
 
     Parameters
     ----------
     clusters : sequence of Cluster
-        Where that is looked for; what a later one has replaces that of a former.
+        The clusters to search. An object of a later cluster replaces the object of the same name of an earlier one.
     node : str
-        The node that is copied.
+        The name of the node that is copied.
     names : sequence of str
-        The new nodes.
+        The names of the new nodes.
     """
     csi_node = next((one for each in reversed(clusters) if (one := each.get(CSINode, node)) is not None), None)
     csi_nodes = [replace(csi_node, metadata=ObjectMeta(name=name)) for name in names] if csi_node is not None else []
@@ -49,7 +49,7 @@ def copies_of_belongings(clusters: Sequence[Cluster], node: str, names: Sequence
 
 
 def numbered_names(name: str, taken: Collection[str]) -> Iterator[str]:
-    """Names like another one that nobody has."""
+    """Yield ``NAME-1``, ``NAME-2`` and so on, without the names that are taken."""
     return (fresh for i in count(1) if (fresh := f"{name}-{i}") not in taken)
 
 
@@ -58,7 +58,7 @@ def _copy_of_slice(
 ) -> ResourceSlice:
     pool = replace(one.spec.pool, name=_renamed(one.spec.pool.name, node, name))
     if (one.spec.driver, one.spec.pool.name) in shared:
-        # The pool has slices for other nodes too, which the new one does not have.
+        # The pool also has slices of other nodes, which the new pool does not have: count only the copied slices.
         alike = [other for other in own if (other.spec.driver, other.spec.pool) == (one.spec.driver, one.spec.pool)]
         pool = replace(pool, resource_slice_count=len(alike))
     spec = replace(one.spec, node_name=name, pool=pool)
@@ -66,5 +66,5 @@ def _copy_of_slice(
 
 
 def _renamed(text: str, node: str, name: str) -> str:
-    """A name for another node: that of the node in it is replaced, else it is put behind."""
+    """Return ``text`` with the first occurrence of the node's name replaced by ``name``, or else with a suffix."""
     return text.replace(node, name, 1) if node in text else f"{text}-{name}"

@@ -1,4 +1,4 @@
-"""What the edits of nodes share: the node that is named, or all nodes whose names match a glob such as ``gke-*``."""
+"""Base class of edits of nodes, which name one node or all nodes that match a glob such as ``gke-*``."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 class NodeEdit(Edit):
-    """A change of one node, or of all that a glob means.
+    """A change of one node, or of all nodes that match a glob.
 
     Attributes
     ----------
     node : str
-        The node's name, or a glob with ``*``, ``?`` and ``[...]``, which no name has.
+        The node's name, or a glob with ``*``, ``?`` and ``[...]``, which no node name can contain.
     """
 
     __slots__ = ()
@@ -27,25 +27,25 @@ class NodeEdit(Edit):
 
     @abstractmethod
     def things_of(self, node: str) -> Iterator[Thing]:
-        """What it changes in a node of that name."""
+        """Yield the things that the edit changes on the node with this name."""
 
     def things(self) -> Iterator[Thing]:
-        """What it changes, as far as that is known without a cluster."""
+        """Yield the things that the edit changes; a glob is not expanded, as that needs a cluster."""
         yield from self.things_of(self.node)
 
     def things_in(self, cluster: Cluster) -> Iterator[Thing]:
-        """What it changes in a cluster."""
+        """Yield the things that the edit changes on each matching node of a cluster."""
         names = cluster.nodes.names
         for row in self.rows(cluster):
             yield from self.things_of(names[row])
 
     def rows(self, cluster: Cluster) -> list[int]:
-        """The rows of its nodes.
+        """Return the rows of the matching nodes in the cluster's node table.
 
         Raises
         ------
         InputError
-            Where the cluster has no such node.
+            If no node matches.
         """
         from kschedctl.whatif.targets import find_nodes
 
@@ -53,14 +53,14 @@ class NodeEdit(Edit):
 
 
 def nodes_in_words(cluster: Cluster, rows: Sequence[int], one: str, several: str) -> str:
-    """Some nodes (at least one) and a verb, with their number and names.
+    """Return a clause about one or more nodes: their number, their names and a verb.
 
     Parameters
     ----------
     rows : sequence of int
-        The nodes.
+        The rows of the nodes, at least one.
     one, several : str
-        The verb for one of them and for several.
+        The verb for one node and for several nodes.
     """
     from kschedctl.api.wording import counted, listed
 

@@ -1,4 +1,4 @@
-"""Nodes changed and taken away, as several edits need it."""
+"""Functions that replace, cordon and remove nodes of a cluster; several edits share them."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from kschedctl.whatif.pods import move_pods
 
 
 def with_replaced(cluster: Cluster, replaced: Mapping[int, Node]) -> Cluster:
-    """Put other nodes in the place of some, by their rows."""
+    """Return the cluster with some nodes replaced, by row."""
     return cluster.with_nodes(replaced.get(row, node) for row, node in enumerate(cluster.nodes.objects))
 
 
 def cordoned(cluster: Cluster, rows: Collection[int]) -> Cluster:
-    """Mark nodes unschedulable."""
+    """Return the cluster with nodes marked unschedulable and tainted ``node.kubernetes.io/unschedulable``."""
     return with_replaced(cluster, {row: _cordoned(cluster.nodes.objects[row]) for row in rows})
 
 
@@ -33,12 +33,12 @@ def _cordoned(node: Node) -> Node:
 
 
 def without_nodes(cluster: Cluster, rows: Collection[int]) -> Evicted:
-    """Take nodes away, with what belongs to them: pods, CSINodes and the slices of their devices.
+    """Remove nodes with their pods, CSINodes and ResourceSlices, and recreate the pods that have a controller.
 
     Parameters
     ----------
     rows : collection of int
-        Their rows.
+        The rows of the nodes.
     """
     pods = [index for row in rows for index in cluster.pods.on_node(row).tolist()]
     evicted = evict(cluster, pods, node_bound_stay=False)
@@ -47,22 +47,22 @@ def without_nodes(cluster: Cluster, rows: Collection[int]) -> Evicted:
 
 
 def without_nodes_and_pods(cluster: Cluster, rows: Collection[int]) -> Cluster:
-    """As ``without_nodes``, but for the pods that controllers make anew.
+    """Remove nodes as ``without_nodes`` does, but recreate no pods.
 
-    These wait, and no pod's place depends on them: whoever tries many clusters does without, as it takes long to make
-    the pods of many nodes.
+    Recreated pods are pending and do not affect the placement of any other pod. Creating them for many nodes is slow,
+    so callers that try many clusters omit them.
 
     Parameters
     ----------
     rows : collection of int
-        Their rows.
+        The rows of the nodes.
     """
     pods = np.flatnonzero(np.isin(cluster.pods.node_row, np.array(sorted(rows), dtype=np.int64)))
     return _without_objects(cluster, move_pods(cluster, removed=pods.tolist()).cluster, rows)[0]
 
 
 def _without_objects(before: Cluster, cluster: Cluster, rows: Collection[int]) -> tuple[Cluster, int]:
-    """A cluster without nodes that have no pods any more and what belongs to them, and how many slices that are."""
+    """Remove empty nodes with their CSINodes and ResourceSlices, and return the number of removed slices as well."""
     names = {before.nodes.names[row] for row in rows}
     cluster = cluster.with_nodes(node for node in cluster.nodes.objects if node.name not in names)
     cluster = cluster.with_objects(CSINode, [csi for csi in cluster.list(CSINode) if csi.name not in names])

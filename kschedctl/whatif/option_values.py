@@ -1,4 +1,4 @@
-"""The values of what-if options, as given, and the edits that they mean."""
+"""The values of what-if options, as the user wrote them, and the edits that they define."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class WhatIfs:
 
     @property
     def given(self) -> bool:
-        """True if anything is to be changed."""
+        """True if any option has a value."""
         return any(self.texts.values())
 
     @property
@@ -43,7 +43,7 @@ class WhatIfs:
         return tuple(source for edit, text in self._values() for source in edit.sources(text))
 
     def edits(self, warn_of: Callable[[Finding], None]) -> tuple[Edit, ...]:
-        """Return the edits in the order in which they take effect.
+        """Parse the values and return the edits in the order in which they take effect.
 
         Parameters
         ----------
@@ -53,7 +53,7 @@ class WhatIfs:
         Raises
         ------
         InputError
-            If a value cannot be read.
+            If a value cannot be parsed.
         """
         edits = tuple(self._parsed(edit, text) for edit, text in self._values())
         for edit in edits:

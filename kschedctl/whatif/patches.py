@@ -1,4 +1,4 @@
-"""Changes as data, as ``kubectl patch --type=json``, ``create`` and ``delete`` make them, made to a derived cluster."""
+"""JSON patches, creations and deletions of objects, as kubectl performs them, applied to a copy of a cluster."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Patched:
     cluster : Cluster
         The cluster.
     pod : Pod
-        The pod that is asked about.
+        The pod that the request is about.
     """
 
     cluster: Cluster
@@ -39,28 +39,29 @@ class Patched:
 
 
 def make_changes(cluster: Cluster, pod: Pod, changes: Iterable[Change]) -> Patched:
-    """Make changes one after another.
+    """Apply changes in order.
 
     Parameters
     ----------
     cluster : Cluster
-        The cluster. It stays as it is.
+        The cluster, which is not modified.
     pod : Pod
-        The pod that is asked about; what is said of a pod of its name is meant for it, in the cluster or not.
+        The pod that the request is about. A patch of a pod with its namespace and name applies to this pod, even if
+        the cluster has a pod of that name.
     changes : iterable of Change
-        What is patched, created and deleted.
+        The patches, creations and deletions.
 
     Raises
     ------
     InputError
-        Where a change is about something that is not there, or makes something that is no such object.
+        If a change names an object that the cluster does not have, or its result is not a valid object of the kind.
     """
     new: list[ApiObject] = []
     for change in changes:
         if isinstance(change, Create):
             new.append(_read(change.create))
             continue
-        # What is created together comes at once.
+        # Successive creations are added to the cluster in one step.
         cluster, new = _with(cluster, new), []
         match change:
             case Patch(kind="Pod") if (change.namespace, change.name) == (pod.namespace, pod.name):

@@ -1,4 +1,4 @@
-"""Pods that go and come in a what-if, with the claims for devices that go and come with them."""
+"""Removal and addition of pods in a what-if, with the ResourceClaims that are removed or added with them."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _PODS: Final = "pods"
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A cluster after pods went and came.
+    """A cluster after pods were removed and added.
 
     Attributes
     ----------
     cluster : Cluster
         The cluster.
     freed : tuple of str
-        The claims that gave their devices back, ``namespace/name``.
+        The ResourceClaims that lost their allocation or were deleted, as ``namespace/name``.
     """
 
     cluster: Cluster
@@ -38,12 +38,12 @@ class Moved:
 
     @property
     def told(self) -> tuple[str, ...]:
-        """What became of claims, in words, a line each."""
+        """A description of the freed claims: one line, or none if no claim was freed."""
         return freed_in_words(self.freed)
 
 
 def freed_in_words(freed: Sequence[str]) -> tuple[str, ...]:
-    """That claims gave their devices back; nothing where there are none."""
+    """Describe the claims that gave their devices back, in one line; return no line if there are none."""
     if not freed:
         return ()
     if len(freed) == 1:
@@ -52,17 +52,18 @@ def freed_in_words(freed: Sequence[str]) -> tuple[str, ...]:
 
 
 def move_pods(cluster: Cluster, *, removed: Iterable[int] = (), added: Iterable[Pod] = ()) -> Moved:
-    """Let pods go and come.
+    """Remove pods from the cluster and add pods to it, with their ResourceClaims.
 
-    A claim for devices that was made for a pod goes with it; another one gives its devices back with the last pod that
-    it is reserved for, as its controller does. Pods that come get the claims of their templates.
+    A ResourceClaim that was generated for a removed pod is deleted with the pod. Any other ResourceClaim is deallocated
+    when the last pod that it is reserved for is removed, as the resource claim controller does. Added pods get the
+    claims of their ResourceClaimTemplates.
 
     Parameters
     ----------
     removed : iterable of int
-        Indices into ``Cluster.pods``.
+        The pods to remove, as indices into ``Cluster.pods``.
     added : iterable of Pod
-        New pods; one with the name of a pod that is there takes its place.
+        New pods. A new pod replaces an existing pod of the same namespace and name.
     """
     gone = list(removed)
     cluster, freed = _without_claims(cluster, gone)
@@ -75,10 +76,10 @@ def move_pods(cluster: Cluster, *, removed: Iterable[int] = (), added: Iterable[
 
 @dataclass(slots=True)
 class _Leaving:
-    """Pods that go, by what tells them apart."""
+    """The removed pods, by uid or by namespace and name."""
 
     uids: set[str] = field(default_factory=set)
-    #: Those without a uid, as a manifest that no API server has seen.
+    #: Namespaces and names, for references without a uid: those in manifests that no API server has processed.
     names: set[tuple[str, str]] = field(default_factory=set)
 
     def has(self, namespace: str, name: str, uid: str) -> bool:
@@ -86,7 +87,7 @@ class _Leaving:
 
 
 def _without_claims(cluster: Cluster, removed: Sequence[int]) -> tuple[Cluster, tuple[str, ...]]:
-    """The cluster without what claims hold for pods that go."""
+    """Release the claims of removed pods; return the cluster and the keys of the freed claims."""
     claims = list(cluster.list(ResourceClaim))
     if not claims or not removed:
         return cluster, ()
@@ -108,7 +109,7 @@ def _without_claims(cluster: Cluster, removed: Sequence[int]) -> tuple[Cluster, 
 
 
 def _after(claim: ResourceClaim, leaving: _Leaving) -> ResourceClaim | None:
-    """A claim once pods have gone; ``None`` where it goes with its own."""
+    """Return a claim as it is after the removal of pods, or ``None`` if it is deleted with its owner."""
     owner = claim.metadata.controller
     if owner is not None and owner.kind == _POD and leaving.has(claim.namespace, owner.name, owner.uid):
         return None

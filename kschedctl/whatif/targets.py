@@ -1,4 +1,4 @@
-"""Finding what a change is about, and what to say where it is not there."""
+"""Lookup of the objects that an edit names, and errors with hints for objects that do not exist."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from kschedctl.errors import InputError
 from kschedctl.whatif.edit import Thing
 
 T = TypeVar("T", bound=ApiObject)
-#: What makes a glob of a name; no node's name has any of it.
+#: The characters that distinguish a glob from a name; no node name can contain them.
 _WILDCARD: Final = re.compile(r"[*?[]")
 
 
 def find_node(cluster: Cluster, name: str) -> int:
-    """The row of a node.
+    """Return the row of the node with this name.
 
     Raises
     ------
     InputError
-        Where the cluster has no such node.
+        If the cluster has no such node.
     """
     row = cluster.nodes.row.get(name)
     if row is None:
@@ -36,12 +36,12 @@ def find_node(cluster: Cluster, name: str) -> int:
 
 
 def find_nodes(cluster: Cluster, name: str) -> list[int]:
-    """The rows of the nodes that a name or a glob means, in the order of the cluster.
+    """Return the rows of the nodes that match a name or a glob, in the order of the cluster.
 
     Raises
     ------
     InputError
-        Where there is none.
+        If no node matches.
     """
     wildcard = _WILDCARD.search(name)
     if wildcard is None:
@@ -50,7 +50,7 @@ def find_nodes(cluster: Cluster, name: str) -> list[int]:
     matches = re.compile(translate(name)).match
     rows = [row for row, known in enumerate(names) if matches(known)]
     if not rows:
-        # What stands before the wildcard is compared with as much of the names.
+        # The text before the wildcard is compared with prefixes of the same length of the node names.
         start = name[: wildcard.start()]
         close = similar(start, dict.fromkeys(known[: len(start)] for known in names)) if start else []
         meant = [known for known in names if known[: len(start)] in close]
@@ -60,12 +60,12 @@ def find_nodes(cluster: Cluster, name: str) -> list[int]:
 
 
 def find_zone(cluster: Cluster, zone: str) -> list[int]:
-    """The rows of the nodes of a zone, by the zone label or its predecessor.
+    """Return the rows of the nodes in a zone, by the zone label or its deprecated beta form.
 
     Raises
     ------
     InputError
-        Where the cluster has no such zone.
+        If the cluster has no such zone.
     """
     labels = [node.metadata.labels for node in cluster.nodes.objects]
     zones = [zone_of(own) for own in labels]
@@ -78,12 +78,12 @@ def find_zone(cluster: Cluster, zone: str) -> list[int]:
 
 
 def find_kind(name: str) -> type[ApiObject]:
-    """The kind of a name.
+    """Return the kind with this name: singular, plural or short, as kubectl accepts it.
 
     Raises
     ------
     InputError
-        Where no kind that scheduling reads has that name.
+        If no kind that is relevant for scheduling has that name.
     """
     kind = kind_by_name(name)
     if kind is None:
@@ -116,14 +116,14 @@ def find_object(cluster: Cluster, kind: type[T], name: str) -> T:
 
 
 def not_found(kind: type[ApiObject], key: tuple[str, str], known: set[tuple[str, str]]) -> InputError:
-    """That there is no object of a kind and name, with a hint at those that there are.
+    """Return the error for an object that does not exist, with a hint that lists similar existing objects.
 
     Parameters
     ----------
     key : (str, str)
-        Namespace, empty for kinds that have none, and name.
+        The namespace, empty for cluster-scoped kinds, and the name.
     known : set of (str, str)
-        Those that there are.
+        The keys of the existing objects.
     """
     shown = "/".join(part for part in key if part)
     elsewhere = sorted(f"{namespace}/{name}" for namespace, name in known if name == key[1])
@@ -135,7 +135,7 @@ def not_found(kind: type[ApiObject], key: tuple[str, str], known: set[tuple[str,
 
 
 def thing(kind: type[ApiObject] | None, namespace: str, name: str) -> Thing:
-    """An object as what an edit changes; ``None`` is a kind that nobody knows."""
+    """Return an object as a thing that an edit changes; ``None`` stands for an unknown kind."""
     if kind is None:
         return ("unknown", name)
     if not is_namespaced(kind):
@@ -144,12 +144,12 @@ def thing(kind: type[ApiObject] | None, namespace: str, name: str) -> Thing:
 
 
 def written_target(kind: str, namespace: str, name: str) -> str:
-    """An object as it is written on a command line."""
+    """Return an object in the form of the command line: ``KIND/NAME`` or ``KIND/NAMESPACE/NAME``."""
     return "/".join(part for part in (kind, namespace, name) if part)
 
 
 def near(name: str, names: Iterable[str], what: str) -> str:
-    """A hint for a name that is not among some: the ones it may have been meant for."""
+    """Return a hint for an unknown name: similar known names, or else all known names."""
     known = list(dict.fromkeys(names))
     close = similar(name, known)
     if close:

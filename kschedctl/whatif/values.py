@@ -1,4 +1,4 @@
-"""Parts of what is written on a command line for a change."""
+"""Parsers and checks for the parts of a what-if option's value."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from kschedctl.whatif.targets import find_kind
 
 
 def split_node(text: str, expected: str) -> tuple[str, str]:
-    """The node that a text begins with, and the rest of it.
+    """Split ``NODE:REST`` into the node and the rest.
 
     Raises
     ------
     InputError
-        Where there is none, with what is expected.
+        If the text does not have that form; the hint gives the expected form.
     """
     node, colon, rest = text.partition(":")
     if not node or not colon or not rest or "=" in node:
@@ -24,12 +24,12 @@ def split_node(text: str, expected: str) -> tuple[str, str]:
 
 
 def check_label(text: str, key: str, value: str, *, where: str = "") -> None:
-    """Check a label's key and value, or a taint's.
+    """Check the key and value of a label or taint.
 
     Raises
     ------
     InputError
-        Where they are none.
+        If the key or the value is not valid.
     """
     for part, problems in ((key, qualified_name_problems(key)), (value, label_value_problems(value))):
         if problems:
@@ -42,7 +42,7 @@ def check_effect(text: str, effect: str, *, where: str = "") -> None:
     Raises
     ------
     InputError
-        Where it is none.
+        If the effect is not one of Kubernetes' taint effects.
     """
     if effect not in EFFECTS:
         hint = f"the effects are {', '.join(EFFECTS)}"
@@ -50,12 +50,12 @@ def check_effect(text: str, effect: str, *, where: str = "") -> None:
 
 
 def split_target(text: str, namespace: str) -> tuple[str, str, str]:
-    """Kind, name and namespace of an object written as ``KIND/NAME`` or ``KIND/NAMESPACE/NAME``.
+    """Return kind, name and namespace of an object written as ``KIND/NAME`` or ``KIND/NAMESPACE/NAME``.
 
     Raises
     ------
     InputError
-        Where it names none, or one of another namespace than the one that is given.
+        If the text names no object, or names an object in a namespace other than ``namespace``.
     """
     kind, _, rest = text.partition("/")
     own, slash, name = rest.rpartition("/")

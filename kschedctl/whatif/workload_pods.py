@@ -26,31 +26,31 @@ def with_pods_of(
     n_there: int = 0,
     created: bool = True,
 ) -> tuple[Cluster, int]:
-    """Add the pods that a workload wants and that are not there; they wait for a node.
+    """Add the missing pods of a workload to the cluster as pending pods.
 
     Parameters
     ----------
     release : Release
-        The release whose API server takes the pods.
+        The Kubernetes release whose API server admits the pods.
     where : Subject, Location or str
-        Where it was read, for errors.
+        The source of the workload, for error messages.
     n_there : int
-        How many of them are there already.
+        The number of the workload's pods that exist already.
     created : bool
-        Whether the workload is a new one; of others an API server has seen the classes.
+        True if the workload is new; False if an API server has already resolved its PriorityClass and RuntimeClass.
 
     Returns
     -------
     cluster : Cluster
-        The cluster with the pods, and with the claims and whatever else their controller makes for them.
+        The cluster with the pods, their claims and the other objects that the controller creates for them.
     int
-        How many pods were added.
+        The number of pods that were added.
     """
     added: list[Pod] = []
     objects: list[ApiObject] = []
     taken = set(cluster.pods.index)
     for made in pods_of(workload, cluster, where=where):
-        # Pods with names of their own tell by these whether they are there.
+        # Only pods with generated names are counted; for the others ``fresh_names`` checks if the name is taken.
         lacking = (
             max(made.replicas - n_there, 0) if made.pod.metadata.generate_name and not made.node else made.replicas
         )
@@ -64,21 +64,21 @@ def with_pods_of(
 
 
 def fresh_names(pod: Pod, number: int, taken: Container[tuple[str, str]]) -> list[str]:
-    """Names for new pods.
+    """Return names for new pods.
 
     Parameters
     ----------
     pod : Pod
-        What the pods are like: with a ``generateName`` the names are generated, else its own is the only one.
+        The template. With a ``generateName`` the names are generated, else the template's name is the only one.
     number : int
-        How many; of more than ``MOST_MADE`` these.
+        The number of names; at most ``MOST_MADE`` (10,000) names are generated.
     taken : container of (namespace, name)
-        The names that there are.
+        The names that exist already.
 
     Returns
     -------
     list of str
-        Fewer than that where a name of its own is taken.
+        The names. The list is empty if the template has a fixed name that is taken.
     """
     namespace, prefix = pod.metadata.namespace, pod.metadata.generate_name
     if not prefix:

@@ -1,1 +1,1 @@
-"""A command that runs only while its lease is held, and is dead before the lease can be another's, whatever happens."""
+"""A command that runs only while a lease is held, and is killed before another candidate can acquire the lease."""

@@ -1,4 +1,4 @@
-"""The command that runs while leading: a group of processes, with a guard that kills it in time."""
+"""The command that runs while leading: a process group, with a guard process that kills the group in time."""
 
 from __future__ import annotations
 
@@ -15,40 +15,40 @@ from kschedctl.clock import RealClock
 from kschedctl.errors import InputError
 
 _GUARD: Final = Path(__file__).with_name("guard.py")
-#: Python without anything that a user could put in its way.
+#: Python in isolated mode: environment variables and site packages have no effect.
 _PYTHON: Final = (sys.executable, "-I", "-S", str(_GUARD))
-#: What the exit code of something that a signal has ended is counted from, as shells do.
+#: The offset of exit codes for signals: 128 plus the signal's number, as in shells.
 _OF_SIGNALS: Final = 128
 
 
 def _stdin() -> int | None:
-    """Standard input as the command gets it: who is in the background of a terminal must not read from it."""
+    """Return the standard input of the command: a background process group must not read from a terminal."""
     return subprocess.DEVNULL if sys.stdin is not None and sys.stdin.isatty() else None
 
 
 class Child:
-    """A command that is running.
+    """A running command.
 
     Parameters
     ----------
     command : sequence of str
         The command and its arguments.
     clock : RealClock
-        What times are told by.
+        The clock of all times.
     until : float
-        When it is killed unless that is put off.
+        The time when the guard kills the command, unless the time is put off.
 
     Raises
     ------
     InputError
-        Where no process can be started.
+        If no process can be started.
     """
 
     def __init__(self, command: Sequence[str], clock: RealClock, until: float) -> None:
         self._clock = clock
         go, self._go = os.pipe()
         try:
-            # A group of its own: its own processes end with it, and signals of the terminal come through us.
+            # A group of its own: child processes of the command end with it, and we forward signals of the terminal.
             self._process = subprocess.Popen(
                 [*_PYTHON, "wait", str(go), *command], pass_fds=[go], process_group=0, stdin=_stdin()
             )
@@ -75,36 +75,36 @@ class Child:
             raise InputError("what would guard the command cannot be started")
 
     def put_off(self, until: float) -> None:
-        """Have the guard wait for another moment."""
+        """Change the time at which the guard kills the command."""
         self._tell(f"until {self._clock.of_machine(until)!r}")
 
     def signal(self, number: int) -> None:
-        """Send a signal to it and all that it has started."""
+        """Send a signal to the command and the processes that it has started."""
         with suppress(ProcessLookupError):
             os.killpg(self.group, number)
 
     def wait(self) -> None:
-        """Wait until the command has ended; what it has started may still run."""
-        # It stays a zombie until then, so that nobody else gets the number of its group.
+        """Wait until the command has ended. Processes that it has started may still run."""
+        # The command stays a zombie, so that its group number is not reused before ``finish``.
         os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
 
     @property
     def killed_by_guard(self) -> bool:
-        """Once it has finished: whether it was the guard that killed it."""
+        """True if the guard killed the command; valid after ``finish``."""
         return self._guard.returncode == 1
 
     @property
     def guarded(self) -> bool:
-        """Whether the guard is there."""
+        """True if the guard is running."""
         return self._guard.poll() is None
 
     def finish(self) -> int:
-        """Once the command has ended: kill what it has left behind, and say with which code it ended.
+        """Kill the remaining processes of the group and return the exit code; call this once the command has ended.
 
         Returns
         -------
         int
-            As shells have it, with 128 more than the signal that ended it.
+            The exit code as in shells: 128 plus the signal's number for a command that a signal ended.
         """
         self.signal(signal.SIGKILL)
         code = self._process.wait()

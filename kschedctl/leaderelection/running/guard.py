@@ -1,11 +1,11 @@
-"""Two small programs beside the command that runs while leading; they know nothing of elections, nor of this package.
+"""Two small programs beside the command that runs while leading. They import nothing from this package.
 
-``guard.py wait FD COMMAND...`` becomes the command once a line comes on FD, and ends where none does. So nothing of the
-command runs that is not guarded.
+``guard.py wait FD COMMAND...`` executes the command once a line arrives on FD, and exits if FD is closed without one.
+The command therefore never runs unguarded.
 
-``guard.py watch GROUP CLOCK`` kills a group of processes at a moment that its standard input puts off again and again,
-as ``until SECONDS`` by that clock, and at once where the input ends without ``done``: so the command dies in time also
-where the program that started it is killed, stopped or hangs.
+``guard.py watch GROUP CLOCK`` kills a process group at a set time, by the clock with that number. Lines
+``until SECONDS`` on standard input set the time and put it off. The guard kills the group at once if the input ends
+without ``done``. The command therefore dies in time even if the program that started it is killed, is stopped or hangs.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import signal
 import sys
 import time
 
-#: Sleep of the machine is noticed within so many seconds after it.
+#: The longest wait, in seconds: after a suspend of the machine the guard notices the time within this period.
 _TICK = 0.25
 _NOT_FOUND, _NOT_EXECUTABLE = 127, 126
 
 
 def wait(fd: int, command: list[str]) -> int:
-    """Become the command, once somebody says so."""
+    """Execute the command once a line arrives on ``fd``."""
     if not os.read(fd, 1):
         return 0
     os.close(fd)
@@ -34,8 +34,8 @@ def wait(fd: int, command: list[str]) -> int:
 
 
 def watch(group: int, clock: int) -> int:
-    """Kill a group unless somebody goes on putting it off."""
-    # What ends the others by the terminal must not end it: it ends when its input does.
+    """Kill the process group at the time that standard input sets; return 1 if it was killed and 0 if not."""
+    # Signals of the terminal that end the other processes must not end the guard: it ends with its input.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)
     until, pending = None, b""

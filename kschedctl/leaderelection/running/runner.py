@@ -1,4 +1,4 @@
-"""Waits for a lease, runs a command while it is held, and ends it before the lease can be another's."""
+"""A runner that waits for a lease, runs a command while holding it, and ends the command before the lease expires."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from kschedctl.leaderelection.running.child import Child
 from kschedctl.leaderelection.settings import ElectionSettings
 from kschedctl.leaderelection.steps import Actor, Steps
 
-#: Signals that are handed on to the command.
+#: Signals that are forwarded to the command.
 _HANDED_ON: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
-#: Those of them that end whoever is waiting.
+#: Signals that end the runner while it waits for the lease.
 _ENDING: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
-#: How much sooner than it must the command is killed: until the kernel has done so.
+#: The safety margin, in seconds: the command is killed this much earlier, for the time that the kernel needs.
 _MARGIN: Final = 0.5
-#: How much faster than ours the clock of another may run.
+#: The assumed maximum lead of another candidate's clock rate over ours, as a fraction.
 _DRIFT: Final = 0.01
 _TICK: Final = 0.25
 _OF_SIGNALS: Final = 128
@@ -35,29 +35,29 @@ _KILLED: Final = "the command is killed: its time is over"
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The lease is held."""
+    """The message that the lease has been acquired."""
 
 
 @dataclass(frozen=True, slots=True)
 class Renewed:
-    """The lease is held for some time from ``at`` on."""
+    """The message that a renewal succeeded; ``at`` is the time when the attempt began."""
 
     at: float
 
 
 @dataclass(frozen=True, slots=True)
 class ElectionEnded:
-    """The election is over: the lease could not be renewed, or it was asked to end."""
+    """The message that the election is over: a renewal failed, or the candidate was cancelled."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandEnded:
-    """The command has ended by itself or by a signal."""
+    """The message that the command has ended, by itself or by a signal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """We got a signal."""
+    """The message that this process received a signal."""
 
     number: int
 
@@ -67,14 +67,14 @@ Message = Started | Renewed | ElectionEnded | CommandEnded | Signal
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a run ended.
+    """The outcome of a run.
 
     Attributes
     ----------
     code : int
         The exit code.
     lost : bool
-        Whether the command was ended because the lease could not be kept.
+        True if the command was ended because the lease was lost.
     """
 
     code: int
@@ -82,17 +82,21 @@ class Ending:
 
 
 def held_for(settings: ElectionSettings) -> float:
-    """How long after the beginning of a renewal a command may run, in seconds."""
+    """Return the time that a command may run after the beginning of a renewal, in seconds.
+
+    The time is 99 % of the lease duration in whole seconds, minus 0.5 s.
+    """
     return settings.lease_duration_seconds * (1 - _DRIFT) - _MARGIN
 
 
 def check_grace(settings: ElectionSettings, grace: float) -> None:
-    """Refuse times with which a command could not be given its grace period.
+    """Check that the command's grace period can end before another candidate can acquire the lease.
 
     Raises
     ------
     InputError
-        With the lease duration that it needs.
+        If retry period, renew deadline and grace period together exceed ``held_for``; the hint gives the lease
+        duration that is needed.
     """
     leads = settings.retry_period + settings.renew_deadline
     if leads + grace > held_for(settings):
@@ -105,25 +109,25 @@ def check_grace(settings: ElectionSettings, grace: float) -> None:
 
 
 class Runner:
-    """One run of a command.
+    """A run of a command under a lease.
 
     Parameters
     ----------
     command : sequence of str
         The command and its arguments.
     settings : ElectionSettings
-        The times.
+        The settings of the candidate.
     grace : float
-        How long the command has after SIGTERM, in seconds.
+        The time between SIGTERM and SIGKILL for the command, in seconds.
     tell : callable
-        Is given what people may want to know.
+        Called with progress messages for the user.
 
     Notes
     -----
-    The candidate is in a thread of its own, which requests to the API server may hold up; the command is watched in the
-    thread that calls `run`, which nothing holds up; and the guard is a process of its own, which kills the command also
-    where this one is stopped or killed. All three go by one moment: that of the beginning of the last renewal, which
-    nobody can have seen before.
+    The candidate runs in a thread of its own, which requests to the API server may block. The thread that calls `run`
+    watches the command and never blocks. The guard is a process of its own, which kills the command even if this
+    process is stopped or killed. All three count from the beginning of the last renewal, because no other candidate can
+    have seen that renewal earlier.
     """
 
     def __init__(
@@ -131,7 +135,7 @@ class Runner:
     ) -> None:
         check_grace(settings, grace)
         self._command = command
-        # The lease is given up once the command has ended, which the candidate knows nothing of.
+        # The runner, not the candidate, releases the lease: only the runner knows when the command has ended.
         self._settings = replace(settings, release_on_cancel=False, release_checks_holder=True)
         self._grace = grace
         self._tell = tell
@@ -141,12 +145,12 @@ class Runner:
         self.clock = RealClock()
 
     def run(self, lock: Lock) -> Ending:
-        """Wait, run the command, and give the lease up.
+        """Wait for the lease, run the command, and release the lease.
 
         Parameters
         ----------
         lock : Lock
-            That of the lease, on this runner's clock.
+            The lock on the lease, which must use this runner's clock.
         """
         callbacks = Callbacks(
             started_leading=lambda: self._messages.put(Started()),
@@ -168,7 +172,7 @@ class Runner:
         if ended is None:
             ended = self._led(elector)
         self.clock.schedule(self.clock.now(), actor.cancel)
-        # A request may hang that cannot be given up; the lease then ends by itself.
+        # A hanging request cannot be aborted; the lease then expires by itself.
         thread.join(self._settings.request_timeout + 1)
         if not thread.is_alive() and elector.is_leader:
             _, releasing = self._in_thread(_ignoring(elector.release()))
@@ -188,7 +192,7 @@ class Runner:
         return actor, thread
 
     def _waited(self) -> Ending | None:
-        """Wait for the lease; how it ended where that never came."""
+        """Wait for the lease; return the outcome if a signal ended the wait, and ``None`` once the lease is held."""
         while True:
             message = self._messages.get()
             match message:
@@ -200,7 +204,7 @@ class Runner:
                     self._renewed = message.at
 
     def _led(self, elector: LeaderElector) -> Ending:
-        """Run the command for as long as the lease is held; how it ended."""
+        """Run the command while the lease is held, and return the outcome."""
         child = Child(self._command, self.clock, self._kill_at)
         Thread(target=self._watch, args=(child,), daemon=True).start()
         kill_at = inf
@@ -232,11 +236,11 @@ class Runner:
 
     @property
     def _kill_at(self) -> float:
-        """When the command must be gone."""
+        """The time when the command must be dead."""
         return self._renewed + held_for(self._settings)
 
     def _next(self, until: float) -> Message | None:
-        """What comes next; nothing where that is not soon."""
+        """Return the next message, or ``None`` if none arrives before ``until`` or within 0.25 s."""
         try:
             return self._messages.get(timeout=max(min(until - self.clock.now(), _TICK), 0.0))
         except Empty:
@@ -256,7 +260,7 @@ class Runner:
             self._tell(f"{lock.describe()} is held by {leader}")
 
     def _say_failed(self, text: str) -> None:
-        # The same again and again helps nobody.
+        # A repeated failure is reported once.
         if text != self._failed:
             self._failed = text
             self._tell(text)

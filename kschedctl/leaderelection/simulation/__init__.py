@@ -1,1 +1,1 @@
-"""Elections on a virtual clock, with candidates that crash, networks that break and clocks that run wrong."""
+"""Simulation of elections on a virtual clock, with crashes, network partitions, slow requests and clock errors."""

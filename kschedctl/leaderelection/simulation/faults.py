@@ -1,4 +1,4 @@
-"""What goes wrong in a simulated election, and when."""
+"""Faults of a simulated election, and the scenario that contains them."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from dataclasses import dataclass, field
 from math import inf, isfinite
 from typing import Final
 
-#: Of whom a fault is, besides the number of a candidate, from 1.
+#: The targets of a fault besides the number of a candidate, which counts from 1.
 LEADER: Final = "leader"
 ALL: Final = "all"
 
 
 @dataclass(frozen=True, slots=True)
 class Crash:
-    """A candidate is gone at once, as with SIGKILL; its clock and what it knew are lost.
+    """A crash: a candidate ends at once, as with SIGKILL, and loses its state.
 
     Attributes
     ----------
     at, until : float
-        When, and when it is started anew; never where that is infinite.
+        The times of the crash and of the restart, in seconds; an infinite ``until`` means no restart.
     who : str
-        Which candidate.
+        The candidate: its number, ``leader`` or ``all``.
     """
 
     at: float
@@ -30,14 +30,14 @@ class Crash:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """A candidate and the API server do not reach each other; what was sent is delivered once they do, as TCP does.
+    """A network partition between a candidate and the API server; data in transit is delivered later, as by TCP.
 
     Attributes
     ----------
     at, until : float
-        From when to when.
+        The beginning and the end, in seconds.
     who : str
-        Which candidate.
+        The candidate: its number, ``leader`` or ``all``.
     """
 
     at: float
@@ -47,16 +47,16 @@ class Partition:
 
 @dataclass(frozen=True, slots=True)
 class SlowApi:
-    """Requests take long.
+    """A period of slow requests.
 
     Attributes
     ----------
     seconds : float
-        How long at most; there and back take any part of it.
+        The maximum duration of a request, in seconds, divided between request and response in any proportion.
     at, until : float
-        From when to when.
+        The beginning and the end, in seconds.
     who : str
-        Whose requests.
+        The candidate with slow requests: its number, ``leader`` or ``all``.
     """
 
     seconds: float
@@ -67,14 +67,14 @@ class SlowApi:
 
 @dataclass(frozen=True, slots=True)
 class Upgrade:
-    """A Deployment replaces its pods: a new one is started, and once it is up an old one gets SIGTERM; and so on.
+    """A rolling update of a Deployment: a new pod starts, then an old pod gets SIGTERM, one pod at a time.
 
     Attributes
     ----------
     at : float
-        When it begins.
+        The beginning, in seconds.
     start_up : float
-        How long a new pod takes until it takes part, in seconds.
+        The time from the start of a new pod until it contends for the lease, in seconds.
     """
 
     at: float
@@ -85,7 +85,7 @@ Fault = Crash | Partition | SlowApi | Upgrade
 
 
 def as_option(fault: Fault) -> tuple[str, str]:
-    """Return the option of ``leader simulate`` that a fault is given with, and its value."""
+    """Return the option of ``leader simulate`` for a fault, and the option's value."""
     if isinstance(fault, Upgrade):
         return "--upgrade", _time(fault.at)
     window = _time(fault.at) + (f"-{_time(fault.until)}" if isfinite(fault.until) else "")
@@ -101,26 +101,26 @@ def _time(seconds: float) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """What is simulated besides the candidates' settings.
+    """The parameters of a simulation besides the candidates' settings.
 
     Attributes
     ----------
     candidates : int
-        How many there are.
+        The number of candidates.
     duration : float
-        For how long, in seconds.
+        The simulated time, in seconds.
     faults : tuple of Fault
-        What goes wrong.
+        The faults.
     clock_skew : float
-        How much candidates' clocks show too much or too little at most, in seconds.
+        The maximum offset of a candidate's clock, in seconds, in either direction.
     clock_drift : float
-        How much they run too fast or too slow at most, as a part of one.
+        The maximum error of a clock's rate, as a fraction, in either direction.
     request : float
-        How long a request takes at most while nothing is slow, in seconds.
+        The maximum duration of a request without a ``SlowApi`` fault, in seconds.
     restart_after : float
-        How long it takes until a candidate that has ended because it lost the lease is started anew, in seconds.
+        The time until a candidate that ended because it lost the lease is restarted, in seconds.
     seed : int
-        What chance is made of: the same one has everything happen alike.
+        The seed of the random numbers. The same seed produces the same simulation.
     """
 
     candidates: int = 3
@@ -134,5 +134,5 @@ class Scenario:
 
     @property
     def longest_request(self) -> float:
-        """How long a request takes at most where it works, in seconds."""
+        """The maximum duration of a successful request, including slow ones, in seconds."""
         return max([self.request, *(fault.seconds for fault in self.faults if isinstance(fault, SlowApi))])

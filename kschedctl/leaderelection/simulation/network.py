@@ -1,4 +1,4 @@
-"""Between candidates and the API server: requests that take their time, are held up, or come too late."""
+"""The simulated network between candidates and the API server: requests are delayed, blocked or arrive too late."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from kschedctl.leaderelection.simulation.faults import SlowApi
 from kschedctl.leaderelection.simulation.timeline import Write
 from kschedctl.leaderelection.steps import Actor, Steps, T
 
-#: What had to wait for a network to heal comes a little later, in seconds.
+#: The maximum delay of blocked data after a partition has healed, in seconds.
 _RESENT: Final = 0.2
-#: A time that is left only because clocks of different rates are computed in floating point, in seconds.
+#: The tolerance for floating-point errors in the conversion between clocks, in seconds.
 _ROUNDING: Final = 1e-9
 
 
 @dataclass(slots=True)
 class Link:
-    """The way from one candidate to the API server and back.
+    """The network connection between one candidate and the API server.
 
     Attributes
     ----------
     seconds : float
-        How long a request takes at most.
+        The maximum duration of a request without faults, in seconds.
     partitions : int
-        How many faults cut it off now.
+        The number of active partitions.
     slowness : list of SlowApi
-        What slows it down now.
+        The active faults that slow requests down.
     """
 
     seconds: float
@@ -42,15 +42,15 @@ class Link:
 
     @property
     def longest(self) -> float:
-        """How long a request takes now at most, in seconds."""
+        """The current maximum duration of a request, in seconds."""
         return max([self.seconds, *(slow.seconds for slow in self.slowness)])
 
     def cut(self) -> None:
-        """Cut it off."""
+        """Add a partition."""
         self.partitions += 1
 
     def heal(self) -> None:
-        """Take one cut away; with the last of them what waited goes on."""
+        """Remove a partition; after the last one, run the waiting callbacks."""
         self.partitions -= 1
         if not self.partitions:
             waiting, self._waiting = self._waiting, []
@@ -58,13 +58,13 @@ class Link:
                 go_on()
 
     def wait(self, go_on: Callback) -> None:
-        """Go on once it is not cut off any more."""
+        """Register a callback for the moment when no partition is left."""
         self._waiting.append(go_on)
 
 
 @dataclass(slots=True)
 class _Answer:
-    """What came back, once it has."""
+    """The response to a request, or a placeholder for it until ``there`` is true."""
 
     there: bool = False
     error: LockError | None = None
@@ -81,20 +81,20 @@ class RemoteLock(MemoryLock):
     name, identity : str
         As for `MemoryLock`.
     link : Link
-        The way there.
+        The network connection.
     clock : Clock
         The candidate's clock.
     world : VirtualClock
-        The true time.
+        The clock of the true time.
     random : Random
-        How long each request takes.
+        The source of the requests' durations.
 
     Attributes
     ----------
     actor : Actor or None
-        Who is woken when an answer is there.
+        The actor to wake when a response arrives.
     writes : list of Write
-        The changes of the record that it was answered.
+        The writes for which the candidate received a success response.
     """
 
     def __init__(
@@ -116,11 +116,11 @@ class RemoteLock(MemoryLock):
         return found.record
 
     def create(self, record: LeaderElectionRecord, until: float) -> Steps[None]:
-        """Make the record."""
+        """Create the record."""
         yield from self._write(lambda: self._api.create(self._name, record), until)
 
     def update(self, record: LeaderElectionRecord, until: float) -> Steps[None]:
-        """Change the record as of the version that was last seen."""
+        """Update the record at the resource version that was last read or written."""
         version = self._seen
         if version is None:
             raise LockError("lease not initialized, call get or create first")
@@ -139,7 +139,7 @@ class RemoteLock(MemoryLock):
         self.writes.append(Write(self._identity, written_at, self._world.now()))
 
     def _ask(self, serve: Callable[[], T], until: float) -> Steps[T]:
-        """Send a request, and wait for its answer; one that is given up may be served all the same."""
+        """Send a request and wait for the response. The server may still execute a request that was abandoned."""
         answer = self._pending = _Answer()
         there, back = self._durations()
 
@@ -167,12 +167,12 @@ class RemoteLock(MemoryLock):
 
     def _durations(self) -> tuple[float, float]:
         whole = self._link.longest * self._random.choice((1.0, self._random.uniform(0.2, 1)))
-        # Most of it on one way is what matters: the record changes long before or after somebody knows.
+        # Uneven splits matter most: the record changes long before the candidate knows, or long after it asked.
         there = whole * self._random.choice((0.02, 0.98, self._random.random()))
         return there, whole - there
 
     def _after(self, seconds: float, happen: Callable[[], None]) -> None:
-        """Have something happen at the other end; what is held up on the way comes a little after it may pass."""
+        """Run a callback at the other end of the link; a partition delays it until up to 0.2 s after it has healed."""
         late = self._random.uniform(0, _RESENT)
 
         def arrive() -> None:
@@ -188,16 +188,16 @@ class RemoteLock(MemoryLock):
 
 
 class LocalClock:
-    """A candidate's clock, which shows another time than the true one and runs at another rate.
+    """A candidate's clock, with an offset from the true time and a rate of its own.
 
     Parameters
     ----------
     world : VirtualClock
-        The true time.
+        The clock of the true time.
     skew : float
-        What it showed too much at the beginning, in seconds.
+        The offset from the true time at the beginning, in seconds.
     rate : float
-        How many of its seconds pass in a true one.
+        The number of this clock's seconds per true second.
     """
 
     def __init__(self, world: VirtualClock, skew: float = 0.0, rate: float = 1.0) -> None:
@@ -206,9 +206,9 @@ class LocalClock:
         self._rate = rate
 
     def now(self) -> float:
-        """The time that it shows, in seconds."""
+        """Return the time that the clock shows, in seconds."""
         return self._world.now() * self._rate + self._skew
 
     def schedule(self, at: float, callback: Callback) -> Timer:
-        """Call back when it shows a time."""
+        """Schedule a callback for the moment when the clock shows a time."""
         return self._world.schedule((at - self._skew) / self._rate, callback)

@@ -1,4 +1,4 @@
-"""A candidate as a process: it starts, takes part, and ends in one of several ways."""
+"""A simulated candidate process, from its start to its end."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ LOCK = "kube-system/kube-scheduler"
 
 
 class Process:
-    """A running candidate, from its start to its end; as kube-scheduler does, it ends once it has lost the lease.
+    """A candidate process, which ends once it has lost the lease, as kube-scheduler does.
 
-    It leads from the call of ``started_leading`` on: until SIGTERM, which ends its work before the lease is released;
-    until ``stopped_leading`` is called where it could not renew; or until it crashes.
+    The process leads from the call of ``started_leading``. It stops leading at SIGTERM, which ends its work before the
+    lease is released; at the call of ``stopped_leading``, if it could not renew; or when it crashes.
 
     Parameters
     ----------
     identity : str
-        Who it is; one that is started anew is another one.
+        The identity of the candidate. A restarted candidate gets a new identity.
     on_lost : callable
-        Is called where it ends because it lost the lease.
+        Called when the process ends because it lost the lease.
     """
 
     def __init__(
@@ -59,18 +59,18 @@ class Process:
 
     @property
     def running(self) -> bool:
-        """Whether it has not ended."""
+        """True if the process has not ended."""
         return not self._actor.ended
 
     def crash(self) -> None:
-        """End at once."""
+        """End the process at once, without a release of the lease."""
         if self.running:
             self._actor.kill()
             self._timeline.note(self._world.now(), self.identity, What.CRASHED)
             self._timeline.end(self._world.now(), self.identity)
 
     def terminate(self) -> None:
-        """End in good order: its work first, then the lease is given up."""
+        """End the process gracefully: first its work, then the lease is released."""
         if self.running and not self._terminating:
             self._terminating = True
             self._failure = ""

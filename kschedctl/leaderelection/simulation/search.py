@@ -1,4 +1,4 @@
-"""Looking for two leaders at once: many elections, each with other faults, until one shows it."""
+"""Search for an election with two leaders at once, among many simulations with different faults."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from kschedctl.leaderelection.simulation.faults import LEADER, Crash, Fault, Par
 from kschedctl.leaderelection.simulation.timeline import Term, Timeline
 from kschedctl.leaderelection.simulation.world import simulate
 
-#: How many leases a fault that is tried lasts at most.
+#: The maximum duration of a random fault, in lease durations; and the maximum number of random faults.
 _LEASES: Final = 3.0
 _MOST_FAULTS: Final = 3
-#: After so many seconds somebody leads; and a moment, in seconds.
+#: The time after which somebody leads, and a small delay after an event; both in seconds.
 _SETTLED: Final = 10.0
 _JUST: Final = 2e-3
 
 
 @dataclass(frozen=True, slots=True)
 class Counterexample:
-    """An election in which two led at once.
+    """An election in which two candidates led at the same time.
 
     Attributes
     ----------
     scenario : Scenario
-        Its faults and seed: simulating it again shows the same.
+        The scenario with its faults and seed: another simulation of it gives the same result.
     timeline : Timeline
-        What happened.
+        The events of the election.
     first, second : Term
-        Who led, the one that began sooner first.
+        The overlapping terms, in the order of their beginnings.
     """
 
     scenario: Scenario
@@ -42,26 +42,27 @@ class Counterexample:
 
     @property
     def seconds(self) -> float:
-        """How long both led."""
+        """The duration of the overlap, in seconds."""
         return min(self.first.end, self.second.end) - self.second.start
 
 
 def find_counterexample(settings: ElectionSettings, scenario: Scenario, runs: int) -> Counterexample | None:
-    """Look for an election in which two lead at once.
+    """Search for an election in which two candidates lead at the same time.
 
     Parameters
     ----------
     settings : ElectionSettings
-        Those of all candidates.
+        The settings of all candidates.
     scenario : Scenario
-        Where to begin: how far clocks are off, and how slow requests get. Its own faults are tried first.
+        The base scenario, which determines the clock errors and the slowest requests. If it has faults, the first
+        simulation and every fourth one after that use these faults.
     runs : int
-        How many elections are tried.
+        The maximum number of simulations.
 
     Returns
     -------
     Counterexample or None
-        The first that is found.
+        The first counterexample found.
     """
     for tried in _scenarios(settings, scenario, runs):
         timeline = simulate(settings, tried)
@@ -71,7 +72,7 @@ def find_counterexample(settings: ElectionSettings, scenario: Scenario, runs: in
 
 
 def random_faults(random: Random, scenario: Scenario, settings: ElectionSettings) -> tuple[Fault, ...]:
-    """Faults of all kinds that last up to some leases, with requests no slower than the scenario's own."""
+    """Return 1 to 3 random faults that last up to 3 lease durations, with requests no slower than the scenario's."""
     return tuple(_random_fault(random, scenario, settings) for _ in range(random.randint(1, _MOST_FAULTS)))
 
 
@@ -100,7 +101,10 @@ def _scenarios(settings: ElectionSettings, scenario: Scenario, runs: int) -> Ite
 
 
 def _worst(settings: ElectionSettings, scenario: Scenario) -> Scenario:
-    """The leader is cut off just after the renewal that it learnt of latest, while nothing is slow for the others."""
+    """Return the worst scenario: a partition of the leader just after the renewal with the slowest response.
+
+    Requests of the other candidates are not slow.
+    """
     is_slow = scenario.longest_request > scenario.request
     slow = (SlowApi(scenario.longest_request, _SETTLED, who=LEADER),) if is_slow else ()
     alone = replace(scenario, faults=slow)
@@ -113,5 +117,5 @@ def _worst(settings: ElectionSettings, scenario: Scenario) -> Scenario:
 
 
 def _told(seconds: float) -> float:
-    """A time as people write it, to the millisecond, so that it can be given again."""
+    """Round a time to milliseconds, so that the printed option reproduces the fault exactly."""
     return round(seconds, 3)

@@ -1,4 +1,4 @@
-"""What happened in a simulated election: events, and who led when."""
+"""The timeline of a simulated election: events, and the terms of the leaders."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class What(StrEnum):
-    """What happens to a candidate."""
+    """The type of an event."""
 
     STARTED = "started"
     LEADS = "leads"
@@ -26,18 +26,18 @@ class What(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened.
+    """An event of the simulation.
 
     Attributes
     ----------
     at : float
-        When, in true seconds since the beginning.
+        The true time since the beginning, in seconds.
     who : str
-        To which candidate; empty for all.
+        The identity of the candidate; empty for all candidates.
     what : What
-        What.
+        The type of the event.
     detail : str
-        More of it.
+        Details of the event, in words.
     """
 
     at: float
@@ -48,14 +48,14 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """From when to when a candidate led.
+    """A period in which a candidate led.
 
     Attributes
     ----------
     who : str
-        The candidate.
+        The identity of the candidate.
     start, end : float
-        In true seconds.
+        The true times since the beginning of the simulation, in seconds.
     """
 
     who: str
@@ -65,16 +65,16 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """A change of the record that a candidate knows of.
+    """A successful write of the record.
 
     Attributes
     ----------
     who : str
-        The candidate.
+        The identity of the candidate.
     at : float
-        When the record changed, in true seconds.
+        The true time when the record changed, in seconds.
     known_at : float
-        When the answer came.
+        The true time when the candidate received the response, in seconds.
     """
 
     who: str
@@ -84,14 +84,14 @@ class Write:
 
 @dataclass
 class Timeline:
-    """Events in their order, and terms in that of their beginning.
+    """The events of a simulation in chronological order, and the terms of the leaders.
 
     Attributes
     ----------
     duration : float
-        How long it was looked at, in seconds.
+        The simulated time, in seconds.
     writes : list of Write
-        The changes of the record.
+        The successful writes of the record.
     """
 
     duration: float = 0.0
@@ -101,41 +101,41 @@ class Timeline:
     _closed: list[Term] = field(default_factory=list)
 
     def note(self, at: float, who: str, what: What, detail: str = "") -> None:
-        """Take note of an event."""
+        """Add an event."""
         self.events.append(Event(at, who, what, detail))
 
     def begin(self, at: float, who: str) -> None:
-        """A candidate begins to lead."""
+        """Record that a candidate begins to lead."""
         self._open[who] = at
         self.note(at, who, What.LEADS)
 
     def end(self, at: float, who: str) -> None:
-        """A candidate does not lead any more, if it did."""
+        """Record that a candidate stops leading, if it leads."""
         start = self._open.pop(who, None)
         if start is not None:
             self._closed.append(Term(who, start, at))
             self.note(at, who, What.STOPPED)
 
     def leading(self) -> list[str]:
-        """Who leads now."""
+        """Return the identities of the current leaders."""
         return list(self._open)
 
     def terms(self) -> list[Term]:
-        """Who led when."""
+        """Return all terms, sorted by their beginning; current terms end with the simulation."""
         running = [Term(who, start, self.duration) for who, start in self._open.items()]
         return sorted([*self._closed, *running], key=lambda term: (term.start, term.who))
 
     def overlaps(self) -> Iterator[tuple[Term, Term]]:
-        """Terms of two that led at once, the one that began sooner first."""
+        """Yield the pairs of overlapping terms, each in the order of their beginnings."""
         terms = self.terms()
         for i, first in enumerate(terms):
             for second in terms[i + 1 :]:
-                # One that ends in the moment in which another begins does not lead beside it.
+                # A term that ends exactly when another begins does not overlap with it.
                 if second.start < first.end:
                     yield first, second
 
     def gaps(self) -> Iterator[tuple[float, float]]:
-        """From when to when nobody led."""
+        """Yield the beginning and end of each period without a leader."""
         led_until = 0.0
         for term in self.terms():
             if term.start > led_until:

@@ -1,4 +1,4 @@
-"""A simulated election: candidates, an API server, true time, and what goes wrong."""
+"""The simulation of an election: candidates, an API server, the true time, and faults."""
 
 from __future__ import annotations
 
@@ -19,46 +19,46 @@ from kschedctl.leaderelection.simulation.timeline import Timeline, What
 
 #: Candidates are started within this time, in seconds.
 _START: Final = 2.0
-#: What clocks of candidates show at the beginning.
+#: The time that candidates' clocks show at the beginning, apart from their skew.
 _EPOCH: Final = 1_000_000.0
 
 
 def simulate(settings: ElectionSettings, scenario: Scenario) -> Timeline:
-    """Let an election take place.
+    """Simulate an election.
 
     Parameters
     ----------
     settings : ElectionSettings
-        Those of all candidates.
+        The settings of all candidates.
     scenario : Scenario
-        How many there are, and what goes wrong.
+        The number of candidates, the faults and the other parameters.
 
     Returns
     -------
     Timeline
-        What happened; the same for the same arguments.
+        The events; the same arguments give the same events.
     """
     return _World(settings, scenario).run()
 
 
 @dataclass
 class _Seat:
-    """The place of a candidate, in which one process follows another.
+    """The slot of a candidate, in which processes run one after another.
 
     Attributes
     ----------
     number : int
-        From 1.
+        The number of the candidate, from 1.
     link : Link
-        Its way to the API server.
+        The connection to the API server.
     clock : LocalClock
-        Its clock.
+        The candidate's clock.
     process : Process or None
-        The process that runs there, or ran last.
+        The current or last process.
     n_started : int
-        How many ran there.
+        The number of processes started so far.
     held_down : int
-        How many faults keep it from being started.
+        The number of active faults that prevent a start.
     """
 
     number: int
@@ -93,7 +93,7 @@ class _World:
         clock = LocalClock(
             self._clock,
             _EPOCH + self._random.uniform(-skew, skew),
-            # The ends of the range are what matters.
+            # The ends of the range matter most, so they are chosen often.
             1 + self._random.choice((-drift, 0.0, drift, self._random.uniform(-drift, drift))),
         )
         return _Seat(number, Link(self._scenario.request), clock)
@@ -125,7 +125,7 @@ class _World:
         )
 
     def _meant(self, who: str) -> list[_Seat]:
-        """The candidates that a fault is of; that of the leader where nobody leads is of the first that runs."""
+        """Return the candidates that a fault affects; without a leader, ``leader`` is the first running candidate."""
         if who == ALL:
             return list(self._seats)
         if who != LEADER:
@@ -181,14 +181,14 @@ class _World:
         self._note(seats[0] if len(seats) == 1 else None, What.QUICKENED)
 
     def _upgrade(self, seats: list[_Seat], fault: Upgrade) -> None:
-        """Have a new process take the seat of an old one, which goes on elsewhere until it has ended."""
+        """Replace the process of each seat in turn; the old process goes on outside its seat until it has ended."""
         if not seats:
             return
         seat, *others = seats
 
         def swap() -> None:
             old, seat.process = seat.process, None
-            # The new pod is elsewhere: what cuts the old one off does not cut it off.
+            # The new pod may run on another node: partitions of the old pod do not affect it.
             seat.link = Link(self._scenario.request, slowness=list(seat.link.slowness))
             self._start(seat)
             if old is not None:

@@ -1,4 +1,4 @@
-"""The edits, a module each, and the list of them: a new one is added to it, and is there wherever edits are."""
+"""The what-if edits, one module per edit, and ``EDITS``, the list from which commands and the API take them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kschedctl.whatif.edits.set_request import SetRequest
 from kschedctl.whatif.edits.taint import TaintNode
 from kschedctl.whatif.edits.tolerate import Tolerate
 
-#: In the order in which they take effect.
+#: All edit classes, in the order in which the edits take effect.
 EDITS: Final[tuple[type[Edit], ...]] = (
     Apply,
     Delete,

@@ -1,4 +1,4 @@
-"""``--cordon NODE``: a node that takes no new pods."""
+"""``--cordon NODE``: marks a node unschedulable."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Cordon(NodeEdit):
-    """A node that takes no new pods, or several."""
+    """An edit that marks nodes unschedulable."""
 
     option: ClassVar[Option] = Option("--cordon", "NODE", "What if this node were cordoned? 'gke-*' is several.")
 
@@ -28,7 +28,7 @@ class Cordon(NodeEdit):
 
     @classmethod
     def parse(cls, text: str, namespace: str = "") -> Self:
-        """Read ``NODE`` or a glob."""
+        """Parse ``NODE`` or a glob."""
         return cls(text)
 
     def apply(self, cluster: Cluster, *, release: Release) -> Changed:
@@ -44,5 +44,5 @@ class Cordon(NodeEdit):
         return cordoned(cluster, rows), (change,)
 
     def things_of(self, node: str) -> Iterator[Thing]:
-        """The node's being cordoned."""
+        """Yield the cordon of the node."""
         yield "cordon", node

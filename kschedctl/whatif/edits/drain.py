@@ -1,4 +1,4 @@
-"""``--drain NODE``: a node cordoned, and its pods evicted."""
+"""``--drain NODE``: cordons a node and evicts its pods."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Drain(NodeEdit):
-    """A node or several cordoned, and their pods evicted as ``kubectl drain --force`` would.
+    """An edit that cordons nodes and evicts their pods, as ``kubectl drain --force`` does.
 
-    Disruption budgets are not asked. Pods of DaemonSets and mirror pods stay. Pods that have a controller wait for a
-    node again, the others are gone.
+    DaemonSets and emptyDir volumes do not stop the drain (``--ignore-daemonsets --delete-emptydir-data``), and
+    PodDisruptionBudgets are ignored. Pods of DaemonSets and mirror pods stay. Other pods are recreated as pending pods
+    if they have a controller; pods without a controller are removed without replacement.
     """
 
     option: ClassVar[Option] = Option(
@@ -34,7 +35,7 @@ class Drain(NodeEdit):
 
     @classmethod
     def parse(cls, text: str, namespace: str = "") -> Self:
-        """Read ``NODE`` or a glob."""
+        """Parse ``NODE`` or a glob."""
         return cls(text)
 
     def apply(self, cluster: Cluster, *, release: Release) -> Changed:
@@ -51,5 +52,5 @@ class Drain(NodeEdit):
         return evicted.cluster, (f"{change}: {told}", *freed_in_words(evicted.freed))
 
     def things_of(self, node: str) -> Iterator[Thing]:
-        """The node's being drained."""
+        """Yield the drain of the node."""
         yield "drain", node

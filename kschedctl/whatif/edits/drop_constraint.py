@@ -1,8 +1,8 @@
-"""``--drop-constraint``: pods without their spread constraints, pod affinity, pod anti-affinity or node affinity.
+"""``--drop-constraint``: removes spread constraints, pod affinity, pod anti-affinity or node affinity of the pods.
 
-What is required goes with what is preferred. Of constraints that have a topology key those of one key can be meant,
-``spread:topology.kubernetes.io/zone``. A pod without spread constraints of its own gets the scheduler's default ones,
-where it belongs to a Service or a workload. The nodeSelector is ``--node-selector``'s.
+The edit removes required and preferred constraints. Constraints with a topology key can be restricted to one key:
+``spread:topology.kubernetes.io/zone``. A pod without spread constraints of its own gets the scheduler's default
+constraints if the pod belongs to a Service or a workload. ``--node-selector`` changes the nodeSelector.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _EXPECTED: Final = "spread, affinity, anti-affinity, each also with :TOPOLOGYKEY
 
 @dataclass(frozen=True, slots=True)
 class DropConstraint(PodEdit):
-    """Pods without constraints of a kind.
+    """An edit that removes the constraints of one type from the pods.
 
     Attributes
     ----------
     constraint : str
         ``spread``, ``affinity`` (to pods), ``anti-affinity`` (to pods) or ``node-affinity``.
     topology_key : str
-        The topology key of those that are meant; empty for all. Node affinity has none.
+        The topology key of the constraints to remove; empty for all constraints. Node affinity has no topology key.
     """
 
     option: ClassVar[Option] = Option(
@@ -58,12 +58,12 @@ class DropConstraint(PodEdit):
 
     @classmethod
     def parse(cls, text: str, namespace: str = "") -> Self:
-        """Read ``spread``, ``affinity`` or ``anti-affinity``, each also with ``:TOPOLOGYKEY``, or ``node-affinity``.
+        """Parse ``spread``, ``affinity`` or ``anti-affinity``, each also with ``:TOPOLOGYKEY``, or ``node-affinity``.
 
         Raises
         ------
         InputError
-            Where it is none of them.
+            If the text is none of these.
 
         Examples
         --------
@@ -80,7 +80,7 @@ class DropConstraint(PodEdit):
         return cls(constraint, key)
 
     def apply_to_pod(self, pod: Pod, cluster: Cluster) -> Pod:
-        """Take the constraints away."""
+        """Remove the constraints."""
         from msgspec.structs import replace
 
         spec = pod.spec
@@ -92,12 +92,12 @@ class DropConstraint(PodEdit):
         return replace(pod, spec=replace(spec, affinity=self._without(spec.affinity)))
 
     def told(self, cluster: Cluster) -> str:
-        """What the pod has none of."""
+        """Describe the constraints that the pod lacks after the change."""
         over = f" over {self.topology_key}" if self.topology_key else ""
         return f"the pod has no {_IN_WORDS[self.constraint]}{over}"
 
     def things(self) -> Iterator[Thing]:
-        """The constraints."""
+        """Yield the constraints that the edit removes."""
         yield (self.constraint, self.topology_key) if self.topology_key else (self.constraint,)
 
     def _is_meant(self, topology_key: str) -> bool:
@@ -115,7 +115,7 @@ class DropConstraint(PodEdit):
                 return replace(affinity, node_affinity=None)
 
     def _terms(self, terms: PodAffinity | None) -> PodAffinity | None:
-        """The terms that stay."""
+        """Return the terms without those that the edit removes."""
         from msgspec.structs import replace
 
         if terms is None:

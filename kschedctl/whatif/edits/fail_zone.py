@@ -1,4 +1,4 @@
-"""``--fail-zone ZONE``: all nodes of a zone gone."""
+"""``--fail-zone ZONE``: removes all nodes of a zone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FailZone(Edit):
-    """All nodes of a zone gone. Their pods that have a controller wait for a node again, the others are gone."""
+    """An edit that removes all nodes of a zone.
+
+    Pods on these nodes are recreated as pending pods if they have a controller other than a DaemonSet; all other pods
+    are removed without replacement.
+    """
 
     option: ClassVar[Option] = Option("--fail-zone", "ZONE", "What if all nodes of this zone were gone?")
 
@@ -27,11 +31,17 @@ class FailZone(Edit):
 
     @classmethod
     def parse(cls, text: str, namespace: str = "") -> Self:
-        """Read ``ZONE``."""
+        """Parse ``ZONE``."""
         return cls(text)
 
     def apply(self, cluster: Cluster, *, release: Release) -> Changed:
-        """Take the nodes away."""
+        """Remove the nodes of the zone.
+
+        Raises
+        ------
+        InputError
+            If the cluster has no node in the zone.
+        """
         from kschedctl.api.wording import counted
         from kschedctl.whatif.nodes import without_nodes
         from kschedctl.whatif.pods import freed_in_words
@@ -43,5 +53,5 @@ class FailZone(Edit):
         return evicted.cluster, (change, *freed_in_words(evicted.freed))
 
     def things(self) -> Iterator[Thing]:
-        """The zone."""
+        """Yield the zone."""
         yield "zone", self.zone

@@ -1,4 +1,4 @@
-"""``--label NODE:KEY=VALUE``: a label of a node set, or taken away."""
+"""``--label NODE:KEY=VALUE``: sets a label of a node or removes it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LabelNode(NodeEdit):
-    """A label of a node or several set, or with the value ``None`` taken away."""
+    """An edit that sets a label of nodes, or removes it if the value is ``None``."""
 
     option: ClassVar[Option] = Option(
         "--label", "NODE:KEY=VALUE", "What if this node had this label? NODE:KEY- takes it away."
@@ -35,12 +35,12 @@ class LabelNode(NodeEdit):
 
     @classmethod
     def parse(cls, text: str, namespace: str = "") -> Self:
-        """Read ``NODE:KEY=VALUE`` or ``NODE:KEY-``.
+        """Parse ``NODE:KEY=VALUE`` or ``NODE:KEY-``.
 
         Raises
         ------
         InputError
-            Where it cannot be read.
+            If the text cannot be parsed.
 
         Examples
         --------
@@ -60,12 +60,12 @@ class LabelNode(NodeEdit):
         return cls(node, key, value if equals else None)
 
     def apply(self, cluster: Cluster, *, release: Release) -> Changed:
-        """Set the label or take it away.
+        """Set the label or remove it.
 
         Raises
         ------
         InputError
-            Where none of the nodes has a label to take away.
+            If the label is to be removed and none of the nodes has it.
         """
         from kschedctl.api.wording import listed
         from kschedctl.whatif.nodes import with_replaced
@@ -98,5 +98,5 @@ class LabelNode(NodeEdit):
         return replace(node, metadata=replace(node.metadata, labels=labels))
 
     def things_of(self, node: str) -> Iterator[Thing]:
-        """The label of the node."""
+        """Yield the label of the node."""
         yield "label", self.key, "of", node

@@ -1,4 +1,4 @@
-"""``--node-selector KEY=VALUE``: pods whose nodeSelector wants a label of the node, or no longer wants it."""
+"""``--node-selector KEY=VALUE``: adds an entry to the nodeSelector of the pods, or removes it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _FLAG: Final = "--node-selector"
 
 @dataclass(frozen=True, slots=True)
 class SetNodeSelector(PodEdit):
-    """Pods whose nodeSelector wants a label of the node, or with the value ``None`` has no such entry.
+    """An edit that sets an entry of the pods' nodeSelector, or removes it if the value is ``None``.
 
-    The node affinity stays as it is; what a RuntimeClass adds is added to a new pod all the same.
+    Node affinity is not changed. The RuntimeClass admission plugin still adds its entries to a new pod.
     """
 
     option: ClassVar[Option] = Option(
@@ -36,12 +36,12 @@ class SetNodeSelector(PodEdit):
 
     @classmethod
     def parse(cls, text: str, namespace: str = "") -> Self:
-        """Read ``KEY=VALUE`` or ``KEY-``.
+        """Parse ``KEY=VALUE`` or ``KEY-``.
 
         Raises
         ------
         InputError
-            Where it cannot be read.
+            If the text cannot be parsed.
 
         Examples
         --------
@@ -59,7 +59,7 @@ class SetNodeSelector(PodEdit):
         return cls(key, value if equals else None)
 
     def apply_to_pod(self, pod: Pod, cluster: Cluster) -> Pod:
-        """Set the entry or take it away."""
+        """Set the entry or remove it."""
         from msgspec.structs import replace
 
         selector = {key: value for key, value in pod.spec.node_selector.items() if key != self.key}
@@ -68,11 +68,11 @@ class SetNodeSelector(PodEdit):
         return replace(pod, spec=replace(pod.spec, node_selector=selector))
 
     def told(self, cluster: Cluster) -> str:
-        """What the nodeSelector wants."""
+        """Describe the nodeSelector entry after the change."""
         if self.value is None:
             return f"the pod's nodeSelector does not name {self.key}"
         return f"the pod's nodeSelector wants {self.key}={self.value}"
 
     def things(self) -> Iterator[Thing]:
-        """The entry."""
+        """Yield the nodeSelector entry."""
         yield "nodeSelector", self.key

@@ -1,8 +1,9 @@
-"""``--set-priority N|CLASS``: pods of another priority.
+"""``--set-priority N|CLASS``: changes the priority of the pods.
 
-A PriorityClass brings its preemptionPolicy along, as it would where a manifest named it. A number is as if the pod's
-class had that value: the pod's preemptionPolicy stays as it is. No manifest can say so, as an API server refuses a
-priority that no class gives; quotas that go by PriorityClass therefore count the pod by the class that it has.
+A PriorityClass also sets the pod's preemptionPolicy, as it does for a manifest that names the class. A number changes
+the priority alone, as if the value of the pod's class were different: the preemptionPolicy is kept. An API server
+rejects a manifest with a priority that no class defines, so a number applies after admission; ResourceQuotas with a
+PriorityClass scope therefore count the pod under the class that its manifest names.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _INT32: Final = range(-(2**31), 2**31)
 
 @dataclass(frozen=True, slots=True)
 class SetPriority(PodEdit):
-    """Pods of another priority.
+    """An edit that changes the priority of the pods.
 
     Attributes
     ----------
@@ -44,12 +45,12 @@ class SetPriority(PodEdit):
 
     @classmethod
     def parse(cls, text: str, namespace: str = "") -> Self:
-        """Read a number or the name of a PriorityClass.
+        """Parse a 32-bit integer or the name of a PriorityClass.
 
         Raises
         ------
         InputError
-            Where it is neither.
+            If the text is neither.
 
         Examples
         --------
@@ -66,7 +67,7 @@ class SetPriority(PodEdit):
 
     @property
     def after_admission(self) -> bool:
-        """A number: an API server refuses a manifest that gives one."""
+        """True for a number: an API server rejects a manifest that sets one."""
         return isinstance(self.priority, int)
 
     def apply_to_pod(self, pod: Pod, cluster: Cluster) -> Pod:
@@ -75,7 +76,7 @@ class SetPriority(PodEdit):
         Raises
         ------
         InputError
-            Where the cluster has no such PriorityClass.
+            If the cluster has no such PriorityClass.
         """
         from msgspec.structs import replace
 
@@ -93,19 +94,19 @@ class SetPriority(PodEdit):
         return replace(pod, spec=spec)
 
     def told(self, cluster: Cluster) -> str:
-        """What priority the pod has.
+        """Describe the pod's priority after the change.
 
         Raises
         ------
         InputError
-            Where the cluster has no such PriorityClass.
+            If the cluster has no such PriorityClass.
         """
         if isinstance(self.priority, int):
             return f"the pod has priority {self.priority}"
         return f"the pod is of PriorityClass {self.priority} with priority {_find(cluster, self.priority).value}"
 
     def things(self) -> Iterator[Thing]:
-        """The pod's priority."""
+        """Yield the pod's priority."""
         yield ("priority",)
 
 

@@ -1,9 +1,10 @@
-"""``--set-request RESOURCE=QUANTITY``: pods that request another amount of a resource.
+"""``--set-request RESOURCE=QUANTITY``: changes the amount of a resource that the pods request.
 
-Whose request it is: where the pod requests the resource as a whole (``spec.resources``), the pod's, as that is what
-counts; else that of its only container. Of several containers one is named, ``CONTAINER:RESOURCE=QUANTITY``; init
-containers and sidecars are changed only where they are named. A limit that would lie below the request is raised to
-it; that of extended resources and huge pages, which an API server wants to be equal, always goes with it.
+If the pod requests the resource at pod level (``spec.resources``), the edit changes the pod-level request, because that
+one counts. Otherwise the edit changes the request of the pod's only container. A pod with several containers needs
+``CONTAINER:RESOURCE=QUANTITY``; init containers and sidecars are changed only if they are named. A limit below the new
+request is raised to the request. The limit of extended resources and huge pages is always set to the request, because
+an API server requires them to be equal.
 """
 
 from __future__ import annotations
@@ -25,16 +26,17 @@ _EXPECTED: Final = "RESOURCE=QUANTITY or CONTAINER:RESOURCE=QUANTITY, such as cp
 
 @dataclass(frozen=True, slots=True)
 class SetRequest(PodEdit):
-    """Pods that request another amount of a resource.
+    """An edit that changes the amount of a resource that the pods request.
 
-    What the kubelet reports of a resize is taken to have followed.
+    If the status reports resources, as for an in-place resize, the edit changes them to the same amount: the resize
+    counts as complete.
 
     Attributes
     ----------
     quantity : str
         The amount, as written.
     container : str
-        The container; empty for the only one, or the pod as a whole.
+        The name of the container; empty for the only container or the pod-level request.
     """
 
     option: ClassVar[Option] = Option(
@@ -50,12 +52,12 @@ class SetRequest(PodEdit):
 
     @classmethod
     def parse(cls, text: str, namespace: str = "") -> Self:
-        """Read ``RESOURCE=QUANTITY`` or ``CONTAINER:RESOURCE=QUANTITY``.
+        """Parse ``RESOURCE=QUANTITY`` or ``CONTAINER:RESOURCE=QUANTITY``.
 
         Raises
         ------
         InputError
-            Where it cannot be read.
+            If the text cannot be parsed.
 
         Examples
         --------
@@ -88,7 +90,8 @@ class SetRequest(PodEdit):
         Raises
         ------
         InputError
-            Where the pod has no such container, or several and none is named.
+            If the pod has no such container, has several containers and none is named, or requests the resource at pod
+            level and a container is named.
         """
         from msgspec.structs import replace
 
@@ -147,12 +150,12 @@ class SetRequest(PodEdit):
         )
 
     def told(self, cluster: Cluster) -> str:
-        """What the pod requests."""
+        """Describe the request of the pod or container after the change."""
         whose = f"the pod's container {self.container}" if self.container else "the pod"
         return f"{whose} requests {self.resource}={self.quantity}"
 
     def things(self) -> Iterator[Thing]:
-        """The request of the container, or that of whichever container the pod has."""
+        """Yield the request of the named container, or the request of any container."""
         yield ("request", self.resource, self.container) if self.container else ("request", self.resource)
 
     def _requesting(self, resources: ResourceRequirements) -> ResourceRequirements:

@@ -1,4 +1,4 @@
-"""``--taint NODE:KEY=VALUE:EFFECT``: a taint put on a node, or taken away."""
+"""``--taint NODE:KEY=VALUE:EFFECT``: adds a taint to a node or removes it."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TaintNode(NodeEdit):
-    """A taint put on a node or several, where it replaces one of the same key and effect, or taken away.
+    """An edit that adds a taint to nodes, replacing one of the same key and effect, or removes it.
 
     Attributes
     ----------
     node : str
-        The node, or a glob.
+        The node's name, or a glob.
     taint : Taint
-        The taint. Of one to take away the value does not matter, and without an effect all of its key are meant.
+        The taint. For a removal its value is ignored, and an empty effect matches all taints of the key.
     remove : bool
-        Whether it is taken away.
+        True to remove the taint.
     """
 
     option: ClassVar[Option] = Option(
@@ -47,12 +47,12 @@ class TaintNode(NodeEdit):
 
     @classmethod
     def parse(cls, text: str, namespace: str = "") -> Self:
-        """Read ``NODE:KEY=VALUE:EFFECT``, where the value may be missing; with ``-`` behind also without the effect.
+        """Parse ``NODE:KEY=VALUE:EFFECT``; the value may be missing, and with a trailing ``-`` also the effect.
 
         Raises
         ------
         InputError
-            Where it cannot be read.
+            If the text cannot be parsed.
 
         Examples
         --------
@@ -75,14 +75,15 @@ class TaintNode(NodeEdit):
         return cls(node, Taint(key=key, value=value, effect=effect), remove)
 
     def apply(self, cluster: Cluster, *, release: Release) -> Changed:
-        """Put the taint on the nodes or take it away.
+        """Add the taint to the nodes or remove it.
 
-        Pods that do not tolerate a new one with the effect NoExecute are evicted; those that do for some time stay.
+        Pods that do not tolerate a new NoExecute taint are evicted. Pods that tolerate the taint for a limited time
+        (``tolerationSeconds``) stay.
 
         Raises
         ------
         InputError
-            Where none of the nodes has a taint to take away.
+            If the taint is to be removed and none of the nodes has it.
         """
         from kschedctl.api.tolerations import NO_EXECUTE, tolerated
         from kschedctl.whatif.eviction import evict
@@ -108,14 +109,14 @@ class TaintNode(NodeEdit):
         return cluster, (change,)
 
     def things_of(self, node: str) -> Iterator[Thing]:
-        """The taint of the node; to take one away without an effect is about that of every effect."""
+        """Yield the taint of the node; without an effect, one thing per effect."""
         from kschedctl.api.tolerations import EFFECTS
 
         for each in (self.taint.effect,) if self.taint.effect else EFFECTS:
             yield "taint", f"{self.taint.key}:{each}", "of", node
 
     def _taken_away(self, cluster: Cluster, nodes: Mapping[int, Node]) -> Changed:
-        """Take the taint from the nodes that have it; where none has, that is refused."""
+        """Remove the taint from the nodes that have it; raise ``InputError`` if none has it."""
         from kschedctl.api.wording import listed
         from kschedctl.whatif.nodes import with_replaced
 
@@ -131,7 +132,7 @@ class TaintNode(NodeEdit):
         return cluster, (f"{change} the taint {listed(list(gone))}",)
 
     def _is_same(self, old: Taint) -> bool:
-        """Whether a taint is the one that is replaced or taken away."""
+        """Report whether a taint is the one to be replaced or removed: same key and, if given, same effect."""
         return old.key == self.taint.key and self.taint.effect in ("", old.effect)
 
     def _tainted(self, node: Node) -> Node:

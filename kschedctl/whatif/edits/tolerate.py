@@ -1,7 +1,7 @@
-"""``--tolerate KEY=VALUE:EFFECT``: pods with a toleration more, or without those of a key.
+"""``--tolerate KEY=VALUE:EFFECT``: adds a toleration to the pods, or removes their tolerations of a key.
 
-Without a value the toleration is of the key whatever its value (``operator: Exists``), without an effect of every
-effect. An API server adds the two of DefaultTolerationSeconds to a new pod all the same.
+Without a value the toleration matches every value of the key (``operator: Exists``); without an effect it matches
+every effect. The admission plugin DefaultTolerationSeconds still adds its two tolerations to a new pod.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ _EXPECTED: Final = "KEY, KEY=VALUE, KEY:EFFECT or KEY=VALUE:EFFECT, such as gpu:
 
 @dataclass(frozen=True, slots=True)
 class Tolerate(PodEdit):
-    """Pods with a toleration more, or without those of a key.
+    """An edit that adds a toleration to the pods, or removes their tolerations of a key.
 
     Attributes
     ----------
     key : str
         The key of the taint.
     value : str or None
-        Its value; ``None`` for any.
+        The value of the taint; ``None`` for any value.
     effect : str
-        Its effect; empty for any.
+        The effect of the taint; empty for any effect.
     remove : bool
-        Whether tolerations of the key are taken away, with an effect those of this effect alone. A toleration of all
-        keys stays.
+        True to remove the tolerations of the key, restricted to ``effect`` if that is not empty. A toleration of all
+        keys is not removed.
     """
 
     option: ClassVar[Option] = Option(
@@ -52,12 +52,12 @@ class Tolerate(PodEdit):
 
     @classmethod
     def parse(cls, text: str, namespace: str = "") -> Self:
-        """Read ``KEY=VALUE:EFFECT``, where value and effect may be missing, or ``KEY-`` or ``KEY:EFFECT-``.
+        """Parse ``KEY=VALUE:EFFECT``, where value and effect may be missing, or ``KEY-`` or ``KEY:EFFECT-``.
 
         Raises
         ------
         InputError
-            Where it cannot be read.
+            If the text cannot be parsed.
 
         Examples
         --------
@@ -77,7 +77,7 @@ class Tolerate(PodEdit):
         return cls(key, value if equals else None, effect, remove)
 
     def apply_to_pod(self, pod: Pod, cluster: Cluster) -> Pod:
-        """Add the toleration, or take those of the key away."""
+        """Add the toleration, or remove the tolerations of the key."""
         from msgspec.structs import replace
 
         from kschedctl.api.pod import Toleration
@@ -91,11 +91,11 @@ class Tolerate(PodEdit):
         return pod if added in own else replace(pod, spec=replace(pod.spec, tolerations=(*own, added)))
 
     def told(self, cluster: Cluster) -> str:
-        """What the pod tolerates."""
+        """Describe the toleration that the pod has or lacks after the change."""
         return f"the pod has no toleration of {self._taint}" if self.remove else f"the pod tolerates {self._taint}"
 
     def things(self) -> Iterator[Thing]:
-        """The toleration, or all of the key."""
+        """Yield the toleration, or all tolerations of the key."""
         if not self.remove:
             yield "toleration", self.key, self.effect, self.value
         else:

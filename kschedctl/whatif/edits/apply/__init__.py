@@ -1,1 +1,1 @@
-"""``--apply``: the edit in ``edit``, what it makes of a cluster in ``effect``."""
+"""``--apply``: ``edit`` defines the edit, ``effect`` applies it to a cluster."""

@@ -1,4 +1,4 @@
-"""``--apply FILE``: objects laid over the cluster, or copies of them."""
+"""``--apply FILE``: overlays objects on the cluster, or adds copies of them."""
 
 from __future__ import annotations
 
@@ -26,21 +26,22 @@ _MOST_COPIES: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Apply(FileEdit):
-    """Objects laid over the cluster: one of the same kind and name gives way, a new name is added.
+    """An edit that overlays objects on the cluster: it replaces the object of the same kind and name, or adds one.
 
     Attributes
     ----------
     objects : tuple of (object, place)
-        The objects, each with where it was read; the place is used in errors.
+        The objects, each with its position in the input, which errors report.
     copies : int or None
-        That many new ones under fresh names instead (``NAME-1``, ``NAME-2``, ...): of nodes, with their CSINodes and
-        the slices of their devices, and of pods, which wait for a node. ``None`` to apply the objects themselves.
+        The number of copies to add under new names (``NAME-1``, ``NAME-2``, ...) instead, from 1 to 10,000. Nodes are
+        copied with their CSINodes and ResourceSlices, pods are copied as pending pods. ``None`` to apply the objects
+        themselves.
     source : str
-        What they were read from.
+        The name of the file, or ``standard input``.
     warnings : tuple of Finding
-        Fields that an API server would not take, where they are not refused.
+        Fields that an API server would reject, if the validation mode only warns of them.
     read : tuple of ManifestObject
-        The objects as they were read.
+        The objects as they were written.
     """
 
     option: ClassVar[Option] = Option(
@@ -66,12 +67,12 @@ class Apply(FileEdit):
         validation: Validation = Validation.STRICT,
         max_unpacked: int | None = None,
     ) -> Self:
-        """Read ``FILE`` or ``FILE*COPIES``, and the file; ``-`` is standard input.
+        """Parse ``FILE`` or ``FILE*COPIES`` and read the file; ``-`` is standard input.
 
         Raises
         ------
         InputError
-            Where the file cannot be read, or the number of copies is none to make.
+            If the file cannot be read, or the number of copies is not in 1 to 10,000.
         """
         from kschedctl.api.kind_names import placed
         from kschedctl.snapshot.pod_choice import STDIN
@@ -85,23 +86,24 @@ class Apply(FileEdit):
 
     @classmethod
     def sources(cls, text: str) -> tuple[str, ...]:
-        """The file."""
+        """Return the path of the file."""
         return (split_source(text)[0],)
 
     def apply(self, cluster: Cluster, *, release: Release) -> Changed:
-        """Lay the objects over the cluster, or copies of them.
+        """Overlay the objects on the cluster, or add copies of them.
 
         Raises
         ------
         InputError
-            Where an object is not one that an API server would take, or is to be copied and is neither node nor pod.
+            If an API server would reject an object, or an object to be copied is neither a node nor a pod, nor a
+            CSINode or ResourceSlice of a copied node.
         """
         from kschedctl.whatif.edits.apply.effect import apply
 
         return apply(cluster, self.objects, self.copies, read=self.read, release=release)
 
     def things(self) -> Iterator[Thing]:
-        """The objects; copies are nobody else's."""
+        """Yield the objects; nothing for copies, whose names are new and cannot conflict with another edit."""
         from kschedctl.whatif.targets import thing
 
         if self.copies is None:
@@ -110,12 +112,12 @@ class Apply(FileEdit):
 
 
 def split_source(text: str) -> tuple[str, int | None]:
-    """Read ``FILE`` or ``FILE*COPIES``.
+    """Parse ``FILE`` or ``FILE*COPIES``.
 
     Raises
     ------
     InputError
-        Where the number of copies is none to make.
+        If the number of copies is not in 1 to 10,000.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Objects laid over the cluster, and copies of nodes and pods."""
+"""Effect of ``--apply``: overlays objects on the cluster, or adds copies of nodes and pods."""
 
 from __future__ import annotations
 
@@ -42,26 +42,27 @@ def apply(
     read: Sequence[ManifestObject],
     release: Release,
 ) -> Changed:
-    """Lay objects over the cluster, or copies of them.
+    """Overlay objects on the cluster, or add copies of them.
 
     Parameters
     ----------
     objects : sequence of (object, place)
-        The objects, each with where it was read.
+        The objects, each with its position in the input.
     copies : int or None
         The number of copies; ``None`` to apply the objects themselves.
     read : sequence of ManifestObject
         The objects as they were written.
     release : Release
-        The release whose API server takes them.
+        The Kubernetes release whose API server validates and admits the objects.
 
     Raises
     ------
     InputError
-        Where an object is not one that an API server would take, or is to be copied and is neither node nor pod.
+        If an API server would reject an object, or an object to be copied is neither a node nor a pod, nor a CSINode or
+        ResourceSlice of a copied node.
     """
     refuse(read, release)
-    # What a snapshot's reader checks and fills in, for these objects alone.
+    # Run the checks and defaulting of the snapshot reader on these objects alone.
     builder = ClusterBuilder()
     for obj, place in objects:
         builder.add(obj, place)
@@ -85,7 +86,8 @@ def apply(
     if pods:
         index = cluster.pods.index
         changes += _told(Pod, [key for key in map(_key, pods) if tuple(key.split("/")) in index], map(_key, pods))
-        # One that has finished is none of the cluster's pods; one that is replaced keeps its claims.
+        # The cluster has no finished pods: a finished pod only removes the pod of its name. A replaced pod keeps its
+        # claims.
         finished = {(pod.namespace, pod.name) for pod in pods} - laid.pods.index.keys()
         moved = move_pods(
             cluster,
@@ -98,7 +100,7 @@ def apply(
 
 
 def _with_its_pods(cluster: Cluster, workload: ApiObject, release: Release) -> Changed:
-    """Let a workload make the pods that it lacks; those that it has stay, as a moment shows no rollout."""
+    """Add the missing pods of a workload. Its existing pods stay: a snapshot does not model a rollout."""
     own = pods_made_by(cluster, type(workload), workload.namespace, workload.name)
     cluster, n_added = with_pods_of(cluster, workload, release=release, where=workload.ref, n_there=len(own))
     told = []
@@ -141,14 +143,14 @@ def _copied(cluster: Cluster, laid: Cluster, objects: Sequence[Placed], copies: 
 
 
 def _of_node(obj: ApiObject) -> str | None:
-    """The node that an object goes with."""
+    """Return the name of the node that a ResourceSlice or CSINode belongs to."""
     if isinstance(obj, ResourceSlice):
         return obj.spec.node_name
     return obj.name if isinstance(obj, CSINode) else None
 
 
 def _stored(pod: Pod, cluster: Cluster, place: Place, release: Release) -> Pod:
-    """The pod as an API server stores it; one with a priority has been through it."""
+    """Return the pod as an API server stores it. A pod with ``spec.priority`` has been admitted already."""
     pod = default_pod(pod)
     if pod.spec.priority is not None:
         return pod
@@ -160,7 +162,7 @@ def _key(obj: ApiObject) -> str:
 
 
 def _told(kind: type[ApiObject], before: Collection[str], new: Iterable[str]) -> Iterator[str]:
-    """What is added and what is replaced, in words."""
+    """Describe the added objects and the replaced objects, one line each."""
     names = list(new)
     replaced = [name for name in names if name in before]
     added = [name for name in names if name not in before]

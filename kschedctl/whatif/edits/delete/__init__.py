@@ -1,1 +1,1 @@
-"""``--delete``: the edit in ``edit``, what it makes of a cluster in ``effect``."""
+"""``--delete``: ``edit`` defines the edit, ``effect`` applies it to a cluster."""

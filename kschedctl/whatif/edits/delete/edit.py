@@ -1,4 +1,4 @@
-"""``--delete KIND/NAME``: an object gone, with what goes with it."""
+"""``--delete KIND/NAME``: deletes an object with the objects that depend on it."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Delete(Edit):
-    """An object gone, with what goes with it.
+    """An edit that deletes an object with the objects that depend on it.
 
-    A node takes its pods with it, a workload the pods that it made, a namespace all that is in it. Of a pod it is
-    taken that nobody makes it anew.
+    A node is deleted with its CSINode and ResourceSlices, and its pods are evicted; those with a controller other than
+    a DaemonSet are recreated as pending pods. A workload is deleted with its pods, a namespace with all its objects. A
+    deleted pod is not recreated, even if it has a controller.
 
     Attributes
     ----------
     kind : str
-        As kubectl names it: ``pod``, ``deploy``, ``poddisruptionbudgets``.
+        The kind, in any form that kubectl accepts: ``pod``, ``deploy``, ``poddisruptionbudgets``.
     name : str
-        Its name.
+        The name of the object.
     namespace : str
-        Its namespace, for kinds that have one; empty for the default one.
+        The namespace of the object, for namespaced kinds; empty for ``default``.
     """
 
     option: ClassVar[Option] = Option("--delete", "KIND/NAME", "What if this were gone? Also KIND/NAMESPACE/NAME.")
@@ -44,12 +45,12 @@ class Delete(Edit):
 
     @classmethod
     def parse(cls, text: str, namespace: str = "") -> Self:
-        """Read ``KIND/NAME`` or ``KIND/NAMESPACE/NAME``.
+        """Parse ``KIND/NAME`` or ``KIND/NAMESPACE/NAME``.
 
         Raises
         ------
         InputError
-            Where it cannot be read.
+            If the text cannot be parsed.
 
         Examples
         --------
@@ -66,14 +67,14 @@ class Delete(Edit):
         Raises
         ------
         InputError
-            Where there is none of that kind and name.
+            If the cluster has no object of that kind and name.
         """
         from kschedctl.whatif.edits.delete.effect import delete
 
         return delete(cluster, self.kind, self.name, self.namespace)
 
     def things(self) -> Iterator[Thing]:
-        """The object."""
+        """Yield the object."""
         from kschedctl.api.kind_names import kind_by_name
         from kschedctl.whatif.targets import thing
 

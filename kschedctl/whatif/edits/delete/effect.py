@@ -1,4 +1,4 @@
-"""Objects deleted, with what goes with them."""
+"""Effect of ``--delete``: deletes an object with the objects that depend on it."""
 
 from __future__ import annotations
 
@@ -20,17 +20,19 @@ if TYPE_CHECKING:
 
 
 def delete(cluster: Cluster, kind_name: str, name: str, namespace: str) -> Changed:
-    """Delete an object.
+    """Delete an object with the objects that depend on it.
 
     Parameters
     ----------
-    kind_name, name, namespace : str
-        As of the edit: the kind as kubectl names it; an empty namespace is the default one.
+    kind_name : str
+        The kind, in any form that kubectl accepts.
+    name, namespace : str
+        The name and the namespace of the object; an empty namespace is ``default``.
 
     Raises
     ------
     InputError
-        Where there is none of that kind and name.
+        If the cluster has no object of that kind and name.
     """
     kind = find_kind(kind_name)
     if kind is Node:

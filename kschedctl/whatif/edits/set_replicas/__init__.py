@@ -1,1 +1,1 @@
-"""``--set-replicas``: the edit in ``edit``, what it makes of a cluster in ``effect``."""
+"""``--set-replicas``: ``edit`` defines the edit, ``effect`` applies it to a cluster."""

@@ -1,4 +1,4 @@
-"""``--set-replicas KIND/NAME=N``: a workload of another size."""
+"""``--set-replicas KIND/NAME=N``: changes the number of replicas of a workload."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SetReplicas(Edit):
-    """A workload of another size.
+    """An edit that changes the number of replicas of a workload.
 
     Attributes
     ----------
     kind : str
-        As kubectl names it: a Deployment, ReplicaSet, StatefulSet or ReplicationController.
+        The kind, in any form that kubectl accepts: a Deployment, ReplicaSet, StatefulSet or ReplicationController.
     name : str
-        Its name.
+        The name of the workload.
     replicas : int
-        How many pods it shall have.
+        The new number of replicas.
     namespace : str
-        Its namespace; empty for the default one.
+        The namespace of the workload; empty for ``default``.
     """
 
     option: ClassVar[Option] = Option("--set-replicas", "KIND/NAME=N", "What if this workload had N replicas?")
@@ -46,12 +46,12 @@ class SetReplicas(Edit):
 
     @classmethod
     def parse(cls, text: str, namespace: str = "") -> Self:
-        """Read ``KIND/NAME=N`` or ``KIND/NAMESPACE/NAME=N``.
+        """Parse ``KIND/NAME=N`` or ``KIND/NAMESPACE/NAME=N``.
 
         Raises
         ------
         InputError
-            Where it cannot be read.
+            If the text cannot be parsed.
 
         Examples
         --------
@@ -67,12 +67,13 @@ class SetReplicas(Edit):
         return cls(kind, name, int(number), found)
 
     def apply(self, cluster: Cluster, *, release: Release) -> Changed:
-        """Give the workload more pods, which wait for a node, or fewer.
+        """Scale the workload: add pending pods or remove pods.
 
         Raises
         ------
         InputError
-            Where there is no such workload, it is of a kind without replicas, or it has no pod that could be copied.
+            If the workload does not exist or its kind has no replicas, or if there is neither a pod that could be
+            copied nor a template.
         """
         from kschedctl.api.defaults import DEFAULT_NAMESPACE
         from kschedctl.whatif.edits.set_replicas.effect import set_replicas
@@ -81,7 +82,7 @@ class SetReplicas(Edit):
         return set_replicas(cluster, self.kind, key, self.replicas, release=release)
 
     def things(self) -> Iterator[Thing]:
-        """The size of the workload."""
+        """Yield the replicas of the workload."""
         from kschedctl.api.kind_names import kind_by_name
         from kschedctl.whatif.targets import thing
 

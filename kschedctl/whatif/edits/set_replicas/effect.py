@@ -1,9 +1,9 @@
-"""Workloads of another size.
+"""Effect of ``--set-replicas``: scales a workload up or down.
 
-What a ReplicaSet, or a Deployment through its ReplicaSets, takes away is nearly what the controller would (upstream
-``ActivePodsWithRanks``): pods without a node, then those that do not run yet, then those on nodes with most of the
-workload's pods, then the youngest. Readiness, restarts and the deletion cost of pods are not looked at, and the
-ReplicaSets of a rollout count as one. A StatefulSet has its ordinals exactly.
+A smaller ReplicaSet, or a smaller Deployment through its ReplicaSets, loses nearly the pods that the controller would
+delete (upstream ``ActivePodsWithRanks``): first pods without a node, then pods that do not run yet, then pods on the
+nodes with most of the workload's pods, then the youngest pods. Readiness, restarts and the deletion cost of pods are
+ignored, and the ReplicaSets of a rollout count as one. For a StatefulSet the ordinals are exact.
 """
 
 from __future__ import annotations
@@ -40,23 +40,24 @@ Scalable = Deployment | ReplicaSet | StatefulSet | ReplicationController
 
 
 def set_replicas(cluster: Cluster, kind_name: str, key: tuple[str, str], replicas: int, *, release: Release) -> Changed:
-    """Give a workload more pods, which wait for a node, or fewer.
+    """Scale a workload: add pending pods or remove pods.
 
     Parameters
     ----------
     kind_name : str
-        The kind as kubectl names it.
+        The kind, in any form that kubectl accepts.
     key : tuple of (str, str)
-        Namespace and name.
+        The namespace and the name of the workload.
     replicas : int
-        The number of pods that it shall have.
+        The new number of replicas.
     release : Release
-        The release whose API server takes new pods.
+        The Kubernetes release whose API server admits new pods.
 
     Raises
     ------
     InputError
-        Where there is no such workload, it is of a kind without replicas, or it has no pod that could be copied.
+        If the workload does not exist or its kind has no replicas, or if there is neither a pod that could be copied
+        nor a template.
     """
     kind = find_kind(kind_name)
     if not issubclass(kind, _SCALABLE):
@@ -67,7 +68,7 @@ def set_replicas(cluster: Cluster, kind_name: str, key: tuple[str, str], replica
         raise not_found(kind, key, known)
     shown = f"{kind.__name__} {'/'.join(key)}"
     every = pods_made_by(cluster, kind, *key)
-    # Controllers do not count what is being deleted; a StatefulSet waits for the name.
+    # Controllers do not count terminating pods; a StatefulSet recreates a pod only when its name is free.
     active = [i for i in every if cluster.pods.records[i].metadata.deletion_timestamp is None]
     cluster = cluster.with_objects(
         kind, [_sized(obj, replicas) if (obj.namespace, obj.name) == key else obj for obj in cluster.list(kind)]
@@ -102,7 +103,7 @@ def _sized(obj: Scalable, replicas: int) -> Scalable:
 
 
 def _any(cluster: Cluster, active: list[int], replicas: int) -> tuple[Moved, int, int]:
-    """Pods that are all alike: as many of them."""
+    """Scale a workload with interchangeable pods; return the result, and the numbers of added and removed pods."""
     surplus = len(active) - replicas
     if surplus >= 0:
         order = _removal_order(cluster, active)
@@ -139,7 +140,7 @@ def _newest(cluster: Cluster, active: list[int]) -> Pod:
 
 
 def _ordinals(cluster: Cluster, key: tuple[str, str], every: list[int], replicas: int) -> tuple[Moved, int, int]:
-    """Pods with ordinals: those from the first on, each with its claims."""
+    """Scale a StatefulSet to the ordinals from its first one on, each with its PersistentVolumeClaims."""
     namespace, name = key
     stateful_set = cluster.get(StatefulSet, name, namespace)
     start = stateful_set.spec.ordinals.start if stateful_set is not None else 0
@@ -160,7 +161,7 @@ def _ordinals(cluster: Cluster, key: tuple[str, str], every: list[int], replicas
 
 
 def _with_ordinal(pod: Pod, name: str, ordinal: str, cluster: Cluster) -> tuple[Pod, list[PersistentVolumeClaim]]:
-    """The pod of an ordinal like that of another one, and claims like the other's, not bound yet."""
+    """Return a copy of a pod for another ordinal, with unbound copies of the pod's PersistentVolumeClaims."""
     old = pod.name
     volumes, claims = [], []
     for volume in pod.spec.volumes:
