@@ -1,4 +1,4 @@
-"""The section of ``--prefer``: a node's score compared with the best, and changes that would move the pod to the node."""
+"""The section of ``--prefer``: a node's score compared with the best, and changes that would move the pod there."""
 
 from __future__ import annotations
 
