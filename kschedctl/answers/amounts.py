@@ -1,4 +1,4 @@
-"""Amounts of resources as an answer has them: exact for programs, readable for people."""
+"""Resource amounts in answers: exact quantities for programs, readable amounts for people."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kschedctl.api.resources import scheduler_units
 
 
 def readable(resource: str, quantity: str) -> str:
-    """A quantity in the unit that reasons have.
+    """Format a quantity in the unit that reasons use.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""The parts that all answers share: rules, snapshot, warnings, and the outcome that the exit code follows.
+"""The parts that all answers share: rules, snapshot, warnings, and the outcome that sets the exit code.
 
-Field names are part of the public interface; the JSON Schema is made from these types and those of each question.
+Field names are part of the public interface; the JSON Schema is made from these types and those of each command.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ class Data(msgspec.Struct, frozen=True, rename="camel"):
 
 @dataclass(frozen=True, slots=True)
 class AnswerOutcome:
-    """The outcome of a question, which the exit code follows.
+    """The outcome of an answer, which sets the exit code.
 
     Attributes
     ----------
     yes : bool
-        True if the answer is the one that people hope for: the pod fits, nothing differs, nothing is wrong.
+        True if the answer is positive: the pod fits, nothing differs, nothing is wrong.
     complete : bool
         True if everything that the answer depends on is known.
     interrupted : bool
-        True if the analysis was cancelled and the answer covers the part that was done.
+        True if the analysis was cancelled and the answer covers only the part that was done.
     """
 
     yes: bool = True
@@ -49,7 +49,7 @@ class AnswerOutcome:
 
     @classmethod
     def of_all(cls, outcomes: Iterable[AnswerOutcome]) -> Self:
-        """Return the outcome of several answers together."""
+        """Combine the outcomes of several answers."""
         every = list(outcomes)
         return cls(
             yes=all(each.yes for each in every),
@@ -65,7 +65,7 @@ class Answer:
 
     @property
     def yes(self) -> bool:
-        """True if the answer is the one that people hope for."""
+        """True if the answer is positive: the pod fits, nothing differs, nothing is wrong."""
         return True
 
     @property
@@ -75,72 +75,92 @@ class Answer:
 
     @property
     def interrupted(self) -> bool:
-        """True if the analysis was cancelled and the answer covers the part that was done."""
+        """True if the analysis was cancelled and the answer covers only the part that was done."""
         return False
 
     @property
     def outcome(self) -> AnswerOutcome:
-        """The outcome that the exit code follows."""
+        """The outcome of the answer, which sets the exit code."""
         return AnswerOutcome(yes=self.yes, complete=self.complete, interrupted=self.interrupted)
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
-        """Return the lines of ``-o name``: objects as kubectl names them.
+        """Return the lines of ``-o name``: objects in the notation of kubectl.
 
         Parameters
         ----------
         single : bool
-            False for one of several answers: a line then starts with the object that the answer is about.
+            False if the answer is one of several: each line then starts with the object that the answer is about.
         """
         raise NotImplementedError
 
 
 class RulesData(Data, frozen=True):
-    """Whose rules were applied."""
+    """The rules that were applied: a Kubernetes release and its feature gates."""
 
-    kubernetes_version: Annotated[str, Meta(description="The release, as major.minor.")]
-    chosen_by: Annotated[ChosenBy, Meta(description="What the choice of it goes by.")]
-    why: Annotated[str, Meta(description="The same in words.")]
-    cluster_version: Annotated[str, Meta(description="The version that it goes by, as the cluster writes it.")]
-    feature_gates: Annotated[dict[str, bool], Meta(description="The feature gates that are modelled.")]
+    kubernetes_version: Annotated[str, Meta(description="The Kubernetes release, as major.minor.")]
+    chosen_by: Annotated[
+        ChosenBy,
+        Meta(
+            description="The source of the release: an option, the control plane's version, the newest kubelet's "
+            "version, or the default."
+        ),
+    ]
+    why: Annotated[str, Meta(description="The source of the release in words.")]
+    cluster_version: Annotated[
+        str,
+        Meta(
+            description="The version that the choice is based on, as the cluster reports it; empty for an option or "
+            "the default."
+        ),
+    ]
+    feature_gates: Annotated[dict[str, bool], Meta(description="The state of each modelled feature gate, by name.")]
 
 
 class SnapshotData(Data, frozen=True):
-    """What was decided over."""
+    """The cluster state that the decision was made on."""
 
     paths: tuple[str, ...]
-    nodes: Annotated[int, Meta(description="How many nodes it has.")]
-    pods: Annotated[int, Meta(description="How many pods it has that have not finished.")]
-    written_at: Annotated[datetime | None, Meta(description="When the newest of its files was written, where known.")]
-    changes: Annotated[tuple[str, ...], Meta(description="What was changed after the reading, to see what then.")] = ()
+    nodes: Annotated[int, Meta(description="The number of nodes.")]
+    pods: Annotated[int, Meta(description="The number of pods that have not finished.")]
+    written_at: Annotated[
+        datetime | None,
+        Meta(
+            description="The time of the snapshot: as it records it, else the newest timestamp of its objects, else "
+            "the modification time of its newest file; null if unknown."
+        ),
+    ]
+    changes: Annotated[
+        tuple[str, ...], Meta(description="The what-ifs that were applied to the snapshot, in words.")
+    ] = ()
 
 
 class NotModelledData(Data, frozen=True):
-    """Something that bears on the answer and is not modelled."""
+    """A feature that the answer depends on and that is not modelled."""
 
     feature: str
-    effect: Annotated[str, Meta(description="What that means for the answer.")]
+    effect: Annotated[str, Meta(description="The consequence for the answer.")]
 
 
 class MissingData(Data, frozen=True):
-    """Something that bears on the answer and is not in the snapshot."""
+    """A kind of object that the answer depends on and that the snapshot does not have."""
 
     kind: str
     needed_for: str
-    effect: Annotated[str, Meta(description="What that means for the answer.")]
+    effect: Annotated[str, Meta(description="The consequence for the answer.")]
 
 
 class Envelope(Data, frozen=True, kw_only=True):
-    """What an answer, or one of the sides that it compares, rests on.
+    """The provenance of an answer, or of one side of a comparison: its rules, its snapshot and its limits.
 
-    An answer is complete, and ``--strict`` content with it, where nothing in it says that the cluster's own scheduler
-    may answer otherwise. What it is careful about counts as follows:
+    An answer is complete, and ``--strict`` accepts it, if nothing in the envelope says that the cluster's own scheduler
+    may decide differently. The limits count as follows:
 
     - ``missing`` and ``notModelled`` always count.
-    - Warnings that put it in doubt count, and are ``doubts`` too: the cluster's own release is not modelled; kinds
-      were not listed, or objects could not be used; an object is in the snapshot twice.
-    - Warnings about what was given do not count, as the answer to that is exact: what kube-scheduler takes otherwise
-      than one may think in a configuration; feature gates that have no effect here; a what-if that changes nothing in
-      the pod; a quota that would refuse the pod, which is part of the answer itself.
+    - Warnings that make the answer uncertain count, and are repeated in ``doubts``: the cluster's own release is not
+      modelled; kinds were not listed, or objects could not be used; an object is in the snapshot twice.
+    - Warnings about the input do not count, because the answer for that input is exact: configuration settings that
+      kube-scheduler interprets in an unexpected way; feature gates that have no effect on the answer; a what-if that
+      changes nothing in the pod; a quota that would refuse the pod, which is part of the answer itself.
     """
 
     rules: RulesData
@@ -148,33 +168,34 @@ class Envelope(Data, frozen=True, kw_only=True):
     warnings: tuple[str, ...]
     doubts: Annotated[
         tuple[str, ...] | UnsetType,
-        Meta(description="Those of the warnings that put the answer in doubt; left out where there are none."),
+        Meta(description="The warnings that make the answer uncertain; absent if there are none."),
     ] = UNSET
     missing: Annotated[
-        tuple[MissingData, ...], Meta(description="What bears on the answer and is not in the snapshot.")
+        tuple[MissingData, ...],
+        Meta(description="The objects that the answer depends on and that the snapshot does not have."),
     ]
     not_modelled: tuple[NotModelledData, ...]
 
     @property
     def complete(self) -> bool:
-        """True if nothing says that the cluster's own scheduler may answer otherwise; the rule is above."""
+        """True if there are no ``missing``, ``not_modelled`` or ``doubts``."""
         return not self.missing and not self.not_modelled and not self.doubts
 
 
 class ClusterAnswer(Envelope, Answer, frozen=True, kw_only=True, tag_field="kind"):
-    """Base of the answers about one thing of a cluster; each is of its own kind."""
+    """Base of the answers about one object or one cluster; ``kind`` is the type of the answer."""
 
     api_version: Literal["kschedctl/v1"] = API_VERSION
 
 
 class CompoundAnswer(Data, Answer, frozen=True, kw_only=True, tag_field="kind"):
-    """Base of the answers that are made of several, or rest on no cluster."""
+    """Base of the answers that combine several answers, or that are not based on a cluster."""
 
     api_version: Literal["kschedctl/v1"] = API_VERSION
 
 
 class AnswerList(CompoundAnswer, frozen=True, kw_only=True):
-    """Base of the answers about several things, in ``items``."""
+    """Base of the answers about several objects, in ``items``."""
 
     @property
     def answers(self) -> tuple[ClusterAnswer, ...]:
@@ -184,11 +205,11 @@ class AnswerList(CompoundAnswer, frozen=True, kw_only=True):
 
     @property
     def outcome(self) -> AnswerOutcome:
-        """The outcome of all items together."""
+        """The combined outcome of all items."""
         return AnswerOutcome.of_all(answer.outcome for answer in self.answers)
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
-        """Return the lines of ``-o name``, those of each item after the other."""
+        """Return the lines of ``-o name`` of all items, item by item."""
         return tuple(name for answer in self.answers for name in answer.names(single=False))
 
 
@@ -204,7 +225,7 @@ class EnvelopeFields(TypedDict):
 
 
 def same_envelope(other: Envelope) -> EnvelopeFields:
-    """Return the envelope of another answer, for an answer that is made from it."""
+    """Return the envelope of another answer, for an answer that is derived from it."""
     return EnvelopeFields(
         rules=other.rules,
         snapshot=other.snapshot,
@@ -216,7 +237,7 @@ def same_envelope(other: Envelope) -> EnvelopeFields:
 
 
 def together(envelopes: Sequence[Envelope]) -> Envelope:
-    """Return one envelope for several answers: that of the first (there is at least one), with the cautions of all."""
+    """Merge several envelopes (at least one): rules and snapshot of the first, the limits of all."""
     return Envelope(
         rules=envelopes[0].rules,
         snapshot=envelopes[0].snapshot,

@@ -1,6 +1,6 @@
-"""How many copies of pods more fit, as data: what ``capacity -o json`` prints and what its text is made of.
+"""The remaining capacity for copies of pods, as data: printed by ``capacity -o json``, and the source of its text.
 
-The form is part of the public interface. ``schema/capacity.json`` describes it and is made from these types.
+The form is part of the public interface. ``schema.json`` describes it and is made from these types.
 """
 
 from __future__ import annotations
@@ -14,37 +14,45 @@ from kschedctl.answers.explain import NodeData, PodData
 
 
 class NodeCopiesData(Data, frozen=True):
-    """A node that takes copies."""
+    """A node that copies are scheduled to."""
 
     node: str
-    zone: Annotated[str, Meta(description="Of its label; empty where it has none.")]
+    zone: Annotated[str, Meta(description="The value of the node's zone label; empty if the node has none.")]
     copies: int
 
 
 class ZoneCopiesData(Data, frozen=True):
-    """The copies that a zone takes."""
+    """The copies that are scheduled to a zone."""
 
-    zone: Annotated[str, Meta(description="Empty for nodes without one.")]
-    nodes: Annotated[int, Meta(description="How many nodes take any.")]
+    zone: Annotated[str, Meta(description="The zone; empty for the nodes without a zone label.")]
+    nodes: Annotated[int, Meta(description="The number of nodes in the zone with at least one copy.")]
     copies: int
 
 
 class PodCapacity(ClusterAnswer, frozen=True, kw_only=True, tag="Capacity"):
-    """How many copies of one pod more fit, one after another."""
+    """The number of further copies of one pod that fit, scheduled one after another without preemption."""
 
     summary: str
-    name: Annotated[str, Meta(description="What is copied: a pod, or a workload's pods.")]
+    name: Annotated[str, Meta(description="The pod or workload that is copied, with its kind.")]
     pod: PodData
-    copies: Annotated[int, Meta(description="How many more fit.")]
-    bounded: Annotated[bool, Meta(description="Whether more may fit than were looked for (--max).")]
-    nodes: Annotated[tuple[NodeCopiesData, ...], Meta(description="Where they go, the most first.")]
+    copies: Annotated[int, Meta(description="The number of further copies that fit.")]
+    bounded: Annotated[
+        bool, Meta(description="True if the count stopped at the limit (--max), so that more copies may fit.")
+    ]
+    nodes: Annotated[
+        tuple[NodeCopiesData, ...], Meta(description="The nodes that the copies are scheduled to, most copies first.")
+    ]
     zones: tuple[ZoneCopiesData, ...]
-    message: Annotated[str, Meta(description="What kube-scheduler writes for the next one; empty where it fits.")]
-    refusals: Annotated[tuple[NodeData, ...], Meta(description="What stops the next one, node by node.")]
+    message: Annotated[
+        str, Meta(description="The message of kube-scheduler for the next copy; empty if that copy fits.")
+    ]
+    refusals: Annotated[
+        tuple[NodeData, ...], Meta(description="The nodes that reject the next copy, with the reasons.")
+    ]
 
     @property
     def copied(self) -> str:
-        """The pod that is copied, as namespace/name; the name of a copy has its number behind a plus sign."""
+        """The name of the copied pod, as namespace/name, without the "+NUMBER" suffix of copies."""
         return self.pod.key.partition("+")[0]
 
     @property
@@ -53,12 +61,12 @@ class PodCapacity(ClusterAnswer, frozen=True, kw_only=True, tag="Capacity"):
         return self.copies > 0
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
-        """The nodes with the number of copies, a line each; of several pods each line starts with what is copied."""
+        """Return one line per node with its copies, ``node/NAME COPIES``, after the copied object unless ``single``."""
         start = "" if single else f"{self.name} "
         return tuple(f"{start}node/{room.node} {room.copies}" for room in self.nodes)
 
 
 class CapacityList(AnswerList, frozen=True, kw_only=True):
-    """The answers for several pods, each by itself."""
+    """The answers for several pods, each computed independently."""
 
     items: tuple[PodCapacity, ...]

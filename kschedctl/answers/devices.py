@@ -1,6 +1,6 @@
-"""Devices and where they could be allocated, as data: what ``devices -o json`` prints and what its text is made of.
+"""Devices and their possible allocations, as data: printed by ``devices -o json``, and the source of its text.
 
-The form is part of the public interface. ``schema/devices.json`` describes it and is made from these types.
+The form is part of the public interface. ``schema.json`` describes it and is made from these types.
 """
 
 from __future__ import annotations
@@ -14,78 +14,84 @@ from kschedctl.answers.operands import OperandsData
 
 
 class HolderData(Data, frozen=True):
-    """A claim that holds a device, or a share of it."""
+    """A claim to which a device, or a share of it, is allocated."""
 
-    claim: Annotated[str, Meta(description="As namespace/name.")]
-    pods: Annotated[tuple[str, ...], Meta(description="The pods that it is reserved for, by name.")]
+    claim: Annotated[str, Meta(description="The claim, as namespace/name.")]
+    pods: Annotated[tuple[str, ...], Meta(description="The names of the pods that the claim is reserved for.")]
 
 
 class DeviceData(Data, frozen=True):
-    """One device."""
+    """A device and its use."""
 
     name: str
-    free: Annotated[bool, Meta(description="Whether nobody holds it or a share of it.")]
-    shared: Annotated[bool, Meta(description="Whether what is held of it are shares.")]
-    consumed: Annotated[dict[str, int], Meta(description="What shares take of its capacity, in whole units.")]
-    taints: Annotated[tuple[str, ...], Meta(description="As key=value:effect.")]
+    free: Annotated[bool, Meta(description="True if neither the device nor a share of it is allocated.")]
+    shared: Annotated[bool, Meta(description="True if only shares of the device are allocated.")]
+    consumed: Annotated[dict[str, int], Meta(description="The capacity that allocated shares consume, in whole units.")]
+    taints: Annotated[tuple[str, ...], Meta(description="The taints of the device, as key=value:effect.")]
     holders: tuple[HolderData, ...]
 
 
 class PoolData(Data, frozen=True):
-    """One pool, in its newest generation."""
+    """A pool of devices, in its newest generation."""
 
     driver: str
     name: str
     generation: int
-    slices: Annotated[int, Meta(description="How many slices of it there are.")]
-    slices_wanted: Annotated[int, Meta(description="How many slices it should have.")]
-    outdated_slices: Annotated[int, Meta(description="How many slices of older generations are left.")]
-    nodes: Annotated[tuple[str, ...], Meta(description="The nodes that can use some device of it.")]
-    problem: Annotated[str, Meta(description="Why its devices are not used; empty where they are.")]
+    slices: Annotated[int, Meta(description="The number of ResourceSlices of the newest generation.")]
+    slices_wanted: Annotated[int, Meta(description="The number of ResourceSlices that the pool should have.")]
+    outdated_slices: Annotated[int, Meta(description="The number of ResourceSlices of older generations.")]
+    nodes: Annotated[tuple[str, ...], Meta(description="The nodes that can use at least one device of the pool.")]
+    problem: Annotated[
+        str, Meta(description="The reason why the devices of the pool cannot be allocated; empty if they can.")
+    ]
     devices: tuple[DeviceData, ...]
 
     @property
     def free(self) -> int:
-        """How many of its devices nobody holds."""
+        """The number of free devices."""
         return sum(device.free for device in self.devices)
 
 
 class DevicesOverview(ClusterAnswer, frozen=True, kw_only=True):
     """All pools and devices."""
 
-    summary: Annotated[str, Meta(description="One sentence.")]
-    pools: Annotated[tuple[PoolData, ...], Meta(description="By driver and name.")]
+    summary: Annotated[str, Meta(description="The result in one sentence.")]
+    pools: Annotated[tuple[PoolData, ...], Meta(description="The pools, sorted by driver and name.")]
 
     @property
     def usable(self) -> bool:
-        """Whether the devices of every pool are used."""
+        """True if the devices of every pool can be allocated."""
         return not any(pool.problem for pool in self.pools)
 
     @property
     def yes(self) -> bool:
-        """True if every pool is used."""
+        """True if the devices of every pool can be allocated."""
         return self.usable
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
-        """The devices of pools that are used which nobody holds, as driver/pool/device."""
+        """Return the free devices of usable pools, one line per device: ``DRIVER/POOL/DEVICE``."""
         pools = [pool for pool in self.pools if not pool.problem]
         return tuple(f"{p.driver}/{p.name}/{d.name}" for p in pools for d in p.devices if d.free)
 
 
 class GivenData(Data, frozen=True):
-    """A device that a request gets."""
+    """A device that is allocated to a request."""
 
-    request: Annotated[str, Meta(description="As request, or as request/alternative.")]
+    request: Annotated[str, Meta(description="The request, as request or request/alternative.")]
     driver: str
     pool: str
     device: str
-    admin_access: Annotated[bool, Meta(description="Whether it is not used, only accessed.")]
-    shared: Annotated[bool, Meta(description="Whether it is a share of the device.")]
-    consumed_capacity: Annotated[dict[str, str], Meta(description="What the share takes, as quantities.")]
-    binding_conditions: Annotated[
-        tuple[str, ...], Meta(description="What must be true of the device before the pod is bound.")
+    admin_access: Annotated[bool, Meta(description="True if the device is only accessed for administration, not used.")]
+    shared: Annotated[bool, Meta(description="True if the allocation is a share of the device.")]
+    consumed_capacity: Annotated[
+        dict[str, str], Meta(description="The capacity that the share consumes, as quantities.")
     ]
-    binding_failure_conditions: Annotated[tuple[str, ...], Meta(description="What means that it never will be.")]
+    binding_conditions: Annotated[
+        tuple[str, ...], Meta(description="The conditions of the device that must be true before the pod is bound.")
+    ]
+    binding_failure_conditions: Annotated[
+        tuple[str, ...], Meta(description="The conditions of the device that mean that binding fails.")
+    ]
 
     @property
     def name(self) -> str:
@@ -94,62 +100,73 @@ class GivenData(Data, frozen=True):
 
 
 class AllocationData(Data, frozen=True):
-    """The allocation of a claim, as the scheduler writes it."""
+    """The allocation of a claim, in the form that the scheduler writes."""
 
-    claim: Annotated[str, Meta(description="As namespace/name.")]
-    stored: Annotated[bool, Meta(description="Whether the claim has it already.")]
+    claim: Annotated[str, Meta(description="The claim, as namespace/name.")]
+    stored: Annotated[bool, Meta(description="True if the allocation is already in the claim's status.")]
     devices: tuple[GivenData, ...]
     node_selector: Annotated[
-        dict[str, Any] | None, Meta(description="The nodes that it is for, a NodeSelector; null for all.")
+        dict[str, Any] | None,
+        Meta(description="The nodes that can use the allocation, as a NodeSelector; null for all nodes."),
     ]
-    for_nodes: Annotated[str, Meta(description="The same in words.")]
+    for_nodes: Annotated[str, Meta(description="The node selector in words.")]
 
 
 class PlaceData(Data, frozen=True):
-    """Nodes on which a claim fares alike."""
+    """Nodes with the same result for a claim."""
 
     usable: bool
     nodes: tuple[str, ...]
     allocations: Annotated[
-        tuple[AllocationData, ...], Meta(description="What it has, or would get on the first of the nodes.")
+        tuple[AllocationData, ...],
+        Meta(description="The allocations that exist, or that would be made on the first of the nodes."),
     ]
-    refusal: Annotated[str, Meta(description="Why not, in the scheduler's words; empty where it can be allocated.")]
-    reasons: Annotated[tuple[str, ...], Meta(description="What is behind that, in words.")]
-    selectors: Annotated[tuple[str, ...], Meta(description="Which selectors turn devices away, in words.")]
+    refusal: Annotated[
+        str,
+        Meta(description="The reason why the claim cannot be allocated, in the scheduler's words; empty if it can."),
+    ]
+    reasons: Annotated[tuple[str, ...], Meta(description="The details of the refusal, in words.")]
+    selectors: Annotated[tuple[str, ...], Meta(description="The selectors that reject devices, in words.")]
     operands: Annotated[
         OperandsData,
-        Meta(description="The numbers behind that on the first node.", extra_json_schema={"type": "object"}),
+        Meta(description="The values behind the refusal on the first node.", extra_json_schema={"type": "object"}),
     ]
 
 
 class DeviceSupply(ClusterAnswer, frozen=True, kw_only=True):
-    """Where a claim could be allocated, or one device of a class."""
+    """The nodes on which a claim, or one device of a class, can be allocated."""
 
-    subject: Annotated[Literal["claim", "class"], Meta(description="What is asked about.")]
-    name: Annotated[str, Meta(description="As namespace/name, or of a class its name.")]
-    summary: Annotated[str, Meta(description="One sentence.")]
-    allocated: Annotated[bool, Meta(description="Whether the claim has its devices already.")]
-    pods: Annotated[tuple[str, ...], Meta(description="The pods that the claim is reserved for, by name.")]
-    problem: Annotated[str, Meta(description="Why it can be allocated nowhere, whatever the nodes have; else empty.")]
-    places: Annotated[tuple[PlaceData, ...], Meta(description="All nodes, those where it can be first.")]
+    subject: Annotated[Literal["claim", "class"], Meta(description="The kind of the subject.")]
+    name: Annotated[str, Meta(description="The claim, as namespace/name, or the name of the class.")]
+    summary: Annotated[str, Meta(description="The result in one sentence.")]
+    allocated: Annotated[bool, Meta(description="True if the claim is already allocated.")]
+    pods: Annotated[tuple[str, ...], Meta(description="The names of the pods that the claim is reserved for.")]
+    problem: Annotated[
+        str,
+        Meta(
+            description="The reason why the claim cannot be allocated on any node, whatever devices there are; "
+            "empty if none."
+        ),
+    ]
+    places: Annotated[tuple[PlaceData, ...], Meta(description="All nodes in groups, usable ones first.")]
 
     @property
     def usable(self) -> bool:
-        """Whether it can be allocated somewhere, or is."""
+        """True if the claim is allocated, or can be allocated on some node."""
         return any(place.usable for place in self.places)
 
     @property
     def argument(self) -> str:
-        """What asks for it on the command line."""
+        """The command-line argument that selects the subject."""
         return self.name if self.subject == "claim" else f"class/{self.name}"
 
     @property
     def yes(self) -> bool:
-        """True if it can be allocated on a node."""
+        """True if the claim or a device of the class can be allocated on some node."""
         return self.usable
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
-        """The nodes on which it can be allocated."""
+        """Return the nodes that can be used, ``node/NODE``, each followed by the subject unless ``single``."""
         suffix = "" if single else f" {self.argument}"
         return tuple(f"node/{node}{suffix}" for place in self.places if place.usable for node in place.nodes)
 

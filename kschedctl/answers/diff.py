@@ -1,4 +1,4 @@
-"""The changes for pods between two sides: snapshots, each under a release's rules and a configuration."""
+"""The differences between the decisions of two sides: each a snapshot, a release and a configuration."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kschedctl.answers.base import CompoundAnswer, Data, Envelope
 
 
 class SideOutcome(StrEnum):
-    """What comes of a pod on one side."""
+    """The outcome for a pod on one side."""
 
     SCHEDULED = "scheduled"
     UNSCHEDULABLE = "unschedulable"
@@ -22,7 +22,7 @@ class SideOutcome(StrEnum):
 
 
 class Part(StrEnum):
-    """What of an answer changes."""
+    """A part of an answer that changes."""
 
     PLACE = "place"
     OUTCOME = "outcome"
@@ -34,35 +34,51 @@ class Part(StrEnum):
 
 
 class OutcomeData(Data, frozen=True):
-    """What comes of a pod on one side."""
+    """The outcome for a pod on one side."""
 
-    outcome: Annotated[SideOutcome, Meta(description="As in explain; absent where the side does not have the pod.")]
-    node_name: Annotated[str, Meta(description="Where it runs; it is decided for as if it did not.")] = ""
-    nodes: Annotated[tuple[str, ...], Meta(description="The nodes that it can go to.")] = ()
-    feasible_nodes: Annotated[int, Meta(description="On how many nodes it fits.")] = 0
+    outcome: Annotated[
+        SideOutcome, Meta(description="The outcome as in explain; absent if the side does not have the pod.")
+    ]
+    node_name: Annotated[
+        str, Meta(description="The node that the pod runs on; the decision is made as if the pod were not bound.")
+    ] = ""
+    nodes: Annotated[
+        tuple[str, ...], Meta(description="The nodes that the pod can be scheduled to: those with the highest score.")
+    ] = ()
+    feasible_nodes: Annotated[int, Meta(description="The number of nodes that the pod fits on.")] = 0
     victims: Annotated[
-        dict[str, tuple[str, ...]], Meta(description="Whom preemption would evict, by the nodes it can fall on.")
+        dict[str, tuple[str, ...]],
+        Meta(description="The pods that preemption would evict, by node that can be nominated."),
     ] = field(default_factory=dict)
     message: Annotated[str, Meta(description="The text of the FailedScheduling event; empty where the pod fits.")] = ""
-    error: Annotated[str, Meta(description="Why kube-scheduler gives up; empty where it does not.")] = ""
+    error: Annotated[
+        str,
+        Meta(description="The error with which kube-scheduler aborts the scheduling cycle; empty if there is none."),
+    ] = ""
 
 
 class NodeOutcomeData(Data, frozen=True):
-    """What is said of a node on one side."""
+    """The result for a node on one side."""
 
     fits: bool
-    plugin: Annotated[str, Meta(description="The plugin that kube-scheduler stops at; empty where the pod fits.")]
-    reasons: Annotated[tuple[str, ...], Meta(description="What that plugin says, in the scheduler's own words.")]
-    score: Annotated[int | None, Meta(description="The total; null where nothing was scored.")]
-    scores: Annotated[dict[str, int], Meta(description="By plugin, times its weight.")]
+    plugin: Annotated[str, Meta(description="The plugin that rejects the node; empty if the pod fits.")]
+    reasons: Annotated[tuple[str, ...], Meta(description="The reasons of that plugin, in the scheduler's own words.")]
+    score: Annotated[int | None, Meta(description="The total score; null if nodes were not scored.")]
+    scores: Annotated[dict[str, int], Meta(description="The weighted score of each plugin.")]
 
 
 class NodeChangeData(Data, frozen=True):
-    """A node of which something else is said."""
+    """A node whose result changes."""
 
     name: str
-    before: Annotated[NodeOutcomeData | None, Meta(description="null where that side does not have the node.")]
-    after: Annotated[NodeOutcomeData | None, Meta(description="null where that side does not have the node.")]
+    before: Annotated[
+        NodeOutcomeData | None,
+        Meta(description="The result on the first side; null if that side does not have the node."),
+    ]
+    after: Annotated[
+        NodeOutcomeData | None,
+        Meta(description="The result on the second side; null if that side does not have the node."),
+    ]
 
 
 class PodChangeData(Data, frozen=True):
@@ -70,16 +86,18 @@ class PodChangeData(Data, frozen=True):
 
     namespace: str
     name: str
-    summary: Annotated[tuple[str, ...], Meta(description="What changes, in words; equal for pods that change alike.")]
-    parts: Annotated[tuple[Part, ...], Meta(description="What of the answer changes.")]
-    worse: Annotated[bool, Meta(description="Whether it had a node, or would have got one, and now gets none.")]
+    summary: Annotated[tuple[str, ...], Meta(description="The changes in words; equal for pods with the same changes.")]
+    parts: Annotated[tuple[Part, ...], Meta(description="The parts of the answer that change.")]
+    worse: Annotated[
+        bool, Meta(description="True if the pod has or gets a node on the first side and gets none on the second.")
+    ]
     before: OutcomeData
     after: OutcomeData
     nodes: Annotated[
         tuple[NodeChangeData, ...] | None,
         Meta(
-            description="The nodes of which something else is said; null where so many pods are compared that they "
-            "are left out: ask about this pod alone."
+            description="The nodes whose result changes; null if they are left out because many pods are compared: "
+            "request this pod alone to get them."
         ),
     ]
 
@@ -90,32 +108,34 @@ class PodChangeData(Data, frozen=True):
 
 
 class SideData(Envelope, frozen=True, kw_only=True):
-    """One of the two sides."""
+    """A side of the comparison."""
 
-    config: Annotated[str, Meta(description="The file with the scheduler's configuration; empty for none.")]
+    config: Annotated[str, Meta(description="The file with the scheduler's configuration; empty if there is none.")]
 
 
 class Diff(CompoundAnswer, frozen=True, kw_only=True):
-    """What changes from one side to the other."""
+    """The changes from the first side to the second."""
 
     before: SideData
     after: SideData
-    summary: Annotated[str, Meta(description="Who loses and who moves, in one or two sentences.")]
-    pods: Annotated[int, Meta(description="How many pods were compared.")]
+    summary: Annotated[
+        str, Meta(description="The pods that lose their node and the pods that move, in one or two sentences.")
+    ]
+    pods: Annotated[int, Meta(description="The number of compared pods.")]
     changed: tuple[PodChangeData, ...]
-    nodes_gone: Annotated[tuple[str, ...], Meta(description="Nodes that only the first side has.")]
-    nodes_new: Annotated[tuple[str, ...], Meta(description="Nodes that only the second side has.")]
+    nodes_gone: Annotated[tuple[str, ...], Meta(description="The nodes that only the first side has.")]
+    nodes_new: Annotated[tuple[str, ...], Meta(description="The nodes that only the second side has.")]
 
     @property
     def yes(self) -> bool:
-        """True if nothing changes but scores."""
+        """True if nothing but scores changes."""
         return all(pod.parts == (Part.SCORES,) for pod in self.changed)
 
     @property
     def complete(self) -> bool:
-        """True if nothing puts either side in doubt."""
+        """True if the envelopes of both sides are complete."""
         return self.before.complete and self.after.complete
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
-        """The pods that change, a line each."""
+        """Return the pods that change, one line per pod: ``NAMESPACE/NAME``."""
         return tuple(pod.key for pod in self.changed)

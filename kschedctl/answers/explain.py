@@ -1,6 +1,6 @@
-"""A decision as data for people and programs: what ``-o json`` prints and what the text is made of.
+"""A scheduling decision as data: printed by ``explain -o json``, and the source of its text.
 
-The form is part of the public interface. ``schema/explain.json`` describes it and is made from these types.
+The form is part of the public interface. ``schema.json`` describes it and is made from these types.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 
 class SuggestedChangeData(TriedData, frozen=True):
-    """A change that was tried, and what it leads to."""
+    """A change that was tried, and its result."""
 
     then: ThenData
-    score: Annotated[int, Meta(description="The node's score then.")]
-    next_best: Annotated[int, Meta(description="The next best score then.")]
+    score: Annotated[int, Meta(description="The score of the best node with the change.")]
+    next_best: Annotated[int, Meta(description="The second-highest score with the change.")]
 
 
 class PluginPointsData(Data, frozen=True):
-    """What a plugin gives both nodes, weighted."""
+    """The weighted scores of a plugin for both nodes."""
 
     plugin: str
     here: int
@@ -38,16 +38,19 @@ class PluginPointsData(Data, frozen=True):
 
 
 class PreferenceData(Data, frozen=True):
-    """Where a node stands, and what would make it the only best one."""
+    """The score of a node compared with the best other one, and changes that make it the only best node."""
 
     node: str
     fits: bool
-    is_best: Annotated[bool, Meta(description="Whether the pod can go there as it is.")]
-    other: Annotated[str, Meta(description="The best other node; empty where nothing was scored.")] = ""
-    here: Annotated[int, Meta(description="The node's score.")] = 0
-    there: Annotated[int, Meta(description="The other's.")] = 0
-    points: Annotated[tuple[PluginPointsData, ...], Meta(description="Where the difference comes from.")] = ()
-    changes: Annotated[tuple[SuggestedChangeData, ...], Meta(description="Each alone makes it the only best one.")] = ()
+    is_best: Annotated[bool, Meta(description="True if the node is among the best without any change.")]
+    other: Annotated[str, Meta(description="The best other node; empty if nodes were not scored.")] = ""
+    here: Annotated[int, Meta(description="The total score of the node.")] = 0
+    there: Annotated[int, Meta(description="The total score of the other node.")] = 0
+    points: Annotated[tuple[PluginPointsData, ...], Meta(description="The weighted scores by plugin.")] = ()
+    changes: Annotated[
+        tuple[SuggestedChangeData, ...],
+        Meta(description="The changes, each of which alone makes the node the only best one."),
+    ] = ()
 
 
 class SuggestionData(AppliedData, frozen=True):
@@ -57,136 +60,181 @@ class SuggestionData(AppliedData, frozen=True):
 
 
 class ZoneLossData(Data, frozen=True):
-    """What the loss of a zone leaves."""
+    """The result of the loss of a zone."""
 
     zone: str
-    nodes: Annotated[int, Meta(description="How many nodes it has.")]
-    feasible: Annotated[int, Meta(description="On how many of these the pod fits.")]
-    left: Annotated[int, Meta(description="On how many nodes the pod fits once the zone is gone; 0 for none.")]
+    nodes: Annotated[int, Meta(description="The number of nodes in the zone.")]
+    feasible: Annotated[int, Meta(description="The number of nodes in the zone that the pod fits on.")]
+    left: Annotated[int, Meta(description="The number of nodes that the pod fits on after the loss of the zone.")]
 
 
 class WithstandingData(Data, frozen=True):
-    """How many failures the pod can stand before it fits nowhere.
+    """The number of node failures after which the pod still fits on some node.
 
-    A node fails with its pods; those that a controller makes anew wait.
+    A node fails together with its pods; those that a controller recreates stay pending.
     """
 
-    feasible: Annotated[tuple[str, ...], Meta(description="The nodes that it fits on.")]
-    stands: Annotated[int, Meta(description="The loss of any so many nodes is known to leave it one.")]
-    last: Annotated[
-        tuple[str, ...], Meta(description="The fewest nodes found whose loss leaves none; empty where none was found.")
+    feasible: Annotated[tuple[str, ...], Meta(description="The nodes that the pod fits on.")]
+    stands: Annotated[
+        int,
+        Meta(
+            description="The largest known number n such that the pod still fits on some node after the loss of any "
+            "n nodes."
+        ),
     ]
-    exact: Annotated[bool, Meta(description="Whether the loss of no fewer nodes leaves none.")]
-    across: Annotated[tuple[str, ...], Meta(description="The filters that can turn a node away once others are lost.")]
-    tried: Annotated[int, Meta(description="How many clusters without some nodes were decided over.")]
-    zones: Annotated[tuple[ZoneLossData, ...], Meta(description="Zone by zone, by its label.")]
+    last: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="The smallest set of nodes found whose loss leaves no feasible node; empty if none was found."
+        ),
+    ]
+    exact: Annotated[bool, Meta(description="True if that set is proven to be the smallest one.")]
+    across: Annotated[
+        tuple[str, ...], Meta(description="The filters that can reject a node because of the loss of other nodes.")
+    ]
+    tried: Annotated[
+        int, Meta(description="The number of hypothetical clusters, each without some nodes, that were evaluated.")
+    ]
+    zones: Annotated[tuple[ZoneLossData, ...], Meta(description="The result by zone.")]
 
 
 class PodData(Data, frozen=True):
-    """The pod in question."""
+    """The pod that the answer is about."""
 
     namespace: str
     name: str
-    requests: Annotated[dict[str, str], Meta(description="What it requests in all, as quantities by resource.")]
+    requests: Annotated[dict[str, str], Meta(description="The total requests, as quantities by resource.")]
     priority: int
     priority_class_name: str
-    scheduler_name: Annotated[str, Meta(description="The profile that decides.")]
-    node_name: Annotated[str, Meta(description="Where it runs in the snapshot; empty where it does not.")]
-    nominated_node_name: Annotated[str, Meta(description="The node that an earlier preemption made room on.")]
+    scheduler_name: Annotated[str, Meta(description="The schedulerName, which selects the profile.")]
+    node_name: Annotated[
+        str, Meta(description="The node that the pod runs on in the snapshot; empty if there is none.")
+    ]
+    nominated_node_name: Annotated[
+        str,
+        Meta(description="The node that the pod was nominated to by an earlier preemption; empty if there is none."),
+    ]
 
     @property
     def key(self) -> str:
-        """Its name, as namespace/name."""
+        """The pod, as namespace/name."""
         return f"{self.namespace}/{self.name}"
 
 
 class VerdictData(Data, frozen=True):
-    """What comes of it."""
+    """The verdict: the node chosen, or why there is none."""
 
-    result: Annotated[Outcome, Meta(description="It goes to one of nodes, fits nowhere, is not tried, or fails.")]
-    summary: Annotated[str, Meta(description="One or two sentences.")]
-    nodes: Annotated[tuple[str, ...], Meta(description="The nodes that it can go to; chance decides among several.")]
-    picked: Annotated[str | None, Meta(description="The node it goes to: the only one, or the one a seed picked.")]
-    feasible_nodes: Annotated[int, Meta(description="On how many nodes it fits.")]
-    error: Annotated[str, Meta(description="Why kube-scheduler gives up; empty where it does not.")]
+    result: Annotated[
+        Outcome,
+        Meta(
+            description="The outcome: the pod is scheduled, fits nowhere, is not tried because of a scheduling "
+            "gate, or the cycle fails."
+        ),
+    ]
+    summary: Annotated[str, Meta(description="The result in one or two sentences.")]
+    nodes: Annotated[
+        tuple[str, ...],
+        Meta(description="The nodes with the highest score; kube-scheduler picks one of several at random."),
+    ]
+    picked: Annotated[
+        str | None,
+        Meta(
+            description="The chosen node: the only one, or the one that the seed draws; null if there are several "
+            "and no seed, or none."
+        ),
+    ]
+    feasible_nodes: Annotated[int, Meta(description="The number of nodes that the pod fits on.")]
+    error: Annotated[
+        str,
+        Meta(description="The error with which kube-scheduler aborts the scheduling cycle; empty if there is none."),
+    ]
 
 
 class StatusData(Data, frozen=True):
     """A status of the scheduling framework."""
 
     code: Annotated[str, Meta(description="The framework's code, such as Success or Unschedulable.")]
-    plugin: Annotated[str, Meta(description="The plugin that said it; empty for none.")]
-    reasons: Annotated[tuple[str, ...], Meta(description="The scheduler's own words.")]
+    plugin: Annotated[str, Meta(description="The plugin that returned the status; empty if none did.")]
+    reasons: Annotated[tuple[str, ...], Meta(description="The reasons, in the scheduler's own words.")]
 
 
 class ReasonData(Data, frozen=True):
-    """Why a plugin turns a node away."""
+    """A reason for which a plugin rejects a node."""
 
     plugin: str
-    text: Annotated[str, Meta(description="The scheduler's own words, as in its event.")]
+    text: Annotated[str, Meta(description="The reason in the scheduler's own words, as in its event.")]
     detail: Annotated[
-        str, Meta(description="The same with the numbers or names behind it; empty where there are none.")
+        str, Meta(description="The reason with the numbers and names behind it; empty if there are none.")
     ]
     data: Annotated[
         OperandsData,
         Meta(
-            description="Those numbers (milli-CPU, bytes, counts) and names.",
+            description="The numbers (milli-CPU, bytes, counts) and names behind the reason.",
             extra_json_schema={"type": "object"},
         ),
     ]
 
     @classmethod
     def of(cls, plugin: str, reason: Reason) -> ReasonData:
-        """Put a plugin's reason into data."""
+        """Convert a plugin's reason to data."""
         return cls(plugin, reason.text, reason.detail, OperandsData(reason.operands))
 
     @property
     def operands(self) -> Operands | None:
-        """What the reason is made of."""
+        """The operands of the reason; ``None`` if it has none."""
         return self.data.operands
 
 
 class NodeData(Data, frozen=True):
-    """One node."""
+    """The result of the filters for a node."""
 
     name: str
-    zone: Annotated[str, Meta(description="Of its label; empty where it has none.")]
+    zone: Annotated[str, Meta(description="The value of the node's zone label; empty if the node has none.")]
     fits: bool
-    code: Annotated[str, Meta(description="The framework's code that kube-scheduler stops at.")]
-    plugin: Annotated[str, Meta(description="The plugin that kube-scheduler stops at; empty where the pod fits.")]
-    reasons: Annotated[tuple[ReasonData, ...], Meta(description="Every filter that turns the node away, in order.")]
+    code: Annotated[str, Meta(description="The status code of the framework at which kube-scheduler stops.")]
+    plugin: Annotated[str, Meta(description="The plugin at which kube-scheduler stops; empty if the pod fits.")]
+    reasons: Annotated[
+        tuple[ReasonData, ...], Meta(description="The reasons of all filters that reject the node, in order.")
+    ]
 
 
 class OwnerUsageData(Data, frozen=True):
-    """Who uses a resource."""
+    """The use of a resource by one owner of pods."""
 
-    owner: Annotated[str, Meta(description="The pods' controller, as KIND NAMESPACE/NAME, or Pod NAMESPACE/NAME.")]
-    pods: Annotated[int, Meta(description="How many pods it has there.")]
-    amount: Annotated[str, Meta(description="What they request, as a quantity.")]
+    owner: Annotated[
+        str, Meta(description="The controller of the pods, as KIND NAMESPACE/NAME, or Pod NAMESPACE/NAME.")
+    ]
+    pods: Annotated[int, Meta(description="The number of its pods on these nodes.")]
+    amount: Annotated[str, Meta(description="The amount that these pods request, as a quantity.")]
 
 
 class UsageData(Data, frozen=True):
-    """Who uses what the nodes lack."""
+    """The use of the resource that most nodes lack."""
 
     resource: str
-    nodes: Annotated[int, Meta(description="How many nodes lack it that could hold the pod if they were empty.")]
-    amount: Annotated[str, Meta(description="What all pods there request, as a quantity.")]
-    owners: Annotated[tuple[OwnerUsageData, ...], Meta(description="Who uses most of it, the largest first.")]
+    nodes: Annotated[
+        int, Meta(description="The number of nodes that lack the resource and could hold the pod if they were empty.")
+    ]
+    amount: Annotated[str, Meta(description="The amount that all pods on these nodes request, as a quantity.")]
+    owners: Annotated[
+        tuple[OwnerUsageData, ...],
+        Meta(description="The owners that use most of the resource, largest first; at most 5."),
+    ]
 
 
 class FilterData(Data, frozen=True):
     """A filter of the profile."""
 
     plugin: str
-    skipped: Annotated[bool, Meta(description="Whether it has nothing to check for this pod.")]
+    skipped: Annotated[bool, Meta(description="True if the filter has nothing to check for this pod.")]
 
 
 class PluginScoreData(Data, frozen=True):
     """A plugin's score for a node."""
 
-    raw: Annotated[int, Meta(description="As the plugin returned it.")]
-    normalized: Annotated[int, Meta(description="Brought into 0 to 100.")]
-    weighted: Annotated[int, Meta(description="Times the plugin's weight.")]
+    raw: Annotated[int, Meta(description="The score that the plugin returned.")]
+    normalized: Annotated[int, Meta(description="The score normalized to 0 to 100.")]
+    weighted: Annotated[int, Meta(description="The normalized score times the plugin's weight.")]
 
 
 class NodeScoreData(Data, frozen=True):
@@ -198,150 +246,199 @@ class NodeScoreData(Data, frozen=True):
 
 
 class LeadData(Data, frozen=True):
-    """How close it came."""
+    """The lead of the best nodes over the second-best ones."""
 
     over: Annotated[tuple[str, ...], Meta(description="The second-best nodes, by name.")]
-    points: Annotated[int, Meta(description="The points between them and the best.")]
+    points: Annotated[int, Meta(description="The difference between the best and the second-best score.")]
     plugins: Annotated[
         dict[str, int],
-        Meta(description="The difference by plugin, between the first of the best and the first of these by name."),
+        Meta(
+            description="The difference by plugin, between the first best and the first second-best node by name; "
+            "without zeros."
+        ),
     ]
 
 
 class ScoresData(Data, frozen=True):
     """The scores of the nodes that the pod fits on."""
 
-    weights: Annotated[dict[str, int], Meta(description="By plugin.")]
-    nodes: Annotated[tuple[NodeScoreData, ...], Meta(description="From the best down; equal ones by name.")]
-    lead: Annotated[LeadData | None, Meta(description="null where no node has less than the best.")] = None
+    weights: Annotated[dict[str, int], Meta(description="The weight of each plugin.")]
+    nodes: Annotated[tuple[NodeScoreData, ...], Meta(description="The scores by node, highest first, then by name.")]
+    lead: Annotated[
+        LeadData | None, Meta(description="The lead of the best nodes; null if all nodes have the same score.")
+    ] = None
 
 
 class CandidateData(Data, frozen=True):
-    """A node that evictions would make room on."""
+    """A preemption candidate: a node and the victims on it."""
 
     name: str
-    victims: Annotated[tuple[str, ...], Meta(description="As namespace/name, the most important first.")]
-    pdb_violations: Annotated[int, Meta(description="How many evictions break a disruption budget.")]
-    lost_at: Annotated[str, Meta(description="The criterion at which it lost; empty for the nominated ones.")]
+    victims: Annotated[tuple[str, ...], Meta(description="The victims as namespace/name, most important first.")]
+    pdb_violations: Annotated[int, Meta(description="The number of evictions that violate a disruption budget.")]
+    lost_at: Annotated[
+        str, Meta(description="The criterion at which the candidate lost; empty for the best candidates.")
+    ]
 
 
 class PreemptionData(Data, frozen=True):
-    """What preemption would do."""
+    """The result of preemption."""
 
     status: StatusData
-    nominated: Annotated[tuple[str, ...], Meta(description="The nodes it can fall on; chance decides among several.")]
+    nominated: Annotated[
+        tuple[str, ...],
+        Meta(description="The nodes that can be nominated; kube-scheduler picks one of several at random."),
+    ]
     candidates: tuple[CandidateData, ...]
 
 
 class WorkloadData(Data, frozen=True):
-    """What a manifest has that makes the pod."""
+    """The workload of a manifest from which the pod is created."""
 
     kind: str
     namespace: str
     name: str
-    replicas: Annotated[int, Meta(description="How many pods it wants in all; 0 where it is scaled down or suspended.")]
+    replicas: Annotated[
+        int, Meta(description="The desired number of pods; 0 if the workload is scaled down or suspended.")
+    ]
     pods: Annotated[
-        tuple[str, ...], Meta(description="Those that the answer is the same for. All of them where one is named.")
+        tuple[str, ...],
+        Meta(
+            description="The names of the pods that the answer applies to; a single name may stand for all replicas "
+            "of a template."
+        ),
     ] = ()
-    nodes: Annotated[tuple[str, ...], Meta(description="The nodes they are for, where it is a DaemonSet.")] = ()
+    nodes: Annotated[
+        tuple[str, ...], Meta(description="The nodes that these pods are for, if the workload is a DaemonSet.")
+    ] = ()
     placed: Annotated[
         int | None,
-        Meta(description="How many of its replicas fit one after another; null where that is not asked."),
+        Meta(
+            description="The number of replicas that fit, scheduled one after another; null if that was not computed."
+        ),
     ] = None
 
     @property
     def all_placed(self) -> bool:
-        """Whether nothing is known of a replica that finds no room beside the others."""
+        """True unless some replica is known not to fit beside the others."""
         return self.placed is None or self.placed >= self.replicas
 
 
 class ChangeData(Data, frozen=True):
-    """What admission changed."""
+    """A change that admission made to the pod."""
 
-    plugin: Annotated[str, Meta(description="The admission plugin, or the part of the API server that did it.")]
-    path: Annotated[str, Meta(description="The field, such as spec.priority.")]
-    before: Annotated[Any, Meta(description="null where it was not set.")]
+    plugin: Annotated[
+        str, Meta(description="The admission plugin, or the part of the API server, that made the change.")
+    ]
+    path: Annotated[str, Meta(description="The path of the field, such as spec.priority.")]
+    before: Annotated[Any, Meta(description="The value before the change; null if the field was not set.")]
     after: Any
 
 
 class QuotaRefusalData(Data, frozen=True):
     """A quota that refuses the pod before the scheduler sees it."""
 
-    quota: Annotated[str, Meta(description="Its name; it is in the pod's namespace.")]
-    message: Annotated[str, Meta(description="Why, in the API server's words.")]
-    requested: Annotated[dict[str, str], Meta(description="What the pod asks for of what is exceeded.")]
+    quota: Annotated[str, Meta(description="The name of the ResourceQuota in the pod's namespace.")]
+    message: Annotated[str, Meta(description="The message, in the API server's words.")]
+    requested: Annotated[
+        dict[str, str], Meta(description="The amounts that the pod requests of the exceeded resources.")
+    ]
     used: dict[str, str]
     limited: dict[str, str]
 
 
 class AdmissionData(Data, frozen=True):
-    """What an API server does with the pod before the scheduler sees it; nothing for a pod that it has stored."""
+    """The result of admission for the pod; empty for a pod that the API server has already stored."""
 
     changes: tuple[ChangeData, ...] = ()
     quota_refusals: tuple[QuotaRefusalData, ...] = ()
 
 
 class ClaimsData(Data, frozen=True):
-    """The pod's claims for devices."""
+    """The pod's ResourceClaims."""
 
     places: Annotated[
         tuple[PlaceData, ...],
-        Meta(description="Where they can be used and why not elsewhere, by groups of nodes that fare alike."),
+        Meta(description="The nodes grouped by result: usable, or the reasons why not."),
     ]
     allocations: Annotated[
         dict[str, tuple[AllocationData, ...]],
-        Meta(description="By node what they have, or the scheduler would write if it chose that node."),
+        Meta(
+            description="The allocations by node: those that exist, or that the scheduler would write if it chose "
+            "the node."
+        ),
     ]
 
 
 class Explanation(ClusterAnswer, frozen=True, kw_only=True):
-    """The answer for one pod, or for several that it is the same for."""
+    """The answer for one pod, or for several pods with the same answer."""
 
     pod: PodData
-    workload: Annotated[WorkloadData | None, Meta(description="null for a pod that stands for itself.")] = None
+    workload: Annotated[
+        WorkloadData | None,
+        Meta(description="The workload that the pod stands for; null if the pod itself was requested."),
+    ] = None
     admission: AdmissionData
     verdict: VerdictData
-    pre_enqueue: Annotated[StatusData, Meta(description="Whether the pod may be tried at all.")]
-    pre_filter: Annotated[StatusData | None, Meta(description="What is said before any node is looked at.")]
+    pre_enqueue: Annotated[
+        StatusData, Meta(description="The status of the PreEnqueue plugins: whether the pod may be tried.")
+    ]
+    pre_filter: Annotated[
+        StatusData | None, Meta(description="The status of the PreFilter plugins; null if they were not run.")
+    ]
     pre_filter_nodes: Annotated[
-        tuple[str, ...] | None, Meta(description="The only nodes that come into question; null for all.")
+        tuple[str, ...] | None, Meta(description="The only nodes that PreFilter leaves; null if it leaves all.")
     ]
     filters: tuple[FilterData, ...]
     nodes: tuple[NodeData, ...]
-    claims: Annotated[ClaimsData, Meta(description="What its claims for devices get; empty without any.")]
+    claims: Annotated[ClaimsData, Meta(description="The results for the pod's ResourceClaims; empty if it has none.")]
     usage: Annotated[
-        UsageData | None, Meta(description="Who uses the resource that most nodes lack; null where the pod fits.")
+        UsageData | None,
+        Meta(
+            description="The use of the resource that most nodes lack; null if the pod fits, or no resource is "
+            "short that other pods use."
+        ),
     ]
     scores: ScoresData | None
-    preemption: Annotated[PreemptionData | None, Meta(description="null where it is not asked.")]
+    preemption: Annotated[PreemptionData | None, Meta(description="The result of preemption; null if it was not run.")]
     message: Annotated[str, Meta(description="The text of the FailedScheduling event; empty where the pod fits.")]
     suggestions: Annotated[
         tuple[SuggestionData, ...] | None,
-        Meta(description="What would make it fit, the smallest and safest first; null where that was not looked for."),
+        Meta(
+            description="The changes with which the pod would fit, smallest and safest first; null if they were not "
+            "searched for."
+        ),
     ] = None
-    suggestions_tried: Annotated[int, Meta(description="How many changes were tried to find them.")] = 0
+    suggestions_tried: Annotated[int, Meta(description="The number of changes that were tried.")] = 0
     suggestions_exhausted: Annotated[
-        bool, Meta(description="Whether all of the kinds that are tried were; else the search was ended.")
+        bool,
+        Meta(
+            description="True if all changes of the supported kinds were tried; false if the search stopped at its "
+            "limit."
+        ),
     ] = True
     stories: Annotated[
-        tuple[NodeStoryData, ...], Meta(description="The whole story of the nodes that --node names, with --why.")
+        tuple[NodeStoryData, ...], Meta(description="The full details of the nodes of --node, with --why.")
     ] = ()
     preference: Annotated[
-        PreferenceData | None, Meta(description="What would move the pod to the node of --prefer; null without it.")
+        PreferenceData | None,
+        Meta(description="The changes that would move the pod to the node of --prefer; null without --prefer."),
     ] = None
     withstanding: Annotated[
         WithstandingData | None,
-        Meta(description="What failures the pod can stand, with --withstand; null without it, or if it fits nowhere."),
+        Meta(
+            description="The failures after which the pod still fits, with --withstand; null without it, or if the "
+            "pod fits nowhere."
+        ),
     ] = None
 
     @property
     def schedulable(self) -> bool:
-        """Whether the pod would be scheduled, once it is in the cluster."""
+        """True if the pod would be scheduled once it is in the cluster."""
         return self.verdict.result is Outcome.SCHEDULED
 
     @property
     def quota_refusals(self) -> tuple[str, ...]:
-        """A sentence for each quota that refuses the pod."""
+        """The quotas that refuse the pod, one sentence per quota."""
         return tuple(
             f"{self.pod.namespace}/{self.pod.name} would be refused by quota {refusal.quota} before the scheduler "
             f"sees it: {refusal.message}"
@@ -350,7 +447,7 @@ class Explanation(ClusterAnswer, frozen=True, kw_only=True):
 
     @property
     def admitted(self) -> bool:
-        """Whether no quota refuses the pod before the scheduler sees it."""
+        """True if no quota refuses the pod before the scheduler sees it."""
         return not self.admission.quota_refusals
 
     @property
@@ -359,7 +456,10 @@ class Explanation(ClusterAnswer, frozen=True, kw_only=True):
         return self.schedulable and self.admitted and (self.workload is None or self.workload.all_placed)
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
-        """The nodes that the pod goes to; of several pods each line starts with the pod: ``pod/NS/NAME node/NODE``."""
+        """Return the nodes that the pod is scheduled to, one line per node: ``node/NODE``.
+
+        If the answer is one of several, each line starts with the pod: ``pod/NAMESPACE/NAME node/NODE``.
+        """
         if not self.schedulable:
             return ()
         start = "" if single else f"pod/{self.pod.namespace}/{self.pod.name} "
@@ -374,30 +474,30 @@ class ExplanationList(AnswerList, frozen=True, kw_only=True):
 
 
 class DaemonSetExplanation(CompoundAnswer, frozen=True, kw_only=True):
-    """The answers for the pods of one DaemonSet, for people; ``-o json`` has them one by one."""
+    """The answers for the pods of one DaemonSet, for text output; ``-o json`` prints one per pod."""
 
     answers: tuple[Explanation, ...]
     nodes: Annotated[tuple[NodeData, ...], Meta(description="The node that each pod is for.")]
 
     @property
     def outcome(self) -> AnswerOutcome:
-        """The outcome of all answers together."""
+        """The combined outcome of all answers."""
         return AnswerOutcome.of_all(answer.outcome for answer in self.answers)
 
 
 class FateData(Data, frozen=True):
-    """Pods that have one outcome for one cause."""
+    """Pods with the same outcome for the same cause."""
 
     outcome: Outcome
-    why: Annotated[str, Meta(description="The cause in the scheduler's words; empty where they fit.")]
+    why: Annotated[str, Meta(description="The cause in the scheduler's words; empty if the pods fit.")]
     pods: tuple[str, ...]
 
 
 class ExplanationSummary(ClusterAnswer, frozen=True, kw_only=True):
-    """The answers for many pods in short, for people; ``-o json`` has them one by one."""
+    """The summary of the answers for many pods, for text output; ``-o json`` prints one per pod."""
 
-    fates: Annotated[tuple[FateData, ...], Meta(description="Failures first, then the largest groups.")]
-    refused: Annotated[bool, Meta(description="Whether a quota refuses one of the pods.")]
+    fates: Annotated[tuple[FateData, ...], Meta(description="The outcomes, failures first, then the largest groups.")]
+    refused: Annotated[bool, Meta(description="True if a quota refuses at least one of the pods.")]
 
     @property
     def yes(self) -> bool:

@@ -1,4 +1,4 @@
-"""Elections on Leases: the answers of ``leader`` and ``leader simulate``."""
+"""Leader elections on Leases: the answers of ``leader`` and ``leader simulate``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msgspec import Meta
 from kschedctl.answers.base import ClusterAnswer, CompoundAnswer, Data
 from kschedctl.findings.finding import ObjectRef
 
-Seconds = Annotated[float, Meta(description="In seconds.")]
+Seconds = Annotated[float, Meta(description="A duration, in seconds.")]
 
 
 class ElectionCandidate(Data, frozen=True):
@@ -19,81 +19,111 @@ class ElectionCandidate(Data, frozen=True):
     binary_version: str
     emulation_version: str
     strategy: str
-    renewed_ago: Annotated[float | None, Meta(description="How long before the snapshot, in seconds.")]
-    preferred: Annotated[bool, Meta(description="Whether it would be elected now.")] = False
+    renewed_ago: Annotated[
+        float | None, Meta(description="The time from the last renewal to the snapshot, in seconds; null if unknown.")
+    ]
+    preferred: Annotated[bool, Meta(description="True if this candidate would be elected at the moment.")] = False
 
 
 class Election(Data, frozen=True):
-    """An election and its state."""
+    """A leader election and its state."""
 
-    name: Annotated[str, Meta(description="As namespace/name.")]
-    kind: Annotated[str, Meta(description="Where its record is: Lease, or as in old clusters ConfigMap or Endpoints.")]
-    holder: Annotated[str, Meta(description="Who leads, as it calls itself; empty where the lease was given up.")]
-    pod: Annotated[str, Meta(description="The pod that this means, as namespace/name; empty where there is none.")]
-    node: Annotated[str, Meta(description="The node that it is on; empty where it is not known.")]
+    name: Annotated[str, Meta(description="The object with the election record, as namespace/name.")]
+    kind: Annotated[
+        str,
+        Meta(
+            description="The kind of the object with the election record: Lease, or in old clusters ConfigMap or "
+            "Endpoints."
+        ),
+    ]
+    holder: Annotated[str, Meta(description="The identity of the leader; empty if the lease was released.")]
+    pod: Annotated[str, Meta(description="The pod with that identity, as namespace/name; empty if there is none.")]
+    node: Annotated[str, Meta(description="The node that the leader runs on; empty if unknown.")]
     lease_duration_seconds: int
-    acquired_ago: Annotated[float | None, Meta(description="How long before the snapshot, in seconds.")]
-    renewed_ago: Annotated[float | None, Meta(description="How long before the snapshot, in seconds.")]
-    transitions: Annotated[int, Meta(description="How often another one took over.")]
-    expired: Annotated[bool | None, Meta(description="Whether the lease had ended by then; null where not known.")]
+    acquired_ago: Annotated[
+        float | None,
+        Meta(description="The time from the acquisition of the lease to the snapshot, in seconds; null if unknown."),
+    ]
+    renewed_ago: Annotated[
+        float | None, Meta(description="The time from the last renewal to the snapshot, in seconds; null if unknown.")
+    ]
+    transitions: Annotated[int, Meta(description="The number of changes of the leader.")]
+    expired: Annotated[
+        bool | None, Meta(description="True if the lease had expired when the snapshot was taken; null if unknown.")
+    ]
     earliest: Annotated[
         float | None,
-        Meta(description="If the holder died with the snapshot: after how many seconds another leads at the earliest."),
+        Meta(
+            description="The shortest time until another candidate leads if the holder dies with the snapshot, in "
+            "seconds; null if unknown."
+        ),
     ]
-    latest: Annotated[float | None, Meta(description="And at the latest, where one waits for it.")]
-    strategy: Annotated[str, Meta(description="Of coordinated election.")] = ""
-    preferred_holder: Annotated[str, Meta(description="Of coordinated election.")] = ""
+    latest: Annotated[
+        float | None,
+        Meta(
+            description="The longest such time, in seconds, provided that a candidate is waiting for the lease; "
+            "null if unknown."
+        ),
+    ]
+    strategy: Annotated[str, Meta(description="The strategy of a coordinated election; empty for other elections.")] = (
+        ""
+    )
+    preferred_holder: Annotated[
+        str, Meta(description="The preferred holder of a coordinated election; empty if there is none.")
+    ] = ""
     candidates: tuple[ElectionCandidate, ...] = ()
 
     @property
     def ref(self) -> ObjectRef:
-        """The object that has its record."""
+        """The object with the election record."""
         namespace, _, name = self.name.partition("/")
         return ObjectRef(self.kind, name, namespace)
 
     @property
     def led(self) -> bool:
-        """True if somebody led when the snapshot was taken, as far as is known."""
+        """True if there was a leader when the snapshot was taken, as far as is known."""
         return bool(self.holder) and not self.expired
 
 
 class ProblemData(Data, frozen=True):
-    """Something that is wrong with an election, or worth knowing."""
+    """A problem of an election, or a note about it."""
 
     severity: Literal["error", "warning", "info"]
     rule: str
-    object: Annotated[str, Meta(description="What it is about.")]
+    object: Annotated[str, Meta(description="The object that the problem is about.")]
     field: str
     problem: str
     hint: str
 
 
 class LeaderOverview(ClusterAnswer, frozen=True, kw_only=True):
-    """All elections of a cluster."""
+    """All leader elections of a cluster."""
 
-    summary: Annotated[str, Meta(description="One sentence about the scheduler's own election.")]
-    elections: Annotated[tuple[Election, ...], Meta(description="Those of the control plane first.")]
+    summary: Annotated[str, Meta(description="The state of the scheduler's own election, in one sentence.")]
+    elections: Annotated[tuple[Election, ...], Meta(description="The elections, those of the control plane first.")]
     problems: tuple[ProblemData, ...]
-    heartbeats: Annotated[int, Meta(description="How many Leases are heartbeats of nodes and API servers.")]
-    retry_period: Annotated[float, Meta(description="What standbys are taken to wait between tries, in seconds.")]
+    heartbeats: Annotated[int, Meta(description="The number of Leases that are heartbeats of nodes and API servers.")]
+    retry_period: Annotated[
+        float, Meta(description="The time that standby candidates are assumed to wait between attempts, in seconds.")
+    ]
 
     @property
     def fine(self) -> bool:
-        """Whether every election has a leader and nothing is wrong."""
+        """True if no problem is an error: every election has a leader."""
         return not any(problem.severity == "error" for problem in self.problems)
 
     @property
     def yes(self) -> bool:
-        """True if every election has a leader and nothing else is wrong."""
+        """True if no problem is an error: every election has a leader."""
         return self.fine
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
-        """The elections that somebody leads, with who does."""
+        """Return the elections with a leader, one line per election: ``NAMESPACE/NAME HOLDER``."""
         return tuple(f"{one.name} {one.holder}" for one in self.elections if one.holder and not one.expired)
 
 
 class TimesData(Data, frozen=True):
-    """The times of candidates, in seconds."""
+    """The timing settings of the candidates, in seconds."""
 
     lease_duration: float
     renew_deadline: float
@@ -102,27 +132,40 @@ class TimesData(Data, frozen=True):
 
 
 class BoundsData(Data, frozen=True):
-    """What times promise, in seconds."""
+    """The guarantees that the timing settings give, in seconds."""
 
-    earliest: Annotated[float, Meta(description="After the last renewal of a dead leader another may lead.")]
-    latest: Annotated[float, Meta(description="After that another leads, where one waits for it.")]
-    released: Annotated[float, Meta(description="After a lease was given up another leads.")]
-    leads_on: Annotated[float, Meta(description="How long one that cannot renew leads after its last renewal.")]
-    holds: Annotated[float, Meta(description="How long after that renewal nobody else can lead.")]
-    exclusive: Annotated[bool, Meta(description="Whether two can never lead at once.")]
+    earliest: Annotated[
+        float,
+        Meta(description="The shortest time after the last renewal of a dead leader until another candidate leads."),
+    ]
+    latest: Annotated[
+        float, Meta(description="The longest such time, provided that a candidate is waiting for the lease.")
+    ]
+    released: Annotated[
+        float, Meta(description="The longest time after the release of a lease until another candidate leads.")
+    ]
+    leads_on: Annotated[
+        float,
+        Meta(
+            description="The longest time for which a leader that cannot renew continues to lead after its last "
+            "renewal."
+        ),
+    ]
+    holds: Annotated[float, Meta(description="The time after that renewal for which no other candidate can lead.")]
+    exclusive: Annotated[bool, Meta(description="True if two candidates can never lead at once.")]
 
 
 class EventData(Data, frozen=True):
-    """Something that happened in a simulated election."""
+    """An event in a simulated election."""
 
-    at: Annotated[float, Meta(description="In true seconds since the beginning.")]
-    who: Annotated[str, Meta(description="To which candidate; empty for all.")]
+    at: Annotated[float, Meta(description="The time since the start, in seconds of true time.")]
+    who: Annotated[str, Meta(description="The candidate that the event concerns; empty for all.")]
     what: str
     detail: str
 
 
 class TermData(Data, frozen=True):
-    """From when to when a candidate led, in true seconds since the beginning."""
+    """A term of a leader: its start and end, in seconds of true time since the start of the simulation."""
 
     who: str
     start: float
@@ -130,43 +173,60 @@ class TermData(Data, frozen=True):
 
 
 class CounterexampleData(Data, frozen=True):
-    """An election in which two led at once."""
+    """A simulated election in which two candidates led at once."""
 
     seed: int
     first: TermData
     second: TermData
-    seconds: Annotated[float, Meta(description="How long both led.")]
-    faults: Annotated[tuple[str, ...], Meta(description="What went wrong, as the options that show it again.")]
+    seconds: Annotated[float, Meta(description="The time for which both led, in seconds.")]
+    faults: Annotated[tuple[str, ...], Meta(description="The injected faults, as the options that reproduce them.")]
 
 
 class LeaderSimulation(CompoundAnswer, frozen=True, kw_only=True):
-    """A simulated election, and what holds for any."""
+    """A simulated election, and the guarantees for any election with the same settings."""
 
-    summary: Annotated[str, Meta(description="One sentence.")]
+    summary: Annotated[str, Meta(description="The result in one sentence.")]
     times: TimesData
     bounds: BoundsData
     candidates: int
     duration: Seconds
-    clock_skew: Annotated[float, Meta(description="How far clocks are off at most, in seconds.")]
-    clock_drift: Annotated[float, Meta(description="How much too fast or slow they run at most, as a part of one.")]
+    clock_skew: Annotated[float, Meta(description="The largest clock offset, in seconds.")]
+    clock_drift: Annotated[
+        float, Meta(description="The largest clock drift, as a fraction: 0.01 is one percent too fast or too slow.")
+    ]
     seed: int
-    events: Annotated[tuple[EventData, ...], Meta(description="In their order.")]
-    terms: Annotated[tuple[TermData, ...], Meta(description="Who led when.")]
-    gaps: Annotated[tuple[tuple[float, float], ...], Meta(description="From when to when nobody led.")]
-    overlaps: Annotated[tuple[tuple[TermData, TermData], ...], Meta(description="Who led at once.")]
-    runs: Annotated[int, Meta(description="How many elections with other faults were looked at.")]
+    events: Annotated[tuple[EventData, ...], Meta(description="The events in the order of time.")]
+    terms: Annotated[tuple[TermData, ...], Meta(description="The terms of the leaders.")]
+    gaps: Annotated[
+        tuple[tuple[float, float], ...],
+        Meta(description="The start and end of each period without a leader, in seconds of true time."),
+    ]
+    overlaps: Annotated[tuple[tuple[TermData, TermData], ...], Meta(description="The pairs of terms that overlap.")]
+    runs: Annotated[
+        int, Meta(description="The number of elections with random faults that were searched for a counterexample.")
+    ]
     counterexample: Annotated[
-        CounterexampleData | None, Meta(description="Of two leaders at once; null where none was found.")
+        CounterexampleData | None,
+        Meta(description="An election in which two candidates led at once; null if none was found."),
     ]
     suggested: Annotated[
         TimesData | None,
-        Meta(description="Times with which two never lead at once, and that keep the bound that is asked for."),
+        Meta(
+            description="Timing settings with which two candidates never lead at once and the requested fail-over "
+            "time is met; null if none are suggested."
+        ),
     ]
-    suggested_for: Annotated[Literal["failOver", "exclusive", ""], Meta(description="Whether a bound was asked for.")]
+    suggested_for: Annotated[
+        Literal["failOver", "exclusive", ""],
+        Meta(
+            description="The goal of the suggestion: a requested fail-over time or exclusive leadership; empty if "
+            "there is no suggestion."
+        ),
+    ]
 
     @property
     def exclusive(self) -> bool:
-        """Whether two never led at once, neither here nor anywhere that was looked."""
+        """True if two candidates never led at once, neither in this simulation nor in any that was searched."""
         return not self.overlaps and self.counterexample is None
 
     @property
@@ -175,5 +235,5 @@ class LeaderSimulation(CompoundAnswer, frozen=True, kw_only=True):
         return self.exclusive
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
-        """Who led, in their order."""
+        """Return the leaders in order, one line per term."""
         return tuple(term.who for term in self.terms)

@@ -1,4 +1,4 @@
-"""The answer of ``kschedctl lint`` as data: findings, what was ignored, and a summary."""
+"""The answer of ``kschedctl lint`` as data: findings, ignored findings and a summary."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kschedctl.answers.base import CompoundAnswer, Data
 
 
 class RelatedData(Data, frozen=True):
-    """Another object that a finding comes of."""
+    """Another object that contributes to a finding."""
 
     object: str
     file: str
@@ -20,14 +20,14 @@ class RelatedData(Data, frozen=True):
 
 
 class FixData(Data, frozen=True):
-    """A repair of the text."""
+    """A repair of the manifest text."""
 
     title: str
-    safe: Annotated[bool, Meta(description="Whether it changes nothing but what is wrong: --fix applies it.")]
+    safe: Annotated[bool, Meta(description="True if the repair changes only what is wrong, so that --fix applies it.")]
 
 
 class FindingData(Data, frozen=True, kw_only=True):
-    """What a rule found."""
+    """A finding: a problem that a rule reports."""
 
     rule: str
     name: str
@@ -35,36 +35,45 @@ class FindingData(Data, frozen=True, kw_only=True):
     place: Annotated[
         Literal["A", "B", "C", "D"] | None,
         Meta(
-            description="Where it stops: A the API server refuses the object, B it refuses its pods, C pods wait, "
-            "D the next rollout or drain hangs; null where nothing does."
+            description="The stage at which the problem takes effect: A the API server refuses the object, B it "
+            "refuses the object's pods, C pods stay pending, D the next rollout or drain hangs; null if "
+            "nothing is blocked."
         ),
     ]
     file: str
-    line: Annotated[int, Meta(description="From 1.")]
-    column: Annotated[int, Meta(description="From 1, in characters.")]
+    line: Annotated[int, Meta(description="The line of the finding, from 1.")]
+    column: Annotated[int, Meta(description="The column of the finding, in characters, from 1.")]
     end_line: int
-    end_column: Annotated[int, Meta(description="Behind the last character.")]
-    object: Annotated[str, Meta(description="Kind/[NAMESPACE/]NAME as written; empty where the document is none.")]
+    end_column: Annotated[int, Meta(description="The column after the last character of the finding.")]
+    object: Annotated[
+        str,
+        Meta(
+            description="The object, as Kind/[NAMESPACE/]NAME as written in the manifest; empty if the document is "
+            "no object."
+        ),
+    ]
     field: str
     message: str
     help: str
     related: tuple[RelatedData, ...] = ()
     fix: FixData | None = None
-    fingerprint: Annotated[str, Meta(description="Stays the same while lines move.")]
+    fingerprint: Annotated[str, Meta(description="An identifier of the finding that does not change when lines move.")]
 
 
 class IgnoredData(Data, frozen=True):
-    """A finding that was left out, and by what."""
+    """A finding that is suppressed, and the source of the suppression."""
 
     finding: FindingData
-    source: Annotated[str, Meta(description="annotation, comment, settings or baseline.")]
+    source: Annotated[
+        str, Meta(description="The source of the suppression: annotation, comment, settings or baseline.")
+    ]
     reason: str
     file: str
     line: int
 
 
 class UndecidedData(Data, frozen=True):
-    """A rule that could not be decided."""
+    """A rule that could not be decided for an object."""
 
     rule: str
     object: str
@@ -72,7 +81,7 @@ class UndecidedData(Data, frozen=True):
 
 
 class SummaryData(Data, frozen=True, kw_only=True):
-    """How much there was."""
+    """The counts of files, objects and findings."""
 
     files: int
     objects: int
@@ -80,12 +89,20 @@ class SummaryData(Data, frozen=True, kw_only=True):
     warnings: int
     infos: int
     ignored: int
-    partial: Annotated[int, Meta(description="Objects that are patches or pieces, which most rules pass over.")]
-    live: Annotated[int, Meta(description="Objects that were read from a cluster.")]
-    foreign: Annotated[int, Meta(description="Objects of a kind whose name Kubernetes has in another group.")]
-    fixed: Annotated[int, Meta(description="Findings that were repaired.")] = 0
-    gone: Annotated[int, Meta(description="Findings of the baseline that are there no more.")] = 0
-    rules: Annotated[dict[str, int], Meta(description="How many findings each rule has.")]
+    partial: Annotated[
+        int, Meta(description="The number of objects that are patches or fragments, which most rules skip.")
+    ]
+    live: Annotated[int, Meta(description="The number of objects that were read from a cluster.")]
+    foreign: Annotated[
+        int,
+        Meta(
+            description="The number of objects whose kind has the name of a Kubernetes kind but belongs to another "
+            "API group."
+        ),
+    ]
+    fixed: Annotated[int, Meta(description="The number of findings that were repaired.")] = 0
+    gone: Annotated[int, Meta(description="The number of findings in the baseline that no longer occur.")] = 0
+    rules: Annotated[dict[str, int], Meta(description="The number of findings of each rule, by code.")]
     undecided: tuple[UndecidedData, ...] = ()
 
 
@@ -98,7 +115,7 @@ class LintReport(CompoundAnswer, frozen=True, kw_only=True, tag="LintReport"):
 
     @property
     def yes(self) -> bool:
-        """True if nothing was found that is an error or a warning."""
+        """True if there are neither errors nor warnings."""
         return not self.summary.errors and not self.summary.warnings
 
     @property

@@ -1,4 +1,4 @@
-"""One line for what is said of many nodes: only what holds for all, with the values that differ and how often."""
+"""Merging of texts about many nodes into one line: shared words once, differing values with their counts."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from typing import Final
 
 from kschedctl.api.wording import counted
 
-#: A number that stands alone, with its unit: not one that is part of a name.
+#: A number with its unit, as a word of its own and not as part of a name.
 NUMBER: Final = re.compile(r"(?<![^\s(])(\d+(?:\.\d+)?)((?:[KMGTPE]i)?)(?=[\s,:;)]|$)")
 _UNITS: Final = {"": 1, **{f"{prefix}i": 1 << 10 * power for power, prefix in enumerate("KMGTPE", 1)}}
-#: How many values are named where they differ; the others are counted.
+#: The number of differing values that are listed; the rest is counted.
 _NAMED: Final = 3
-#: In how many places texts may differ and still be read as one.
+#: The number of places in which texts may differ and still be merged word by word.
 _MOST_PLACES: Final = 2
 _WORD: Final = re.compile(r"\s*\S+")
 _ENDING: Final = re.compile(r"[,;:)]*$")
 
 
 def shape(text: str) -> str:
-    """A text without its numbers: texts of one shape differ in numbers alone."""
+    """Return the text with its numbers replaced by ``#``; texts of one shape differ only in numbers."""
     return NUMBER.sub("#", text)
 
 
 def merge(texts: Sequence[str]) -> str:
-    """One line for lines that differ in numbers alone.
+    """Merge texts that differ only in numbers into one, with ranges of numbers.
 
     Examples
     --------
@@ -45,12 +45,12 @@ def merge(texts: Sequence[str]) -> str:
 
 
 def together(texts: Sequence[str]) -> str:
-    """One line for what is said of several nodes, whatever differs.
+    """Merge the texts about several nodes into one line.
 
     Parameters
     ----------
     texts : sequence of str
-        What is said of each; there is at least one.
+        One text per node; at least one.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def together(texts: Sequence[str]) -> str:
         parts = [("".join(w[:start]), "".join(w[start : len(w) - end]), "".join(w[len(w) - end :])) for w in words]
         first, middle, last = zip(*parts, strict=True)
         return f"{merge(first)}{_values(middle)}{merge(last)}"
-    # What is said differs in kind: the commonest of it stands for itself alone.
+    # The texts have too little in common: only the most frequent shape is shown, the others are counted.
     (commonest, number), *others = shapes.most_common()
     told = merge([text for text in texts if shape(text) == commonest])
     rest = sum(n for _, n in others)
@@ -80,12 +80,12 @@ def together(texts: Sequence[str]) -> str:
 
 
 def _common(words: Sequence[Sequence[str]]) -> int:
-    """How many words all have in common at the beginning, but for numbers."""
+    """Return the number of words that all texts share at their beginning, numbers aside."""
     return sum(1 for _ in takewhile(lambda column: len(set(map(shape, column))) == 1, zip(*words, strict=False)))
 
 
 def _values(phrases: Sequence[str]) -> str:
-    """The phrases that stand in one place with their numbers, the commonest first; numbers in them as ranges."""
+    """Join the phrases of one place with their counts, most frequent first; numbers in them become ranges."""
     alike: dict[str, list[str]] = {}
     for phrase in phrases:
         alike.setdefault(shape(phrase), []).append(phrase)
@@ -96,7 +96,7 @@ def _values(phrases: Sequence[str]) -> str:
     ending = _ENDING.search(texts[0])
     end = ending[0] if ending and all(text.endswith(ending[0]) for text in texts) else ""
     bare = [text.strip().removesuffix(end) for text in texts]
-    # What all begin with stands once; a name is not cut in two.
+    # A shared beginning is printed once; it ends at "=", so that no name is cut in two.
     start = "".join(c[0] for c in takewhile(lambda column: len(set(column)) == 1, zip(*bare, strict=False)))
     start = start[: start.rfind("=") + 1]
     named = [

@@ -1,4 +1,4 @@
-"""Nodes that are turned away for the same reason, as one row with the numbers in between."""
+"""Groups of nodes that are rejected for the same reason, each as one row with ranges of numbers."""
 
 from __future__ import annotations
 
@@ -13,24 +13,25 @@ from kschedctl.api.wording import listed
 from kschedctl.framework.operands import Shortfall
 from kschedctl.text.printable import printable
 
-#: Beyond this many wordings nodes share a row all the same.
+#: The number of wordings up to which each has its own row; with more, all nodes share one.
 _MOST_WORDINGS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Nodes with one reason.
+    """Nodes that are rejected for the same reason.
 
     Attributes
     ----------
     plugin : str
-        The plugin that kube-scheduler stops at.
+        The plugin that rejects the nodes: the first one to do so, at which kube-scheduler stops.
     why : str
         The reason, with ranges where the nodes differ in numbers.
     also : tuple of (str, int)
-        What else the nodes are turned away for, and how many of them.
+        The reasons of further plugins that reject some of the nodes, each with its number of nodes.
     closest, closest_node : str
-        Which node comes closest and what it lacks, or that none could hold the pod; empty where that has no measure.
+        The node that comes closest and what it lacks, or a note that none could hold the pod; empty if the reason
+        cannot be measured.
     """
 
     plugin: str
@@ -42,12 +43,12 @@ class Group:
 
 
 def group_nodes(nodes: Iterable[NodeData]) -> tuple[Group, ...]:
-    """Group the nodes that do not fit, the largest group first.
+    """Group the nodes that do not fit, largest group first.
 
     Parameters
     ----------
     nodes : iterable of NodeData
-        Nodes; those that fit are left out.
+        Nodes; those that fit are ignored.
     """
     families: dict[tuple[str, tuple[str, ...]], dict[str, list[NodeData]]] = {}
     for node in nodes:
@@ -69,20 +70,20 @@ def group_nodes(nodes: Iterable[NodeData]) -> tuple[Group, ...]:
 
 
 def deciding_reasons(node: NodeData) -> tuple[ReasonData, ...]:
-    """The reasons of the plugin that kube-scheduler stops at."""
+    """Return the reasons of the plugin at which kube-scheduler stops."""
     return tuple(reason for reason in node.reasons if reason.plugin == node.plugin)
 
 
 def wording(reasons: Sequence[ReasonData]) -> str:
-    """Reasons, a line each: ours with the numbers, after the scheduler's own where that names the thing."""
+    """Return the reasons, one per line: the detail, after the scheduler's own text if that names the subject."""
     return "\n".join(_worded(reason) for reason in reasons)
 
 
 def _worded(reason: ReasonData) -> str:
-    # "node(s) ..." is made for counting nodes and says less than the detail.
+    # A text "node(s) ..." is written for counting nodes and has less information than the detail.
     says_less = not reason.text or reason.text.startswith("node(s)")
     detailed = reason.detail if says_less else f"{reason.text}: {reason.detail}"
-    # One line each: a name that holds a newline does not make another one.
+    # Each reason takes one line, even if a name in it contains a newline.
     return printable(detailed if reason.detail else reason.text)
 
 
@@ -98,9 +99,9 @@ def _group(nodes: list[NodeData], why: str) -> Group:
 
 
 def _closest(nodes: Sequence[NodeData]) -> tuple[str, str]:
-    """The node that lacks the smallest share of what is requested, where resources are all that decides.
+    """Return the node that lacks the smallest share of the request, with its name, if only resources decide.
 
-    A node that could not hold the pod if it were empty is not close.
+    A node that could not hold the pod even if it were empty is not considered close.
     """
     best: tuple[float, str, list[str]] | None = None
     hopeless: list[Shortfall] = []
@@ -122,7 +123,7 @@ def _closest(nodes: Sequence[NodeData]) -> tuple[str, str]:
 
 
 def _hopeless(shortfalls: Sequence[Shortfall]) -> str:
-    """That no node could hold the pod if it were empty; nothing where they all do not have the resource at all."""
+    """Return a note that no node could hold the pod even if empty; empty if no node has the resource at all."""
     largest = max(shortfalls, key=lambda shortfall: shortfall.offered / shortfall.wanted, default=None)
     if largest is None or not largest.offered:
         return ""
@@ -138,13 +139,13 @@ def _lacks(shortfall: Shortfall) -> str:
 
 
 def amount(resource: str, number: int) -> str:
-    """An amount with its unit and resource.
+    """Format an amount with its unit and resource.
 
     Parameters
     ----------
     resource : str
-        Its name.
+        The name of the resource.
     number : int
-        Milli-CPU, bytes or a count.
+        The amount in milli-CPU, bytes or a count.
     """
     return f"{format_amount(resource, number)} {resource}"

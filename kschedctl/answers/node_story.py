@@ -1,4 +1,4 @@
-"""The whole story of one node as data: what ``explain --node NAME --why`` tells of it."""
+"""The full details of one node as data: the resources, filters and scores that ``explain --node NAME --why`` prints."""
 
 from __future__ import annotations
 
@@ -10,75 +10,94 @@ from kschedctl.answers.base import Data
 
 
 class NodeResourceData(Data, frozen=True):
-    """A resource on the node. Amounts are quantities."""
+    """A resource of the node. Amounts are quantities."""
 
     resource: str
-    allocatable: Annotated[str, Meta(description="What the node offers.")]
-    requested: Annotated[str, Meta(description="What its pods request; of pods their number.")]
-    wanted: Annotated[str, Meta(description="What the pod requests.")]
-    left: Annotated[str, Meta(description="What is left with the pod; negative where it does not fit.")]
+    allocatable: Annotated[str, Meta(description="The allocatable amount of the node.")]
+    requested: Annotated[
+        str, Meta(description="The amount that the pods on the node request; for the resource pods, their number.")
+    ]
+    wanted: Annotated[str, Meta(description="The amount that the pod requests.")]
+    left: Annotated[
+        str, Meta(description="The amount that is left with the pod on the node; negative if the pod does not fit.")
+    ]
 
 
 class PodUsageData(Data, frozen=True):
-    """A pod of the node."""
+    """A pod on the node and its requests."""
 
-    pod: Annotated[str, Meta(description="As namespace/name.")]
+    pod: Annotated[str, Meta(description="The pod, as namespace/name.")]
     priority: int
-    requests: Annotated[dict[str, str], Meta(description="What it requests of the resources told, as quantities.")]
+    requests: Annotated[
+        dict[str, str], Meta(description="The requests for the resources listed in room, as quantities.")
+    ]
 
 
 class FilterCheckData(Data, frozen=True):
-    """What a filter compares on the node."""
+    """A comparison that a filter makes on the node."""
 
     plugin: str
-    wanted: Annotated[str, Meta(description="What is asked for.")]
-    found: Annotated[str, Meta(description="What it is compared with.")]
-    holds: Annotated[bool, Meta(description="Whether that suits the pod.")]
+    wanted: Annotated[str, Meta(description="The value that the pod requires.")]
+    found: Annotated[str, Meta(description="The value that it is compared with.")]
+    holds: Annotated[bool, Meta(description="True if the comparison succeeds.")]
 
 
 class StepData(Data, frozen=True):
-    """A step of the arithmetic of a score."""
+    """A step in the computation of a score."""
 
     name: str
     expression: Annotated[
         str,
         Meta(
-            description="With its numbers, to be worked out: // divides whole numbers and rounds toward zero, "
-            "/ divides in float64, round takes halves away from zero, log is natural; names are those of steps before."
+            description="The expression with its numbers, ready to evaluate: // divides integers and rounds toward "
+            "zero, / divides in float64, round rounds halves away from zero, log is natural; names "
+            "refer to earlier steps."
         ),
     ]
     value: int | float
-    note: Annotated[str, Meta(description="What the numbers are; empty where that is plain.")]
+    note: Annotated[str, Meta(description="The meaning of the numbers; empty if it is obvious.")]
 
 
 class ArithmeticData(Data, frozen=True):
-    """How a number came about."""
+    """The computation of a number."""
 
-    formula: Annotated[str, Meta(description="The rule in general.")]
-    steps: Annotated[tuple[StepData, ...], Meta(description="The last is the number.")]
+    formula: Annotated[str, Meta(description="The general formula.")]
+    steps: Annotated[tuple[StepData, ...], Meta(description="The steps; the value of the last one is the result.")]
 
 
 class PluginStoryData(Data, frozen=True):
-    """How a plugin came to its score for the node."""
+    """The computation of a plugin's score for the node."""
 
     plugin: str
-    raw: Annotated[int, Meta(description="As the plugin returned it.")]
-    normalized: Annotated[int, Meta(description="Brought into 0 to 100.")]
+    raw: Annotated[int, Meta(description="The score that the plugin returned.")]
+    normalized: Annotated[int, Meta(description="The score normalized to 0 to 100.")]
     weight: int
-    weighted: Annotated[int, Meta(description="Normalised times the weight.")]
-    score: Annotated[ArithmeticData | None, Meta(description="Of the raw score; null where the plugin does not say.")]
-    normalizing: Annotated[ArithmeticData | None, Meta(description="Of the normalised one; null where it is the raw.")]
+    weighted: Annotated[int, Meta(description="The normalized score times the weight.")]
+    score: Annotated[
+        ArithmeticData | None,
+        Meta(description="The computation of the raw score; null if the plugin does not report it."),
+    ]
+    normalizing: Annotated[
+        ArithmeticData | None,
+        Meta(description="The computation of the normalized score; null if it equals the raw score."),
+    ]
 
 
 class NodeStoryData(Data, frozen=True):
-    """The whole story of one node."""
+    """The full details of one node."""
 
     name: str
-    room: Annotated[tuple[NodeResourceData, ...], Meta(description="What the pod requests, and cpu, memory and pods.")]
+    room: Annotated[
+        tuple[NodeResourceData, ...], Meta(description="The resources that the pod requests, and cpu, memory and pods.")
+    ]
     pods: Annotated[
         tuple[PodUsageData, ...],
-        Meta(description="The pods that request most of the resource told first that is fullest, the largest first."),
+        Meta(description="The pods with the largest requests for the fullest of these resources, largest first."),
     ]
-    more_pods: Annotated[int, Meta(description="How many pods it has besides.")]
-    checks: Annotated[tuple[FilterCheckData, ...], Meta(description="What the filters compare, in their order.")]
-    scores: Annotated[tuple[PluginStoryData, ...], Meta(description="Empty where the node was not scored.")]
+    more_pods: Annotated[int, Meta(description="The number of further pods on the node.")]
+    checks: Annotated[
+        tuple[FilterCheckData, ...], Meta(description="The comparisons of the filters, in the order of the filters.")
+    ]
+    scores: Annotated[
+        tuple[PluginStoryData, ...], Meta(description="The scores by plugin; empty if the node was not scored.")
+    ]

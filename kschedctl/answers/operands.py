@@ -1,4 +1,4 @@
-"""How the operands of a reason stand in an answer: typed until the answer is written, then a plain JSON object."""
+"""The operands of a reason in an answer: typed until the answer is encoded, then a plain JSON object."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from kschedctl.framework.operands import Operands
 
 
 class OperandsData:
-    """The operands of a reason: typed for those who word and render, a plain object in JSON.
+    """The operands of a reason: typed in Python, a plain object in JSON.
 
     Parameters
     ----------
     operands : Operands or None
-        The operands; ``None`` for none, which is an empty object.
+        The operands; ``None`` if the reason has none, which is encoded as an empty object.
     """
 
     __slots__ = ("operands",)
@@ -32,12 +32,12 @@ class OperandsData:
 
 
 def encode_operands(value: object) -> object:
-    """What msgspec writes for operands.
+    """Return the JSON object that msgspec writes for operands.
 
     Raises
     ------
     NotImplementedError
-        For a value of another type.
+        If the value is of another type.
     """
     if isinstance(value, OperandsData):
         return value.operands.data() if value.operands is not None else {}
@@ -45,12 +45,12 @@ def encode_operands(value: object) -> object:
 
 
 def schema_of(kind: type) -> dict[str, Any]:
-    """The JSON Schema of operands, of which each plugin has its own: that they are an object stands with the field.
+    """Return the JSON Schema of operands: empty, because each plugin has its own; the field declares the object.
 
     Raises
     ------
     NotImplementedError
-        For another type.
+        If the type is another one.
     """
     if kind is OperandsData:
         return {}

@@ -1,6 +1,7 @@
-"""The best placement beside the multi-step one, as data: what ``optimum -o json`` prints and its text is made of.
+"""The best placement compared with the multi-step one, as data: printed by ``optimum -o json``, the source of its text.
 
-The form is part of the public interface. ``schema/optimum.json`` describes it and is made from these types.
+The multi-step placement is the scheduler's own, one pod after another. The form is part of the public interface.
+``schema.json`` describes it and is made from these types.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from kschedctl.answers.base import ClusterAnswer, Data
 
 
 class Lever(StrEnum):
-    """The kind of an adjustment."""
+    """The kind of adjustment that leads the scheduler to the best placement."""
 
     ORDER = "order"
     PRIORITY = "priority"
@@ -22,143 +23,164 @@ class Lever(StrEnum):
 
 
 class GoalData(Data, frozen=True):
-    """One goal, those before it coming first, and how far both get."""
+    """A goal and its values in both placements; earlier goals take precedence over later ones."""
 
     goal: str
-    maximize: Annotated[bool, Meta(description="Whether more is better.")]
-    multi_step: Annotated[int, Meta(description="What the scheduler comes to, one pod after another.")]
+    maximize: Annotated[bool, Meta(description="True if a higher value is better.")]
+    multi_step: Annotated[int, Meta(description="The value that the scheduler reaches, one pod after another.")]
     optimum: int
     bound: Annotated[
         int | None,
-        Meta(description="What no placement surpasses that is as good in the goals before; null where not known."),
+        Meta(
+            description="The best value that is possible for any placement that is as good in all earlier goals; "
+            "null if unknown."
+        ),
     ]
-    proven: Annotated[bool, Meta(description="Whether no placement is better.")]
-    gap_percent: Annotated[float | None, Meta(description="How far the bound is away; null where it is not known.")]
+    proven: Annotated[bool, Meta(description="True if the optimum is proven: no placement has a better value.")]
+    gap_percent: Annotated[
+        float | None,
+        Meta(description="The distance from the optimum to the bound, in percent; null if the bound is unknown."),
+    ]
 
 
 class OptimumWorkloadData(Data, frozen=True):
-    """What becomes of the pods of one workload, or of pods without one."""
+    """The outcome for the pods of one workload, or for pods without one."""
 
-    kind: Annotated[str, Meta(description="The kind of their controller; Pod for those without.")]
+    kind: Annotated[str, Meta(description="The kind of the pods' controller; Pod for pods without one.")]
     namespace: str
     name: str
-    pods: Annotated[int, Meta(description="How many of its pods wait.")]
-    multi_step: Annotated[int, Meta(description="How many of them the scheduler places, one after another.")]
-    optimum: Annotated[int, Meta(description="How many the best placement has.")]
-    nodes: Annotated[dict[str, int], Meta(description="How many of them the best placement has on each node.")]
+    pods: Annotated[int, Meta(description="The number of pending pods.")]
+    multi_step: Annotated[int, Meta(description="The number of pods that the scheduler places, one after another.")]
+    optimum: Annotated[int, Meta(description="The number of pods that have a node in the best placement.")]
+    nodes: Annotated[dict[str, int], Meta(description="The number of pods on each node in the best placement.")]
 
 
 class OptimumPlacementData(Data, frozen=True):
-    """A pod of the best placement."""
+    """A pod and its node in the best placement."""
 
-    pod: Annotated[str, Meta(description="As namespace/name.")]
+    pod: Annotated[str, Meta(description="The pod, as namespace/name.")]
     node: str
-    multi_step_node: Annotated[str, Meta(description="Where the scheduler puts it; empty where it waits.")]
-    again: Annotated[bool, Meta(description="Whether it comes in place of one of that name that is evicted.")]
+    multi_step_node: Annotated[
+        str, Meta(description="The node that the scheduler chooses; empty if the pod stays pending there.")
+    ]
+    again: Annotated[bool, Meta(description="True if the pod replaces an evicted pod of the same name.")]
 
 
 class OptimumEvictionData(Data, frozen=True):
     """A pod that is evicted."""
 
-    pod: Annotated[str, Meta(description="As namespace/name.")]
+    pod: Annotated[str, Meta(description="The pod, as namespace/name.")]
     node: str
 
 
 class WayData(Data, frozen=True):
-    """A change with which the scheduler gets there by itself, as a simulation has shown."""
+    """An adjustment with which the scheduler itself reaches the best placement, as shown by a simulation."""
 
     lever: Lever
     what: str
-    workloads: Annotated[tuple[str, ...], Meta(description="The workloads of the pods, in their order, with counts.")]
-    pods: Annotated[
-        tuple[str, ...], Meta(description="The pods that it is about; of an order all, in which they arrive.")
+    workloads: Annotated[
+        tuple[str, ...],
+        Meta(description="The workloads of the pods in their order, with the number of consecutive pods."),
     ]
-    evicted: Annotated[int, Meta(description="How many pods are evicted then.")]
+    pods: Annotated[
+        tuple[str, ...],
+        Meta(description="The pods that are adjusted; for an order, all pods in the order of their arrival."),
+    ]
+    evicted: Annotated[int, Meta(description="The number of pods that are evicted with the adjustment.")]
 
 
 class Optimum(ClusterAnswer, frozen=True, kw_only=True, tag="Optimum"):
-    """The best placement of all pods at once beside the scheduler's own, one after another."""
+    """The best placement of all pods at once, compared with the scheduler's own, one pod after another."""
 
     summary: str
-    proven: Annotated[bool, Meta(description="Whether no placement is better in any goal.")]
+    proven: Annotated[bool, Meta(description="True if no placement is better in any goal.")]
     goals: tuple[GoalData, ...]
-    pods: Annotated[int, Meta(description="How many pods wait for a node.")]
+    pods: Annotated[int, Meta(description="The number of pending pods.")]
     finished: Annotated[
-        bool, Meta(description="Whether the scheduler comes to an end, or pods evict each other for ever.")
+        bool,
+        Meta(description="True if the simulated scheduler comes to an end; false if pods keep preempting each other."),
     ]
     multi_step_placed: int
-    placed: Annotated[int, Meta(description="How many of them the best placement has on nodes.")]
+    placed: Annotated[int, Meta(description="The number of pending pods that have a node in the best placement.")]
     stranded: Annotated[
         tuple[str, ...],
-        Meta(description="Pods that the scheduler leaves waiting and the best placement has on a node."),
+        Meta(description="The pods that the scheduler leaves pending and that have a node in the best placement."),
     ]
-    waiting: Annotated[tuple[str, ...], Meta(description="Pods that find no node in the best placement either.")]
-    gated: Annotated[tuple[str, ...], Meta(description="Pods that wait at a gate and so take no part.")]
+    waiting: Annotated[tuple[str, ...], Meta(description="The pods that have no node in the best placement either.")]
+    gated: Annotated[
+        tuple[str, ...], Meta(description="The pods that are left out because they have scheduling gates.")
+    ]
     workloads: tuple[OptimumWorkloadData, ...]
     placements: Annotated[
-        tuple[OptimumPlacementData, ...], Meta(description="In an order in which the filters let every pod pass.")
+        tuple[OptimumPlacementData, ...],
+        Meta(description="The placements, in an order in which every pod passes the filters."),
     ]
     evicted: tuple[OptimumEvictionData, ...]
     multi_step_evicted: tuple[OptimumEvictionData, ...]
     ways: tuple[WayData, ...]
-    refused: Annotated[int, Meta(description="How many solutions the filters refused before.")]
+    refused: Annotated[int, Meta(description="The number of solutions that the filters rejected before this one.")]
 
     @property
     def yes(self) -> bool:
-        """True if the best placement has all pods on nodes."""
+        """True if all pods have a node in the best placement."""
         return not self.waiting and not self.gated
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
-        """The placements, a line each: ``pod/NAMESPACE/NAME node/NODE``."""
+        """Return the placements, one line per pod: ``pod/NAMESPACE/NAME node/NODE``."""
         return tuple(f"pod/{placement.pod} node/{placement.node}" for placement in self.placements)
 
 
 class BoughtKindData(Data, frozen=True):
-    """A kind of node of the catalog that is bought."""
+    """A node type of the catalog that is bought."""
 
     kind: str
-    nodes: Annotated[int, Meta(description="How many.")]
-    price: Annotated[str, Meta(description="Of one, as the catalog has it.")]
-    cost: Annotated[str, Meta(description="Of all of them.")]
+    nodes: Annotated[int, Meta(description="The number of nodes of the type.")]
+    price: Annotated[str, Meta(description="The price of one node, in the unit of the catalog.")]
+    cost: Annotated[str, Meta(description="The price of all nodes of the type.")]
 
 
 class BoughtNodeData(Data, frozen=True):
-    """A node that is bought, and who goes there."""
+    """A node that is bought, and the pods on it."""
 
     node: str
     kind: str
-    pods: Annotated[tuple[str, ...], Meta(description="As namespace/name.")]
+    pods: Annotated[tuple[str, ...], Meta(description="The pods on the node, as namespace/name.")]
 
 
 class Purchased(ClusterAnswer, frozen=True, kw_only=True, tag="Purchase"):
-    """The cheapest nodes with which all pods that wait find a place."""
+    """The cheapest additional nodes with which all pending pods can be placed."""
 
     summary: str
-    proven: Annotated[bool, Meta(description="Whether no cheaper ones do, nor place more.")]
-    cost: Annotated[str, Meta(description="Of all that is bought.")]
+    proven: Annotated[bool, Meta(description="True if no cheaper purchase places as many pods, and none places more.")]
+    cost: Annotated[str, Meta(description="The price of all bought nodes, in the unit of the catalog.")]
     least_cost: Annotated[
-        str | None, Meta(description="What no purchase is cheaper than that places as many; null where not known.")
+        str | None,
+        Meta(description="The lower bound of the cost of any purchase that places as many pods; null if unknown."),
     ]
-    pods: Annotated[int, Meta(description="How many pods wait for a node.")]
-    placed: Annotated[int, Meta(description="How many of them have a node then.")]
+    pods: Annotated[int, Meta(description="The number of pending pods.")]
+    placed: Annotated[int, Meta(description="The number of pending pods that have a node after the purchase.")]
     multi_step_placed: Annotated[
-        int, Meta(description="How many of them the scheduler places by itself, one after another, once it is bought.")
+        int,
+        Meta(description="The number of pods that the scheduler itself places after the purchase, one after another."),
     ]
-    waiting: Annotated[tuple[str, ...], Meta(description="Pods that no node of the catalog helps.")]
+    waiting: Annotated[tuple[str, ...], Meta(description="The pods that have no node even after the purchase.")]
     kinds: tuple[BoughtKindData, ...]
     nodes: tuple[BoughtNodeData, ...]
     placements: Annotated[
-        tuple[OptimumPlacementData, ...], Meta(description="In an order in which the filters let every pod pass.")
+        tuple[OptimumPlacementData, ...],
+        Meta(description="The placements, in an order in which every pod passes the filters."),
     ]
-    objects: Annotated[tuple[dict[str, Any], ...], Meta(description="The bought nodes as manifests, as --apply takes.")]
+    objects: Annotated[
+        tuple[dict[str, Any], ...], Meta(description="The bought nodes as manifests, usable as input of --apply.")
+    ]
 
     @property
     def yes(self) -> bool:
-        """True if all pods have a node with the purchase."""
+        """True if all pending pods have a node after the purchase."""
         return not self.waiting
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
-        """The bought nodes, a line each: ``node/NAME KIND``."""
+        """Return the bought nodes, one line per node: ``node/NAME KIND``."""
         return tuple(f"node/{node.node} {node.kind}" for node in self.nodes)
 
 
@@ -166,33 +188,44 @@ class EmptiedNodeData(Data, frozen=True):
     """A node that is drained."""
 
     node: str
-    evicted: Annotated[tuple[str, ...], Meta(description="Who is evicted, in order, as namespace/name.")]
+    evicted: Annotated[tuple[str, ...], Meta(description="The evicted pods in order, as namespace/name.")]
     waited: Annotated[
-        dict[str, float], Meta(description="For how many seconds each budget, namespace/name, held evictions up.")
+        dict[str, float],
+        Meta(description="The time for which each disruption budget (namespace/name) delayed evictions, in seconds."),
     ]
 
 
 class Emptied(ClusterAnswer, frozen=True, kw_only=True, tag="EmptiedNodes"):
-    """Which nodes could be emptied, in which order to drain them."""
+    """The nodes that can be emptied, in the order in which to drain them."""
 
     summary: str
-    used: Annotated[int, Meta(description="How many nodes have pods that do not belong to the node.")]
-    used_after: Annotated[int, Meta(description="How many have any in the end.")]
-    fewest: Annotated[int | None, Meta(description="How many any placement needs; null where not known.")]
-    proven: Annotated[bool, Meta(description="Whether no placement needs fewer nodes than are in use in the end.")]
-    nodes: Annotated[tuple[EmptiedNodeData, ...], Meta(description="To be drained in this order, all cordoned before.")]
-    cordoned: Annotated[tuple[str, ...], Meta(description="Nodes without pods to be cordoned before, to stay empty.")]
-    placements: Annotated[dict[str, str], Meta(description="Where the pods are that are made again.")]
-    given_up: Annotated[
-        tuple[str, ...], Meta(description="Nodes that some placement empties, but no drain does by itself.")
+    used: Annotated[
+        int, Meta(description="The number of nodes in use: those with pods that do not belong to the node itself.")
     ]
-    fixed: Annotated[tuple[str, ...], Meta(description="Nodes with pods that nobody makes again.")]
+    used_after: Annotated[int, Meta(description="The number of nodes in use at the end.")]
+    fewest: Annotated[
+        int | None, Meta(description="The lower bound of the number of nodes that any placement uses; null if unknown.")
+    ]
+    proven: Annotated[bool, Meta(description="True if no placement uses fewer nodes than are in use at the end.")]
+    nodes: Annotated[
+        tuple[EmptiedNodeData, ...],
+        Meta(description="The nodes in the order in which to drain them, all of them cordoned first."),
+    ]
+    cordoned: Annotated[
+        tuple[str, ...], Meta(description="The nodes without pods that are cordoned first, so that they stay empty.")
+    ]
+    placements: Annotated[dict[str, str], Meta(description="The node of each recreated pod, by namespace/name.")]
+    given_up: Annotated[
+        tuple[str, ...],
+        Meta(description="The nodes that some placement leaves empty but that no simulated drain empties."),
+    ]
+    fixed: Annotated[tuple[str, ...], Meta(description="The nodes with pods that no controller recreates.")]
 
     @property
     def yes(self) -> bool:
-        """True if a node could be emptied."""
+        """True if at least one node can be emptied."""
         return bool(self.nodes)
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
-        """The nodes, a line each."""
+        """Return the nodes that can be emptied, one line per node: ``node/NAME``."""
         return tuple(f"node/{node.node}" for node in self.nodes)

@@ -1,6 +1,6 @@
-"""The pods that wait, as data: what ``pending -o json`` prints and what its text is made of.
+"""The pending pods, as data: printed by ``pending -o json``, and the source of its text.
 
-The form is part of the public interface. ``schema/pending.json`` describes it and is made from these types.
+The form is part of the public interface. ``schema.json`` describes it and is made from these types.
 """
 
 from __future__ import annotations
@@ -15,56 +15,71 @@ from kschedctl.answers.tried import AppliedData
 
 
 class GroupData(Data, frozen=True):
-    """Pods of one workload that wait for the same."""
+    """Pending pods of one workload with the same cause."""
 
-    kind: Annotated[str, Meta(description="The kind of what made them; Pod for one by itself.")]
+    kind: Annotated[str, Meta(description="The kind of the workload that owns the pods; Pod for a pod without one.")]
     namespace: str
     name: str
-    pods: Annotated[tuple[str, ...], Meta(description="As namespace/name, the oldest first.")]
-    since: Annotated[datetime | None, Meta(description="Since when the oldest of them is there.")]
+    pods: Annotated[tuple[str, ...], Meta(description="The pods as namespace/name, oldest first.")]
+    since: Annotated[datetime | None, Meta(description="The creation time of the oldest pod; null if unknown.")]
     waiting_seconds: Annotated[
-        int | None, Meta(description="How long that was, when the snapshot was taken, as far as its files tell.")
+        int | None,
+        Meta(
+            description="The age of the oldest pod at the time of the snapshot, in seconds; null if its creation "
+            "time is unknown."
+        ),
     ]
     result: Annotated[
-        str, Meta(description="As in explain; notOurs where no profile of the configuration is responsible.")
+        str,
+        Meta(
+            description="The result as in explain; notOurs if no profile of the configuration has the pods' "
+            "schedulerName."
+        ),
     ]
-    why: Annotated[str, Meta(description="What turns them away, in the scheduler's words; empty where they fit.")]
-    n_fit: Annotated[int | None, Meta(description="How many find room as things are; null where that was not tried.")]
-    preempts: Annotated[bool, Meta(description="Whether preemption finds a node for the first of them.")]
-    message: Annotated[str, Meta(description="The text of the FailedScheduling event of the first of them.")]
+    why: Annotated[str, Meta(description="The cause of rejection, in the scheduler's words; empty if the pods fit.")]
+    n_fit: Annotated[
+        int | None, Meta(description="The number of pods that fit without any change; null if that was not tried.")
+    ]
+    preempts: Annotated[bool, Meta(description="True if preemption finds a node for the first pod.")]
+    message: Annotated[str, Meta(description="The text of the FailedScheduling event of the first pod.")]
 
 
 class UnblockingData(AppliedData, frozen=True):
-    """A change that was made and tried in a simulation of the queue."""
+    """A change that was made and tried in a simulation of the scheduling queue."""
 
-    would_place: Annotated[tuple[str, ...], Meta(description="The pods that get a node by it, on top of those before.")]
+    would_place: Annotated[
+        tuple[str, ...],
+        Meta(description="The pods that the change schedules, in addition to those of earlier changes."),
+    ]
 
 
 class Pending(ClusterAnswer, frozen=True, kw_only=True, tag="Pending"):
-    """The pods that wait."""
+    """The pending pods, by cause."""
 
     summary: str
-    groups: Annotated[tuple[GroupData, ...], Meta(description="The largest first, those that fit last.")]
+    groups: Annotated[tuple[GroupData, ...], Meta(description="The groups, largest first; those that fit are last.")]
     fit: Annotated[
         tuple[str, ...] | None,
-        Meta(description="The pods that get a node as things are, one after another; null where that was not tried."),
+        Meta(
+            description="The pods that fit without any change, scheduled one after another; null if that was not tried."
+        ),
     ]
     changes: Annotated[
         tuple[UnblockingData, ...],
-        Meta(description="The one that places most first; each comes on top of those before."),
+        Meta(description="The changes, the one that schedules most pods first; each applies on top of those before."),
     ]
-    together: Annotated[tuple[str, ...], Meta(description="The pods that all of the changes together place.")]
+    together: Annotated[tuple[str, ...], Meta(description="The pods that all changes together schedule.")]
 
     @property
     def all_fit(self) -> bool:
-        """Whether all find a node as things are, as far as that was tried."""
+        """True if all pods fit without any change, as far as that was tried."""
         return all(group.result == "scheduled" and group.n_fit in (None, len(group.pods)) for group in self.groups)
 
     @property
     def yes(self) -> bool:
-        """True if every pending pod could be placed as things are."""
+        """True if all pods fit without any change."""
         return self.all_fit
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
-        """The pods that wait, a line each: ``pod/NAMESPACE/NAME``."""
+        """Return the pending pods, one line per pod: ``pod/NAMESPACE/NAME``."""
         return tuple(f"pod/{pod}" for group in self.groups for pod in group.pods)

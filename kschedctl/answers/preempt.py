@@ -1,6 +1,6 @@
-"""Who would be evicted, as data: what ``preempt -o json`` prints and what its text is made of.
+"""Preemption and its victims, as data: printed by ``preempt -o json``, and the source of its text.
 
-The form is part of the public interface. ``schema/preempt.json`` describes it and is made from these types.
+The form is part of the public interface. ``schema.json`` describes it and is made from these types.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kschedctl.answers.explain import NodeData, PodData, StatusData, WorkloadDat
 
 
 class Result(StrEnum):
-    """What becomes of a pod."""
+    """The outcome for a pod."""
 
     FITS = "fits"
     PREEMPTS = "preempts"
@@ -28,15 +28,33 @@ class Result(StrEnum):
 
 
 class PreemptVerdictData(Data, frozen=True):
-    """What comes of it."""
+    """The verdict: whether the pod fits, whom it would preempt on which node, or why preemption does not help."""
 
-    result: Annotated[Result, Meta(description="Whether it fits, evicts others, cannot be helped so, or may not.")]
-    summary: Annotated[str, Meta(description="One or two sentences.")]
-    nodes: Annotated[
-        tuple[str, ...], Meta(description="Where it goes or is nominated to; chance decides among several.")
+    result: Annotated[
+        Result,
+        Meta(
+            description="The outcome: the pod fits, preempts others, preemption does not help or is not allowed, or "
+            "the cycle fails."
+        ),
     ]
-    picked: Annotated[str | None, Meta(description="The only one of them, or the one a seed picked.")]
-    violates_budget: Annotated[bool, Meta(description="Whether an eviction there breaks a disruption budget.")]
+    summary: Annotated[str, Meta(description="The result in one or two sentences.")]
+    nodes: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="The nodes that the pod is scheduled or nominated to; kube-scheduler picks one of several "
+            "at random."
+        ),
+    ]
+    picked: Annotated[
+        str | None,
+        Meta(
+            description="The only one of these nodes, or the one that the seed draws; null if there are several and "
+            "no seed, or none."
+        ),
+    ]
+    violates_budget: Annotated[
+        bool, Meta(description="True if an eviction on the chosen node violates a disruption budget.")
+    ]
 
 
 class OwnerData(Data, frozen=True):
@@ -49,54 +67,65 @@ class OwnerData(Data, frozen=True):
 class BudgetData(Data, frozen=True):
     """A disruption budget that covers a victim."""
 
-    name: Annotated[str, Meta(description="As namespace/name.")]
-    allowed: Annotated[int, Meta(description="How many disruptions it allows now.")]
-    evicted: Annotated[int, Meta(description="How many victims on the node it covers.")]
-    below: Annotated[int, Meta(description="How many more that is than it allows.")]
-    violated: Annotated[bool, Meta(description="Whether kube-scheduler counts this victim as a violation of it.")]
+    name: Annotated[str, Meta(description="The budget, as namespace/name.")]
+    allowed: Annotated[int, Meta(description="The number of disruptions that the budget allows at the moment.")]
+    evicted: Annotated[int, Meta(description="The number of victims on the node that the budget covers.")]
+    below: Annotated[int, Meta(description="The number of victims in excess of the allowed disruptions.")]
+    violated: Annotated[
+        bool, Meta(description="True if kube-scheduler counts this victim as a violation of the budget.")
+    ]
 
 
 class VictimData(Data, frozen=True):
-    """A pod that would be evicted."""
+    """An eviction victim."""
 
-    name: Annotated[str, Meta(description="As namespace/name.")]
+    name: Annotated[str, Meta(description="The pod, as namespace/name.")]
     priority: int
     priority_class_name: str
-    started_at: Annotated[datetime | None, Meta(description="null where it has not started.")]
+    started_at: Annotated[datetime | None, Meta(description="The start time of the pod; null if it has not started.")]
     running_seconds: Annotated[
         int | None,
-        Meta(description="How long it has been running; null where when the snapshot was taken is not known."),
+        Meta(
+            description="The time for which the pod has been running when the snapshot was taken, in seconds; null "
+            "if either time is unknown."
+        ),
     ]
-    terminating: Annotated[bool, Meta(description="Whether it is being deleted already.")]
-    owner: Annotated[OwnerData | None, Meta(description="Its controller, if any.")]
-    grace_seconds: Annotated[int, Meta(description="How long it may take to stop.")]
-    violates: Annotated[bool, Meta(description="Whether its eviction breaks a disruption budget.")]
+    terminating: Annotated[bool, Meta(description="True if the pod is already being deleted.")]
+    owner: Annotated[OwnerData | None, Meta(description="The controller of the pod; null if there is none.")]
+    grace_seconds: Annotated[int, Meta(description="The termination grace period, in seconds.")]
+    violates: Annotated[bool, Meta(description="True if the eviction violates a disruption budget.")]
     budgets: tuple[BudgetData, ...]
 
 
 class LostAtData(Data, frozen=True):
-    """The criterion at which a candidate lost."""
+    """The criterion at which a candidate lost against the chosen one."""
 
-    number: Annotated[int, Meta(description="Its place in kube-scheduler's order, from 1.")]
+    number: Annotated[int, Meta(description="The position of the criterion in kube-scheduler's order, from 1.")]
     criterion: str
     has: Annotated[
-        int, Meta(description="What the candidate has: a count, a priority, a sum, or microseconds since 1970.")
+        int, Meta(description="The value of the candidate: a count, a priority, a sum, or microseconds since 1970.")
     ]
-    against: Annotated[int, Meta(description="What the winner has.")]
+    against: Annotated[int, Meta(description="The value of the winner.")]
 
 
 class PreemptCandidateData(Data, frozen=True):
-    """A node that evictions would make room on."""
+    """A preemption candidate: a node and the victims on it."""
 
     name: str
     zone: str
-    victims: Annotated[tuple[VictimData, ...], Meta(description="The most important first.")]
-    pdb_violations: Annotated[int, Meta(description="How many evictions break a disruption budget.")]
-    lost_at: Annotated[LostAtData | None, Meta(description="null for those that chance decides among.")]
+    victims: Annotated[tuple[VictimData, ...], Meta(description="The victims, most important first.")]
+    pdb_violations: Annotated[int, Meta(description="The number of evictions that violate a disruption budget.")]
+    lost_at: Annotated[
+        LostAtData | None,
+        Meta(
+            description="The criterion at which the candidate lost; null for the best candidates, one of which is "
+            "picked at random."
+        ),
+    ]
 
 
 class Cause(StrEnum):
-    """Why evicting pods does not help on a node."""
+    """The cause for which evicting pods does not help on a node."""
 
     STILL_DOES_NOT_FIT = "stillDoesNotFit"
     DECLINED = "declined"
@@ -106,72 +135,111 @@ class Cause(StrEnum):
 
 
 class NotHelpfulData(NodeData, frozen=True):
-    """A node on which evicting pods does not help, and who says so once they are gone."""
+    """A node on which evicting pods does not help, with the rejection that remains without them."""
 
     cause: Cause
 
 
 class ReplacementData(Data, frozen=True):
-    """Where the new pod would go that a controller makes in place of a victim."""
+    """The decision for the pod that a controller creates in place of a victim."""
 
-    nodes: Annotated[tuple[str, ...], Meta(description="Chance decides among several; none where it fits nowhere.")]
-    message: Annotated[str, Meta(description="What kube-scheduler would write where it fits nowhere.")]
-    evicting: Annotated[tuple[str, ...], Meta(description="The nodes that it would make room on in turn.")]
+    nodes: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="The nodes with the highest score, one of which is picked at random; empty if the pod fits "
+            "nowhere."
+        ),
+    ]
+    message: Annotated[str, Meta(description="The message of kube-scheduler if the pod fits nowhere.")]
+    evicting: Annotated[
+        tuple[str, ...], Meta(description="The nodes that the pod could be nominated to by preempting in turn.")
+    ]
 
 
 class FateData(Data, frozen=True):
-    """What becomes of a victim."""
+    """The outcome for a victim."""
 
-    name: Annotated[str, Meta(description="As namespace/name.")]
-    owner: Annotated[OwnerData | None, Meta(description="Who makes a new pod in its place; null for nobody.")]
-    bound_to_node: Annotated[bool, Meta(description="Whether the new pod can run on the same node alone (DaemonSet).")]
-    replacement: Annotated[ReplacementData | None, Meta(description="null where none is made, or it is not known.")]
+    name: Annotated[str, Meta(description="The pod, as namespace/name.")]
+    owner: Annotated[
+        OwnerData | None, Meta(description="The controller that creates a new pod in its place; null if there is none.")
+    ]
+    bound_to_node: Annotated[bool, Meta(description="True if the new pod can run on the same node only (DaemonSet).")]
+    replacement: Annotated[
+        ReplacementData | None,
+        Meta(description="The decision for the new pod; null if there is no new pod, or its decision is unknown."),
+    ]
 
 
 class NextData(Data, frozen=True):
-    """What happens once a node is taken."""
+    """The next steps after a candidate is chosen."""
 
-    node: Annotated[str, Meta(description="The node; where chance decides, the one picked or else the first.")]
-    wait_seconds: Annotated[int, Meta(description="When at the latest the pod can start: the longest grace period.")]
+    node: Annotated[
+        str, Meta(description="The chosen node: the one that the seed draws, else the first of the best candidates.")
+    ]
+    wait_seconds: Annotated[
+        int,
+        Meta(
+            description="The longest time until the pod can start, in seconds: the longest grace period of the victims."
+        ),
+    ]
     victims: tuple[FateData, ...]
-    loses_nomination: Annotated[tuple[str, ...], Meta(description="Pods that are no longer nominated to the node.")]
+    loses_nomination: Annotated[tuple[str, ...], Meta(description="The pods whose nomination to the node is cleared.")]
 
 
 class Preemption(ClusterAnswer, frozen=True, kw_only=True):
     """The answer for one pod."""
 
     pod: PodData
-    workload: Annotated[WorkloadData | None, Meta(description="null for a pod that stands for itself.")] = None
+    workload: Annotated[
+        WorkloadData | None,
+        Meta(description="The workload that the pod stands for; null if the pod itself was requested."),
+    ] = None
     verdict: PreemptVerdictData
-    status: Annotated[StatusData | None, Meta(description="What DefaultPreemption says; null where it is not asked.")]
-    candidates: Annotated[tuple[PreemptCandidateData, ...], Meta(description="The nominated first, then the closest.")]
-    not_helpful: Annotated[tuple[NotHelpfulData, ...], Meta(description="The nodes where evicting pods does not help.")]
-    not_looked_at: Annotated[int, Meta(description="How many nodes are left out for --min-candidate-nodes.")]
+    status: Annotated[
+        StatusData | None, Meta(description="The status that DefaultPreemption returns; null if it was not run.")
+    ]
+    candidates: Annotated[
+        tuple[PreemptCandidateData, ...],
+        Meta(description="The candidates, those that can be nominated first, then the closest."),
+    ]
+    not_helpful: Annotated[
+        tuple[NotHelpfulData, ...], Meta(description="The nodes on which evicting pods does not help.")
+    ]
+    not_looked_at: Annotated[
+        int, Meta(description="The number of nodes that were skipped because of --min-candidate-nodes.")
+    ]
     candidates_enough: Annotated[
-        int | None, Meta(description="At how many candidates kube-scheduler stops, where there are more; else null.")
+        int | None,
+        Meta(
+            description="The number of candidates after which kube-scheduler stops its search; null if there are "
+            "not more than that."
+        ),
     ]
     next: NextData | None
-    preemption_message: Annotated[str, Meta(description="The part of the event that preemption adds.")]
+    preemption_message: Annotated[str, Meta(description="The part of the event message that preemption adds.")]
     message: Annotated[str, Meta(description="The text of the FailedScheduling event; empty where the pod fits.")]
 
     @property
     def helped(self) -> bool:
-        """Whether the pod would be scheduled, now or once its victims are gone."""
+        """True if the pod would be scheduled, at once or after its victims are gone."""
         return self.verdict.result in (Result.FITS, Result.PREEMPTS)
 
     @property
     def chosen(self) -> tuple[PreemptCandidateData, ...]:
-        """The candidates that can be taken: the one a seed picked, else all that chance decides among."""
+        """The candidates that can be nominated: the one that the seed draws, else all best ones."""
         picked = self.verdict.picked
         return tuple(c for c in self.candidates if c.lost_at is None and picked in (None, c.name))
 
     @property
     def yes(self) -> bool:
-        """True if the pod would be scheduled, now or once its victims are gone."""
+        """True if the pod would be scheduled, at once or after its victims are gone."""
         return self.helped
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
-        """The victims, a line each; of several pods each line starts with the pod: ``pod/NAMESPACE/NAME VICTIM``."""
+        """Return the victims, one line per victim: ``NAMESPACE/NAME``.
+
+        If the answer is one of several, each line starts with the pod: ``pod/NAMESPACE/NAME VICTIM``.
+        """
         start = "" if single else f"pod/{self.pod.namespace}/{self.pod.name} "
         return tuple(f"{start}{victim.name}" for candidate in self.chosen for victim in candidate.victims)
 
@@ -183,36 +251,44 @@ class PreemptionList(AnswerList, frozen=True, kw_only=True):
 
 
 class TakerData(Data, frozen=True):
-    """A pending pod that would evict the pod in question."""
+    """A pending pod that would preempt the pod in question."""
 
-    name: Annotated[str, Meta(description="As namespace/name.")]
+    name: Annotated[str, Meta(description="The pod, as namespace/name.")]
     priority: int
     priority_class_name: str
     node: str
-    certain: Annotated[bool, Meta(description="Whether chance has no say.")]
-    violates_budget: Annotated[bool, Meta(description="Whether this eviction breaks a disruption budget.")]
+    certain: Annotated[bool, Meta(description="True if the victim is preempted whichever node is picked at random.")]
+    violates_budget: Annotated[bool, Meta(description="True if this eviction violates a disruption budget.")]
 
 
 class Threat(ClusterAnswer, frozen=True, kw_only=True):
-    """Who would evict a pod."""
+    """The pending pods that would preempt a pod."""
 
-    victim: Annotated[str, Meta(description="As namespace/name.")]
+    victim: Annotated[str, Meta(description="The pod, as namespace/name.")]
     priority: int
     priority_class_name: str
     node: str
     summary: str
-    takers: Annotated[tuple[TakerData, ...], Meta(description="Highest priority first.")]
-    safe_priority: Annotated[
-        int | None, Meta(description="From which priority on none would; null where none would now.")
+    takers: Annotated[
+        tuple[TakerData, ...], Meta(description="The pending pods that would preempt the pod, highest priority first.")
     ]
-    safe_class: Annotated[str, Meta(description="The lowest PriorityClass that has it; empty where there is none.")]
-    pending: Annotated[int, Meta(description="How many pending pods were asked.")]
+    safe_priority: Annotated[
+        int | None,
+        Meta(
+            description="The lowest priority at which none of the pending pods would preempt the pod; null if none "
+            "does."
+        ),
+    ]
+    safe_class: Annotated[
+        str, Meta(description="The lowest PriorityClass with at least that priority; empty if there is none.")
+    ]
+    pending: Annotated[int, Meta(description="The number of pending pods.")]
 
     @property
     def yes(self) -> bool:
-        """True if no pending pod would evict it."""
+        """True if no pending pod would preempt the pod."""
         return not self.takers
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
-        """The pods that would evict it, a line each."""
+        """Return the pending pods that would preempt the pod, one line per pod: ``NAMESPACE/NAME``."""
         return tuple(taker.name for taker in self.takers)

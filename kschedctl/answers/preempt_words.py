@@ -1,4 +1,4 @@
-"""Words for what a preemption consists of: times, budgets, criteria, and what becomes of victims."""
+"""Phrases for the parts of a preemption: times, disruption budgets, criteria and the outcome for victims."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from kschedctl.answers.preempt import (
 )
 from kschedctl.api.wording import counted, listed
 
-#: What kube-scheduler adds to every priority before it sums them up.
+#: The offset that kube-scheduler adds to every priority before it sums up the priorities of victims.
 _SHIFT: Final = 2**31
 
 
 def violated(victims: Sequence[VictimData]) -> str:
-    """The budgets that the eviction of some victims breaks; ``-`` for none."""
+    """Return the disruption budgets that the eviction of the victims violates; ``-`` for none."""
     names = {budget.name for victim in victims for budget in victim.budgets if budget.violated}
     return ", ".join(sorted(names)) or "-"
 
 
 def below_words(budget: BudgetData) -> str:
-    """How far below what a budget allows the evictions go."""
+    """Return by how many disruptions the evictions exceed those that a budget allows, in words."""
     if budget.below:
         return f"{budget.below} below"
     # All pods of lower priority on the node are counted, also those that are spared afterwards.
@@ -37,7 +37,7 @@ def below_words(budget: BudgetData) -> str:
 
 
 def lost_words(candidate: PreemptCandidateData, lost: LostAtData, answer: Preemption) -> str:
-    """At which criterion a candidate lost, with both values."""
+    """Return the criterion at which a candidate lost, with the values of the candidate and of the winner."""
     has, against = str(lost.has), str(lost.against)
     match lost.number:
         case 3:
@@ -63,7 +63,7 @@ def _moment(microseconds: int) -> str:
 
 
 def fates(victims: Sequence[FateData]) -> Iterator[str]:
-    """What becomes of victims, a sentence for those that fare alike."""
+    """Yield the outcome for the victims, one sentence per group with the same outcome."""
     remade: dict[str, list[FateData]] = {}
     for fate in victims:
         if fate.owner is not None and fate.bound_to_node:
@@ -98,7 +98,7 @@ def _replaced(new: ReplacementData | None) -> str:
 
 
 def running(victim: VictimData) -> str:
-    """How long a victim has been running, or since when."""
+    """Return the time for which a victim has been running, or its start date."""
     if victim.started_at is None:
         return "not started"
     if victim.running_seconds is None:
@@ -107,7 +107,7 @@ def running(victim: VictimData) -> str:
 
 
 def duration(seconds: int) -> str:
-    """A time in its two largest units.
+    """Format a duration in its two largest units.
 
     Examples
     --------
@@ -123,5 +123,5 @@ def duration(seconds: int) -> str:
 
 
 def owner_words(owner: OwnerData | None) -> str:
-    """A controller by kind and name."""
+    """Return the kind and name of a controller; ``-`` for none."""
     return f"{owner.kind} {owner.name}" if owner is not None else "-"

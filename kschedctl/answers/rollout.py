@@ -13,20 +13,41 @@ from kschedctl.simulate.rollout_steps import RolloutStep, RolloutWaiting
 
 
 class RolledOut(ClusterAnswer, frozen=True, kw_only=True, tag="Rollout"):
-    """What becomes of a rollout."""
+    """The outcome of a simulated rollout."""
 
     summary: str
     workload: WorkloadData
-    strategy: Annotated[str, Meta(description="How the workload brings a new revision in.")]
-    finished: Annotated[bool, Meta(description="Whether all pods are replaced that are to be, and available.")]
-    held: Annotated[str, Meta(description="Why nothing happens by itself; empty where pods wait, or it finishes.")]
-    old: Annotated[int, Meta(description="How many pods of another revision there were.")]
-    left: Annotated[int, Meta(description="How many of them are there in the end.")]
-    kept: Annotated[int, Meta(description="How many pods are to stay: those below the partition of a StatefulSet.")]
-    available_before: Annotated[int, Meta(description="How many pods were available at first.")]
-    available_least: Annotated[int, Meta(description="How many were available at the worst time.")]
-    available_promised: Annotated[int, Meta(description="How many the strategy keeps available, where all are first.")]
-    seconds: Annotated[float, Meta(description="How long it takes by the virtual clock, or until nothing moves.")]
+    strategy: Annotated[str, Meta(description="The update strategy of the workload, in words.")]
+    finished: Annotated[bool, Meta(description="True if all pods that should be replaced are replaced and available.")]
+    held: Annotated[
+        str,
+        Meta(
+            description="The reason why the rollout does not progress by itself; empty if it waits for pods, or "
+            "finishes."
+        ),
+    ]
+    old: Annotated[int, Meta(description="The number of pods of older revisions before the rollout.")]
+    left: Annotated[int, Meta(description="The number of pods of older revisions at the end.")]
+    kept: Annotated[
+        int,
+        Meta(description="The number of pods that should not be replaced: those below the partition of a StatefulSet."),
+    ]
+    available_before: Annotated[int, Meta(description="The number of available pods before the rollout.")]
+    available_least: Annotated[int, Meta(description="The lowest number of available pods during the rollout.")]
+    available_promised: Annotated[
+        int,
+        Meta(
+            description="The number of pods that the strategy keeps available, provided that all are available at "
+            "first."
+        ),
+    ]
+    seconds: Annotated[
+        float,
+        Meta(
+            description="The duration until the rollout finishes or makes no further progress, in seconds of the "
+            "virtual clock."
+        ),
+    ]
     waiting: tuple[RolloutWaiting, ...]
     steps: tuple[RolloutStep, ...]
     placements: Annotated[tuple[PlacementData, ...], Meta(description="The new pods that have a node.")]
@@ -37,5 +58,5 @@ class RolledOut(ClusterAnswer, frozen=True, kw_only=True, tag="Rollout"):
         return self.finished
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
-        """The new pods with their nodes, a line each: ``pod/NAMESPACE/NAME node/NODE``."""
+        """Return the new pods with their nodes, one line per pod: ``pod/NAMESPACE/NAME node/NODE``."""
         return tuple(f"pod/{placement.pod} node/{placement.node}" for placement in self.placements)

@@ -10,25 +10,30 @@ from kschedctl.answers.base import CompoundAnswer, Data
 
 
 class RulePage(Data, frozen=True, kw_only=True):
-    """A rule."""
+    """The documentation of a rule."""
 
     code: str
     name: str
     severity: str
-    on: Annotated[bool, Meta(description="Whether it is asked without being selected.")]
-    place: Annotated[str | None, Meta(description="Where it stops, A to D.")]
+    on: Annotated[bool, Meta(description="True if the rule is enabled by default, without being selected.")]
+    place: Annotated[
+        str | None,
+        Meta(description="The stage at which the problem takes effect, A to D; null if it takes effect at none."),
+    ]
     place_in_words: str
     needs_snapshot: bool
     page: str
-    fails: Annotated[str, Meta(description="An example that it finds something in, where lines end with # <-.")]
+    fails: Annotated[
+        str, Meta(description='An example that violates the rule; the lines with findings end with "# <-".')
+    ]
     passes: str
 
 
 class RulePages(CompoundAnswer, frozen=True, kw_only=True, tag="RulePages"):
-    """Rules."""
+    """The documentation of one or more rules."""
 
     items: tuple[RulePage, ...]
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
-        """Their codes."""
+        """Return the codes of the rules, ``rule/CODE``."""
         return tuple(f"rule/{page.code}" for page in self.items)

@@ -1,6 +1,6 @@
 """The JSON Schema of all answers, made from their types: ``schema.json`` beside this module.
 
-A command's answers are told apart by ``kind``; parts that several have stand once, in ``$defs``.
+The answers of a command are distinguished by ``kind``; parts that several answers share are in ``$defs``.
 """
 
 from __future__ import annotations

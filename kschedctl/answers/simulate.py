@@ -12,77 +12,89 @@ from kschedctl.simulate.timeline import TimelineEntry
 
 
 class PlacementData(Data, frozen=True):
-    """A pod that got a node."""
+    """A pod that was scheduled, and its node."""
 
-    pod: Annotated[str, Meta(description="As namespace/name.")]
+    pod: Annotated[str, Meta(description="The pod, as namespace/name.")]
     node: str
 
 
 class WorkloadPlacementData(Data, frozen=True):
-    """What became of the pods of one workload, or of pods without one."""
+    """The outcome for the pods of one workload, or for pods without one."""
 
-    kind: Annotated[str, Meta(description="The kind of their controller; Pod for those without.")]
+    kind: Annotated[str, Meta(description="The kind of the pods' controller; Pod for pods without one.")]
     namespace: str
     name: str
-    pods: Annotated[int, Meta(description="How many of its pods were to be placed.")]
+    pods: Annotated[int, Meta(description="The number of pods to schedule.")]
     placed: int
-    nodes: Annotated[dict[str, int], Meta(description="How many of them went to each node.")]
-    zones: Annotated[dict[str, int], Meta(description="How many of them went to each zone; nodes without one aside.")]
+    nodes: Annotated[dict[str, int], Meta(description="The number of pods that were scheduled to each node.")]
+    zones: Annotated[
+        dict[str, int],
+        Meta(description="The number of pods that were scheduled to each zone, without nodes that have no zone label."),
+    ]
 
 
 class WaitingData(Data, frozen=True):
-    """Pods that wait for the same reason."""
+    """Pods that stay pending for the same reason."""
 
-    message: Annotated[str, Meta(description="What kube-scheduler said last, or what holds them back at a gate.")]
-    gated: Annotated[bool, Meta(description="Whether they were not tried at all.")]
-    attempts: Annotated[int, Meta(description="How often they were tried together.")]
-    pods: Annotated[tuple[str, ...], Meta(description="As namespace/name.")]
+    message: Annotated[str, Meta(description="The last message of kube-scheduler, or that of the scheduling gate.")]
+    gated: Annotated[bool, Meta(description="True if the pods were never tried because of a scheduling gate.")]
+    attempts: Annotated[int, Meta(description="The number of scheduling attempts of all these pods together.")]
+    pods: Annotated[tuple[str, ...], Meta(description="The pods, as namespace/name.")]
 
 
 class EvictionData(Data, frozen=True):
-    """A pod that was evicted for another one."""
+    """A pod that was preempted."""
 
-    pod: Annotated[str, Meta(description="As namespace/name.")]
+    pod: Annotated[str, Meta(description="The pod, as namespace/name.")]
     node: str
     time: datetime
-    by: Annotated[str, Meta(description="The pod that it made room for.")]
+    by: Annotated[str, Meta(description="The pod that preempted it.")]
 
 
 class UtilisationData(Data, frozen=True):
-    """How much of a resource the pods on nodes request."""
+    """The requests of the pods on nodes, by resource and zone."""
 
-    zone: Annotated[str, Meta(description="Empty for all nodes together.")]
+    zone: Annotated[str, Meta(description="The zone; empty for all nodes together.")]
     resource: str
-    allocatable: Annotated[int, Meta(description="What the nodes offer: milli-CPU, bytes or a count.")]
-    before: Annotated[int, Meta(description="What was requested before, in the same unit.")]
+    allocatable: Annotated[int, Meta(description="The allocatable amount of the nodes: milli-CPU, bytes or a count.")]
+    before: Annotated[int, Meta(description="The requested amount before the simulation, in the same unit.")]
     after: int
 
 
 class SimulatedAttemptData(Data, frozen=True):
-    """One scheduling cycle."""
+    """A scheduling attempt: one scheduling cycle of a pod."""
 
     time: datetime
-    pod: Annotated[str, Meta(description="As namespace/name.")]
-    number: Annotated[int, Meta(description="Which attempt of the pod it was, from 1.")]
-    node: Annotated[str, Meta(description="Where it went; empty where nowhere.")]
-    waits: Annotated[bool, Meta(description="Whether a Permit plugin let it wait, so that it was not bound yet.")]
-    best: Annotated[tuple[str, ...], Meta(description="The nodes that chance decides among.")]
-    message: Annotated[str, Meta(description="Why it went nowhere, in kube-scheduler's words.")]
-    nominated: Annotated[str, Meta(description="The node that is made room on for it.")]
+    pod: Annotated[str, Meta(description="The pod, as namespace/name.")]
+    number: Annotated[int, Meta(description="The number of the pod's attempt, from 1.")]
+    node: Annotated[str, Meta(description="The node that the pod was scheduled to; empty if there was none.")]
+    waits: Annotated[bool, Meta(description="True if a Permit plugin delayed the pod, so that it was not bound yet.")]
+    best: Annotated[
+        tuple[str, ...], Meta(description="The nodes with the highest score, one of which is picked at random.")
+    ]
+    message: Annotated[
+        str, Meta(description="The reason why the pod was not scheduled, in kube-scheduler's words; empty if it was.")
+    ]
+    nominated: Annotated[
+        str, Meta(description="The node that the pod was nominated to by preemption; empty if there is none.")
+    ]
     victims: tuple[str, ...]
 
 
 class Simulated(ClusterAnswer, frozen=True, kw_only=True, tag="Simulation"):
-    """What came of many pods, one after another."""
+    """The outcome for many pods that are scheduled one after another."""
 
     summary: str
-    finished: Annotated[bool, Meta(description="Whether it came to its end; else this is what was done so far.")]
-    chance: Annotated[str, Meta(description="How it was settled which of equal nodes a pod goes to.")]
-    began: Annotated[datetime, Meta(description="When it began, by the virtual clock.")]
-    seconds: Annotated[float, Meta(description="How long it took by the virtual clock.")]
-    pods: Annotated[int, Meta(description="How many pods were to be placed, those made again included.")]
+    finished: Annotated[
+        bool,
+        Meta(description="True if the simulation finished; false if the answer covers only the part that was done."),
+    ]
+    chance: Annotated[str, Meta(description="The tie-breaking rule among nodes with equal scores.")]
+    began: Annotated[datetime, Meta(description="The start time, by the virtual clock.")]
+    seconds: Annotated[float, Meta(description="The duration, in seconds of the virtual clock.")]
+    pods: Annotated[int, Meta(description="The number of pods to schedule, including recreated ones.")]
     placed: int
-    waiting: Annotated[tuple[WaitingData, ...], Meta(description="The pods that wait in the end, in groups.")]
+    waiting: Annotated[tuple[WaitingData, ...], Meta(description="The pods that are pending at the end, by reason.")]
     evicted: tuple[EvictionData, ...]
     workloads: tuple[WorkloadPlacementData, ...]
     placements: tuple[PlacementData, ...]
@@ -92,7 +104,7 @@ class Simulated(ClusterAnswer, frozen=True, kw_only=True, tag="Simulation"):
 
     @property
     def yes(self) -> bool:
-        """True if all pods got a node."""
+        """True if all pods were scheduled."""
         return not self.waiting
 
     @property
@@ -101,5 +113,5 @@ class Simulated(ClusterAnswer, frozen=True, kw_only=True, tag="Simulation"):
         return not self.finished
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
-        """The placements, a line each: ``pod/NAMESPACE/NAME node/NODE``."""
+        """Return the placements, one line per pod: ``pod/NAMESPACE/NAME node/NODE``."""
         return tuple(f"pod/{placement.pod} node/{placement.node}" for placement in self.placements)

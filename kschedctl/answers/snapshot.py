@@ -1,4 +1,4 @@
-"""What is in a snapshot, as data: what ``snapshot info -o json`` prints and its text is made of."""
+"""The contents of a snapshot, as data: printed by ``snapshot info -o json``, and the source of its text."""
 
 from __future__ import annotations
 
@@ -11,23 +11,41 @@ from kschedctl.answers.base import CompoundAnswer
 
 
 class SnapshotInfo(CompoundAnswer, frozen=True, kw_only=True):
-    """What is in a snapshot."""
+    """The contents of a snapshot."""
 
     paths: tuple[str, ...]
-    objects: Annotated[int, Meta(description="How many objects it has that scheduling reads.")]
-    captured: Annotated[bool, Meta(description="Whether it says itself which moment it shows.")]
-    taken_at: Annotated[datetime | None, Meta(description="That moment, else when its newest file was written.")]
-    git_version: Annotated[str, Meta(description="The control plane's version; empty where it is not told.")]
-    kschedctl_version: Annotated[str, Meta(description="The program that captured it; empty for other sources.")]
+    objects: Annotated[int, Meta(description="The number of objects of the kinds that scheduling reads.")]
+    captured: Annotated[bool, Meta(description="True if the snapshot records the time at which it was taken.")]
+    taken_at: Annotated[
+        datetime | None,
+        Meta(
+            description="The time of the snapshot: as it records it, else the newest timestamp of its objects, else "
+            "the modification time of its newest file; null if unknown."
+        ),
+    ]
+    git_version: Annotated[str, Meta(description="The version of the control plane; empty if unknown.")]
+    kschedctl_version: Annotated[
+        str, Meta(description="The version of kschedctl that captured the snapshot; empty for other sources.")
+    ]
     anonymized: bool
-    context: Annotated[str, Meta(description="The kubectl context it was captured from; empty where it is not told.")]
-    kinds: Annotated[dict[str, int], Meta(description="Objects of the kinds that scheduling reads, those it has.")]
-    left_out: Annotated[dict[str, int], Meta(description="Objects of other kinds, which are passed over.")]
-    none_of: Annotated[tuple[str, ...], Meta(description="Kinds that were looked for and of which there is none.")]
-    not_in_it: Annotated[tuple[str, ...], Meta(description="Kinds that it does not tell of.")]
+    context: Annotated[
+        str, Meta(description="The kubectl context that the snapshot was captured from; empty if unknown.")
+    ]
+    kinds: Annotated[
+        dict[str, int],
+        Meta(description="The number of objects by kind, for the kinds that scheduling reads and the snapshot has."),
+    ]
+    left_out: Annotated[
+        dict[str, int],
+        Meta(description="The number of ignored objects by kind, for the kinds that scheduling does not read."),
+    ]
+    none_of: Annotated[tuple[str, ...], Meta(description="The kinds that were listed and have no objects.")]
+    not_in_it: Annotated[
+        tuple[str, ...], Meta(description="The kinds that scheduling reads and the snapshot does not cover.")
+    ]
     warnings: tuple[str, ...]
-    files: Annotated[dict[str, int], Meta(description="The files that were read, and how many objects each has.")]
-    not_read: Annotated[dict[str, str], Meta(description="The files that were passed over, and why.")]
+    files: Annotated[dict[str, int], Meta(description="The number of objects in each file that was read.")]
+    not_read: Annotated[dict[str, str], Meta(description="The reason for each file that was skipped.")]
 
     @property
     def complete(self) -> bool:
@@ -35,5 +53,5 @@ class SnapshotInfo(CompoundAnswer, frozen=True, kw_only=True):
         return not self.warnings
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
-        """The kinds that it has, a line each."""
+        """Return the kinds in the snapshot, one line per kind."""
         return tuple(self.kinds)

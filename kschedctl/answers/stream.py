@@ -1,4 +1,4 @@
-"""Answers that come one by one, each as soon as it is decided."""
+"""Streams of answers: each answer is available as soon as it is decided."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ A = TypeVar("A", bound=ClusterAnswer)
 
 @dataclass(slots=True)
 class AnswerStream(Generic[A]):
-    """Answers that come one by one. It can be iterated over once.
+    """A stream of answers. It can be iterated over once.
 
     Attributes
     ----------
     answers : iterable of ClusterAnswer
         The answers.
     gather : callable
-        Makes the list that they are together, such as the type of an AnswerList.
+        Makes a list answer of all answers, such as the type of an AnswerList.
     total : int
-        The number of things that are asked about; several may share an answer.
+        The number of objects that were requested; several of them may share an answer.
     single : bool
-        True if one thing was named, so that the only answer stands for itself.
+        True if a single object was requested, so that its answer is returned without a list around it.
     outcome : AnswerOutcome
-        The outcome of the answers that have come so far.
+        The combined outcome of the answers that were consumed so far.
     """
 
     answers: Iterable[A]
@@ -41,6 +41,6 @@ class AnswerStream(Generic[A]):
             yield answer
 
     def collect(self) -> Answer:
-        """Wait for all answers, and return the only one or the list of them."""
+        """Consume all answers, and return the only one or the list of them."""
         every = tuple(self)
         return every[0] if self.single and len(every) == 1 else self.gather(every)

@@ -1,4 +1,4 @@
-"""The answer of ``sweep``: a table."""
+"""The answer of ``sweep``: a table with one row per case."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from msgspec import UNSET, Meta, UnsetType, structs
 
 from kschedctl.answers.base import CompoundAnswer, Data
 
-#: What stands in a cell of the table.
+#: The value of a table cell.
 Cell = str | int | float | bool | None
 
 
 class Ask(StrEnum):
-    """The question of every case; each is a command of that name."""
+    """The command that answers every case."""
 
     SIMULATE = "simulate"
     EXPLAIN = "explain"
@@ -25,69 +25,75 @@ class Ask(StrEnum):
 
 
 class Aim(StrEnum):
-    """The better direction of a column: more or less of it."""
+    """The better direction of a column: higher or lower values."""
 
     MAXIMISE = "maximise"
     MINIMISE = "minimise"
 
 
 class AxisData(Data, frozen=True):
-    """What changes from case to case."""
+    """An axis: a parameter that varies from case to case."""
 
     name: str
-    of: Annotated[str, Meta(description="What changes along it: a what-if, a weight, an argument, a snapshot, ...")]
-    values: Annotated[int, Meta(description="How many values it has.")]
+    of: Annotated[str, Meta(description="The kind of parameter: a what-if, a weight, an argument, a snapshot, ...")]
+    values: Annotated[int, Meta(description="The number of values.")]
 
 
 class SweepGoalData(Data, frozen=True):
-    """What is hoped for."""
+    """A goal: a column to maximise or minimise."""
 
     column: str
     aim: Aim
 
 
 class CaseData(Data, frozen=True, kw_only=True):
-    """A case."""
+    """A case: one combination of parameter values, with its results."""
 
-    case: Annotated[int, Meta(description="Its number, from 1.")]
-    axes: Annotated[dict[str, Any], Meta(description="Its value on each axis, as the plan has it.")]
+    case: Annotated[int, Meta(description="The number of the case, from 1.")]
+    axes: Annotated[dict[str, Any], Meta(description="The value on each axis, as in the plan.")]
     values: Annotated[
         dict[str, int | float | None],
-        Meta(description="What was measured, by column; null where there is nothing to measure. Empty if it failed."),
+        Meta(description="The results by column; null if there is nothing to measure. Empty if the case failed."),
     ]
-    error: Annotated[str, Meta(description="Why it failed; empty if it did not.")]
-    front: Annotated[bool, Meta(description="Whether it is on the Pareto front of the goals.")]
+    error: Annotated[str, Meta(description="The error; empty if the case did not fail.")]
+    front: Annotated[bool, Meta(description="True if the case is on the Pareto front of the goals.")]
     doubts: Annotated[
-        tuple[str, ...] | UnsetType, Meta(description="What puts its numbers in doubt; left out where nothing does.")
+        tuple[str, ...] | UnsetType,
+        Meta(description="The warnings that make the results uncertain; absent if there are none."),
     ] = UNSET
     warnings: Annotated[
         tuple[str, ...] | UnsetType,
-        Meta(description="What to be careful about besides, although the numbers are exact; left out if nothing."),
+        Meta(description="Further warnings, with which the results are exact; absent if there are none."),
     ] = UNSET
 
 
 class Sweep(CompoundAnswer, frozen=True, kw_only=True, tag="Sweep"):
-    """The table."""
+    """The table of all cases."""
 
     summary: str
-    finished: Annotated[bool, Meta(description="Whether all cases were worked on; else these are those done so far.")]
-    ask: Annotated[Ask, Meta(description="What was asked in every case.")]
+    finished: Annotated[
+        bool,
+        Meta(description="True if all cases were processed; false if the answer covers only the cases done so far."),
+    ]
+    ask: Annotated[Ask, Meta(description="The command that answers every case.")]
     axes: tuple[AxisData, ...]
     columns: tuple[str, ...]
     goals: tuple[SweepGoalData, ...]
-    total: Annotated[int, Meta(description="How many cases the plan has.")]
-    done: Annotated[int, Meta(description="How many of them have numbers.")]
-    failed: Annotated[int, Meta(description="How many failed.")]
-    cases: Annotated[tuple[CaseData, ...], Meta(description="By number; with --pareto those of the front alone.")]
+    total: Annotated[int, Meta(description="The number of cases in the plan.")]
+    done: Annotated[int, Meta(description="The number of cases with results.")]
+    failed: Annotated[int, Meta(description="The number of cases that failed.")]
+    cases: Annotated[
+        tuple[CaseData, ...], Meta(description="The cases by number; with --pareto only those on the Pareto front.")
+    ]
 
     @property
     def complete(self) -> bool:
-        """True if nothing puts the numbers in doubt."""
+        """True if no case has warnings that make its results uncertain."""
         return not any(case.doubts for case in self.cases)
 
     @property
     def yes(self) -> bool:
-        """True if all cases were answered."""
+        """True if no case failed."""
         return not self.failed
 
     @property
@@ -97,22 +103,22 @@ class Sweep(CompoundAnswer, frozen=True, kw_only=True, tag="Sweep"):
 
     @property
     def front(self) -> Sweep:
-        """The table with the cases of the Pareto front alone."""
+        """The table reduced to the cases on the Pareto front."""
         return structs.replace(self, cases=tuple(case for case in self.cases if case.front))
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
-        """The numbers of the cases."""
+        """Return the numbers of the cases, one line per case: ``case/NUMBER``."""
         return tuple(f"case/{case.case}" for case in self.cases)
 
     def headings(self) -> tuple[str, ...]:
-        """The columns as a table for programs has them."""
+        """Return the column names of the table in machine-readable formats."""
         axes = (
             f"axis.{axis.name}" if axis.name in _TAKEN or axis.name in self.columns else axis.name for axis in self.axes
         )
         return ("case", *axes, *self.columns, *(("front",) if self.goals else ()), "error")
 
     def table(self) -> Iterator[tuple[Cell, ...]]:
-        """The rows as a table for programs has them, under ``headings``."""
+        """Yield the rows of the table in machine-readable formats, in the columns of ``headings``."""
         for case in self.cases:
             axes = (cell(case.axes.get(axis.name)) for axis in self.axes)
             numbers = (case.values.get(column) for column in self.columns)
@@ -123,7 +129,7 @@ _TAKEN = frozenset({"case", "front", "error"})
 
 
 def cell(value: Any) -> Cell:
-    """An axis' value as it stands in a cell: what is no single value as JSON."""
+    """Return the value of an axis as a table cell: scalars unchanged, other values as JSON."""
     if value is None or isinstance(value, str | int | float | bool):
         return value
     return msgspec.json.encode(value).decode()

@@ -1,4 +1,4 @@
-"""Changes that were made and tried, as data: what ``explain`` and ``pending`` suggest has one form."""
+"""Suggested changes as data: the form that ``explain`` and ``pending`` share."""
 
 from __future__ import annotations
 
@@ -11,37 +11,48 @@ from kschedctl.framework.remedy_scope import Scope
 
 
 class ThenData(Data, frozen=True):
-    """What is decided once the changes are made."""
+    """The decision once the changes are made."""
 
     nodes: Annotated[
-        tuple[str, ...], Meta(description="Where the pod can go, or where preemption would make room by evicting.")
+        tuple[str, ...],
+        Meta(description="The nodes that the pod can be scheduled to, or that preemption would free by evicting pods."),
     ]
 
 
 class TriedData(Data, frozen=True):
-    """Changes that were made and tried together."""
+    """A suggestion: changes that were made together and simulated."""
 
-    summary: Annotated[str, Meta(description="What to do, in a few words.")]
-    kind: Annotated[Scope, Meta(description="What is changed: pods, a node, or something else of the cluster.")]
-    evicts: Annotated[tuple[str, ...], Meta(description="The pods that it costs, namespace/name.")]
-    violates: Annotated[tuple[str, ...], Meta(description="The disruption budgets that this breaks, namespace/name.")]
+    summary: Annotated[str, Meta(description="The suggestion in a few words.")]
+    kind: Annotated[
+        Scope, Meta(description="The kind of object that is changed: pod, node, or cluster for anything else.")
+    ]
+    evicts: Annotated[tuple[str, ...], Meta(description="The pods that the changes evict, as namespace/name.")]
+    violates: Annotated[
+        tuple[str, ...], Meta(description="The disruption budgets that the changes violate, as namespace/name.")
+    ]
     changes: Annotated[
         tuple[dict[str, Any], ...],
         Meta(
-            description="Each is a patch of RFC 6902 with apiVersion, kind, namespace and name of its object, "
-            "or has the object to create, or the one to delete."
+            description="The changes: each is an RFC 6902 patch with the apiVersion, kind, namespace and name of "
+            "its object, or has the object to create, or the one to delete."
         ),
     ]
 
 
 class AppliedData(TriedData, frozen=True):
-    """The same, and how to make them."""
+    """A suggestion with the patches and commands that apply it."""
 
     workload_changes: Annotated[
         tuple[dict[str, Any], ...],
-        Meta(description="The changes of pods as patches of their workload's template; empty where it has none."),
+        Meta(
+            description="The changes of pods as patches of their workload's pod template; empty if the pods have no "
+            "workload."
+        ),
     ]
     commands: Annotated[
         tuple[str, ...],
-        Meta(description="kubectl commands that make the changes; a line with # says what a manifest has to have."),
+        Meta(
+            description="The kubectl commands that make the changes; a line that starts with # describes an edit of "
+            "a manifest."
+        ),
     ]

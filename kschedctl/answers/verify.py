@@ -1,4 +1,4 @@
-"""The comparison of all answers for a snapshot with kube-scheduler's."""
+"""The comparison of all answers for a snapshot with the decisions of kube-scheduler."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Match(StrEnum):
 
 
 class Standing(StrEnum):
-    """The meaning of a running pod that would not fit on its node any more, from the strongest to the weakest."""
+    """The classification of a running pod that would not fit on its node, from the strongest to the weakest."""
 
     DIFFERENT = "different"
     CHANGED = "changed"
@@ -29,34 +29,46 @@ class Standing(StrEnum):
     WHAT_IF = "whatIf"
 
 
-_Causes = Annotated[tuple[str, ...], Meta(description="Why that may be, the likeliest first.")]
+_Causes = Annotated[tuple[str, ...], Meta(description="The possible causes, most likely first.")]
 
 
 class PendingCountsData(Data, frozen=True):
-    """How many pending pods there are of each kind."""
+    """The number of pending pods by result of the comparison."""
 
-    equal: Annotated[int, Meta(description="Our message is the stored one.")]
-    different: Annotated[int, Meta(description="It is another.")]
-    not_tried: Annotated[int, Meta(description="No message is stored.")]
-    other_scheduler: Annotated[int, Meta(description="They name a scheduler that the configuration does not have.")]
+    equal: Annotated[int, Meta(description="The number of pods whose computed message equals the stored one.")]
+    different: Annotated[
+        int, Meta(description="The number of pods whose computed message differs from the stored one.")
+    ]
+    not_tried: Annotated[int, Meta(description="The number of pods without a stored message.")]
+    other_scheduler: Annotated[
+        int, Meta(description="The number of pods whose schedulerName is not in the configuration.")
+    ]
 
 
 class BoundCountsData(Data, frozen=True):
-    """How many pods on nodes there are of each kind."""
+    """The number of bound pods by result of the check against their node."""
 
-    feasible: Annotated[int, Meta(description="They would still fit on their node.")]
-    infeasible: Annotated[int, Meta(description="They would not, for whatever reason.")]
-    different: Annotated[int, Meta(description="Those of them of which no later change explains it.")]
-    changed: Annotated[int, Meta(description="Those of them of which a later change may explain it.")]
-    cordoned: Annotated[int, Meta(description="Those of them whose node is cordoned, which leaves its pods alone.")]
-    what_if: Annotated[int, Meta(description="Those of them that fit without the what-ifs.")]
-    other_scheduler: Annotated[int, Meta(description="They name a scheduler that the configuration does not have.")]
-    static: Annotated[int, Meta(description="Kubelets made them without a scheduler.")]
-    lost: Annotated[int, Meta(description="The snapshot does not have their node.")]
+    feasible: Annotated[int, Meta(description="The number of pods that would still fit on their node.")]
+    infeasible: Annotated[int, Meta(description="The number of pods that would not fit on their node, for any reason.")]
+    different: Annotated[int, Meta(description="The number of infeasible pods that no later change explains.")]
+    changed: Annotated[int, Meta(description="The number of infeasible pods that a later change may explain.")]
+    cordoned: Annotated[
+        int,
+        Meta(
+            description="The number of infeasible pods whose node is cordoned; cordoning does not affect pods that "
+            "run there."
+        ),
+    ]
+    what_if: Annotated[int, Meta(description="The number of infeasible pods that fit without the what-ifs.")]
+    other_scheduler: Annotated[
+        int, Meta(description="The number of pods whose schedulerName is not in the configuration.")
+    ]
+    static: Annotated[int, Meta(description="The number of static pods, which kubelets create without a scheduler.")]
+    lost: Annotated[int, Meta(description="The number of pods whose node is not in the snapshot.")]
 
 
 class ComparedPodData(Data, frozen=True):
-    """Which pod."""
+    """A pod that was compared."""
 
     namespace: str
     name: str
@@ -68,7 +80,7 @@ class ComparedPodData(Data, frozen=True):
 
 
 class BoundPodData(ComparedPodData, frozen=True):
-    """Which pod, and where it runs."""
+    """A bound pod and its node."""
 
     node: str
 
@@ -77,53 +89,58 @@ class PendingGroupData(Data, frozen=True):
     """Pending pods with the same messages."""
 
     outcome: Match
-    theirs: Annotated[str, Meta(description="What kube-scheduler stored in the condition PodScheduled.")]
-    ours: Annotated[str, Meta(description="What we say; empty where another scheduler is responsible.")]
+    theirs: Annotated[str, Meta(description="The message that kube-scheduler stored in the condition PodScheduled.")]
+    ours: Annotated[
+        str, Meta(description="The message that kschedctl computed; empty if another scheduler is responsible.")
+    ]
     causes: _Causes
     pods: tuple[ComparedPodData, ...]
 
 
 class InfeasibleGroupData(Data, frozen=True):
-    """Pods that would not fit on their nodes any more, for the same reason."""
+    """Running pods that would not fit on their nodes, for the same reason."""
 
     standing: Annotated[
         Standing,
         Meta(
-            description="different: no later change explains it; changed: one may; cordoned: it leaves pods alone; "
-            "whatIf: without the what-ifs they fit. Only the first is a difference."
+            description="The classification. different: no later change explains it; changed: a later change may "
+            "explain it; cordoned: the node is cordoned, which does not affect running pods; whatIf: "
+            "the pods fit without the what-ifs. Only the first one is a difference."
         ),
     ]
-    status: Annotated[StatusData, Meta(description="The refusal that says most, in kube-scheduler's words.")]
+    status: Annotated[StatusData, Meta(description="The most significant rejection, in kube-scheduler's words.")]
     causes: _Causes
     pods: tuple[BoundPodData, ...]
 
 
 class RecordedCaseData(Data, frozen=True):
-    """The case that was written."""
+    """The test case that --record wrote."""
 
     path: str
-    pod: Annotated[ComparedPodData, Meta(description="The pod in the snapshot that it is about.")]
-    objects: Annotated[int, Meta(description="How many objects it has.")]
+    pod: Annotated[ComparedPodData, Meta(description="The pod of the snapshot that the case is about.")]
+    objects: Annotated[int, Meta(description="The number of objects in the case.")]
 
 
 class Verification(ClusterAnswer, frozen=True, kw_only=True, tag="Verification"):
-    """All answers of a snapshot compared with what kube-scheduler did."""
+    """The answers for all pods of a snapshot, compared with the decisions of kube-scheduler."""
 
-    equal: Annotated[bool, Meta(description="Whether there is no difference.")]
-    summary: Annotated[str, Meta(description="One or two sentences.")]
+    equal: Annotated[bool, Meta(description="True if there is no difference.")]
+    summary: Annotated[str, Meta(description="The result in one or two sentences.")]
     pending: PendingCountsData
     bound: BoundCountsData
     pending_groups: tuple[PendingGroupData, ...]
     infeasible_groups: tuple[InfeasibleGroupData, ...]
-    recorded: Annotated[RecordedCaseData | None, Meta(description="With --record: what was written.")] = None
+    recorded: Annotated[
+        RecordedCaseData | None, Meta(description="The test case that --record wrote; null without --record.")
+    ] = None
 
     @property
     def yes(self) -> bool:
-        """True if nothing differs."""
+        """True if there is no difference."""
         return self.equal
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
-        """The pods that differ, a line each."""
+        """Return the pods that differ, one line per pod: ``pod/NAMESPACE/NAME``."""
         differing: list[ComparedPodData] = []
         for group in self.pending_groups:
             differing += group.pods if group.outcome is Match.DIFFERENT else ()

@@ -1,6 +1,6 @@
-"""Claims and their volumes, as data: what ``volumes -o json`` prints and what its text is made of.
+"""Claims and their volumes, as data: printed by ``volumes -o json``, and the source of its text.
 
-The form is part of the public interface. ``schema/volumes.json`` describes it and is made from these types.
+The form is part of the public interface. ``schema.json`` describes it and is made from these types.
 """
 
 from __future__ import annotations
@@ -15,133 +15,155 @@ from kschedctl.answers.base import AnswerList, ClusterAnswer, Data
 
 
 class Action(StrEnum):
-    """What becomes of a claim."""
+    """The action of the PersistentVolume controller for a claim."""
 
-    #: It is bound, and stays so.
+    #: The claim stays bound.
     KEEP = "Bound"
-    #: It is bound to a volume that exists.
+    #: The claim is bound to an existing volume.
     BIND = "Bind"
-    #: Its provisioner is asked for a volume.
+    #: The provisioner is requested to create a volume.
     PROVISION = "Provision"
-    #: It waits for a pod that uses it.
+    #: The claim waits for a pod that uses it.
     WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
-    #: It waits for the pods that use it to be scheduled.
+    #: The claim waits until the pods that use it are scheduled.
     WAIT_FOR_POD = "WaitForPodScheduled"
-    #: The volume that it names does not exist yet.
+    #: The volume in ``spec.volumeName`` does not exist yet.
     WAIT_FOR_VOLUME = "WaitForVolume"
-    #: No volume suits it, or the one it names is another claim's.
+    #: No volume matches the claim, or ``spec.volumeName`` is bound to another claim.
     FAILED_BINDING = "FailedBinding"
-    #: The volume that it names does not satisfy it.
+    #: The volume in ``spec.volumeName`` does not satisfy the claim.
     VOLUME_MISMATCH = "VolumeMismatch"
-    #: Its class does not exist or cannot provision.
+    #: The storage class does not exist or cannot provision volumes.
     PROVISIONING_FAILED = "ProvisioningFailed"
-    #: It was bound to a volume that is gone, or is another claim's.
+    #: The claim was bound to a volume that is gone or belongs to another claim.
     LOST = "Lost"
 
 
 class Verdict(StrEnum):
-    """What becomes of one claim if its pod goes to one node."""
+    """The outcome for one claim if its pod is scheduled to a node."""
 
-    #: Its volume can be reached.
+    #: The claim's volume can be used from the node.
     BOUND = "bound"
-    #: Its volume cannot be reached.
+    #: The claim's volume cannot be used from the node.
     UNREACHABLE = "unreachable"
-    #: Its volume is of another zone or region than the node.
+    #: The claim's volume is in another zone or region than the node.
     OTHER_ZONE = "otherZone"
-    #: Its volume does not exist.
+    #: The claim's volume does not exist.
     MISSING = "missing"
-    #: It takes an existing volume.
+    #: The claim is bound to an existing volume.
     TAKES = "takes"
-    #: A volume is made for it.
+    #: A volume is provisioned for the claim.
     PROVISIONED = "provisioned"
-    #: A volume is being made for it, for another node.
+    #: A volume is being provisioned for the claim, for another node.
     ELSEWHERE = "elsewhere"
-    #: No volume suits it, and none can be made.
+    #: No volume matches the claim, and none can be provisioned.
     NONE = "none"
-    #: A volume could be made, but there is too little space.
+    #: A volume could be provisioned, but there is too little storage capacity.
     NO_SPACE = "noSpace"
-    #: It is the controller's to bind, not the scheduler's.
+    #: The claim is bound by the PersistentVolume controller, not by the scheduler.
     IMMEDIATE = "immediate"
 
     @property
     def usable(self) -> bool:
-        """Whether the pod could run there, as far as this claim goes."""
+        """True if the pod could run on the node as far as this claim is concerned."""
         return self in (Verdict.BOUND, Verdict.TAKES, Verdict.PROVISIONED)
 
 
 class MismatchData(Data, frozen=True):
-    """One reason why a volume is not for a claim."""
+    """A reason why a volume does not match a claim."""
 
     field: str
-    wanted: Annotated[str, Meta(description="What the claim wants.")]
-    found: Annotated[str, Meta(description="What the volume has.")]
+    wanted: Annotated[str, Meta(description="The value that the claim requires.")]
+    found: Annotated[str, Meta(description="The value that the volume has.")]
 
 
 class NotTakenData(Data, frozen=True):
-    """A volume that the claim does not get."""
+    """A volume that is not bound to the claim."""
 
     volume: str
     mismatches: Annotated[
-        tuple[MismatchData, ...], Meta(description="Every reason; empty where the volume would do but is not taken.")
+        tuple[MismatchData, ...], Meta(description="All mismatches; empty if the volume matches but is not chosen.")
     ]
 
 
 class ControllerData(Data, frozen=True):
-    """What the PersistentVolume controller does with a claim when it next looks at it."""
+    """The next action of the PersistentVolume controller for a claim."""
 
     action: Action
-    summary: Annotated[str, Meta(description="The same in words.")]
-    message: Annotated[str, Meta(description="The event on the claim; empty where there is none.")]
-    volume: Annotated[str, Meta(description="The volume concerned; empty for none.")]
-    provisioner: Annotated[str, Meta(description="Whom it asks for a volume; empty for nobody.")]
-    default_class: Annotated[str, Meta(description="The default class that the claim is given; empty for none.")]
-    not_taken: Annotated[tuple[NotTakenData, ...], Meta(description="Why it is not each other volume.")]
+    summary: Annotated[str, Meta(description="The action in words.")]
+    message: Annotated[str, Meta(description="The message of the event on the claim; empty if there is none.")]
+    volume: Annotated[str, Meta(description="The volume concerned; empty if there is none.")]
+    provisioner: Annotated[
+        str, Meta(description="The provisioner that is requested to create a volume; empty if there is none.")
+    ]
+    default_class: Annotated[
+        str, Meta(description="The default storage class that the claim is assigned; empty if there is none.")
+    ]
+    not_taken: Annotated[
+        tuple[NotTakenData, ...],
+        Meta(description="The other volumes, with the reasons why they are not bound to the claim."),
+    ]
 
 
 class OnNodeData(Data, frozen=True):
-    """What becomes of a claim if its pod goes to a node."""
+    """The outcome for a claim if its pod is scheduled to a node."""
 
-    claim: Annotated[str, Meta(description="As namespace/name.")]
+    claim: Annotated[str, Meta(description="The claim, as namespace/name.")]
     verdict: Verdict
-    volume: Annotated[str, Meta(description="The volume it has or takes; empty for none.")]
-    detail: Annotated[str, Meta(description="Why not; empty where it is usable.")]
+    volume: Annotated[
+        str, Meta(description="The volume of the claim, or the one that would be bound to it; empty if there is none.")
+    ]
+    detail: Annotated[str, Meta(description="The reason why the claim is not usable; empty if it is.")]
 
 
 class NodeVolumesData(Data, frozen=True):
-    """What becomes of claims on a node."""
+    """The outcome for claims on a node."""
 
     name: str
-    zone: Annotated[str, Meta(description="Of its label; empty where it has none.")]
-    usable: Annotated[bool, Meta(description="Whether every claim is usable there.")]
+    zone: Annotated[str, Meta(description="The value of the node's zone label; empty if the node has none.")]
+    usable: Annotated[bool, Meta(description="True if every claim is usable on the node.")]
     claims: tuple[OnNodeData, ...]
 
 
 class TrapData(Data, frozen=True):
-    """A volume whose zone is settled before its pod is placed."""
+    """A volume whose zone is fixed before its pod is scheduled."""
 
-    storage_class: Annotated[str, Meta(description="The class that binds immediately.")]
-    zones: Annotated[tuple[str, ...], Meta(description="Where the volume is; empty where it is not made yet.")]
-    other_zones: Annotated[tuple[str, ...], Meta(description="From where it cannot be used.")]
-    explanation: Annotated[str, Meta(description="What that means, in words.")]
-    advice: Annotated[str, Meta(description="What to do about it.")]
+    storage_class: Annotated[str, Meta(description="The storage class, whose volumeBindingMode is Immediate.")]
+    zones: Annotated[
+        tuple[str, ...],
+        Meta(description="The zones from which the volume can be used; empty if it is not provisioned yet."),
+    ]
+    other_zones: Annotated[
+        tuple[str, ...],
+        Meta(description="The zones from which the volume cannot be used; all zones if it is not provisioned yet."),
+    ]
+    explanation: Annotated[str, Meta(description="The consequence, in words.")]
+    advice: Annotated[str, Meta(description="The recommended change, in words.")]
 
 
 class ClaimData(Data, frozen=True, kw_only=True):
-    """One claim."""
+    """A PersistentVolumeClaim and its volume."""
 
-    name: Annotated[str, Meta(description="As namespace/name.")]
-    summary: Annotated[str, Meta(description="One or two sentences.")]
-    phase: Annotated[str, Meta(description="Its phase in the snapshot.")]
-    size: Annotated[str, Meta(description="What it requests, as a quantity.")]
+    name: Annotated[str, Meta(description="The claim, as namespace/name.")]
+    summary: Annotated[str, Meta(description="The result in one or two sentences.")]
+    phase: Annotated[str, Meta(description="The phase of the claim in the snapshot.")]
+    size: Annotated[str, Meta(description="The requested storage, as a quantity.")]
     access_modes: tuple[str, ...]
-    storage_class: Annotated[str, Meta(description="Its class; the default class where it would be given that.")]
-    binding_mode: Annotated[str, Meta(description="When that class binds; empty where it does not exist.")]
-    volume: Annotated[str, Meta(description="The volume it names; empty for none.")]
-    pods: Annotated[tuple[str, ...], Meta(description="The pods that use it, as namespace/name.")]
+    storage_class: Annotated[
+        str, Meta(description="The storage class; the default class if the claim would be assigned it.")
+    ]
+    binding_mode: Annotated[
+        str, Meta(description="The volumeBindingMode of the storage class; empty if the class does not exist.")
+    ]
+    volume: Annotated[str, Meta(description="The volume in spec.volumeName; empty if there is none.")]
+    pods: Annotated[tuple[str, ...], Meta(description="The pods that use the claim, as namespace/name.")]
     controller: ControllerData
-    zones: Annotated[tuple[str, ...], Meta(description="The zones it ties its pods to; empty where all are open.")]
+    zones: Annotated[
+        tuple[str, ...],
+        Meta(description="The zones to which the claim restricts its pods; empty if there is no restriction."),
+    ]
     trap: TrapData | None
-    usable: Annotated[bool, Meta(description="Whether it has a volume, or may get one.")]
+    usable: Annotated[bool, Meta(description="True if the claim has a volume or may get one.")]
 
 
 class ClaimVolumes(ClusterAnswer, frozen=True, kw_only=True):
@@ -150,12 +172,12 @@ class ClaimVolumes(ClusterAnswer, frozen=True, kw_only=True):
     claim: ClaimData
     nodes: Annotated[
         tuple[NodeVolumesData, ...] | None,
-        Meta(description="What becomes of it for a pod that uses no other; null in a list of all claims."),
+        Meta(description="The outcome by node for a pod that uses only this claim; null in a list of all claims."),
     ]
 
     @property
     def usable(self) -> bool:
-        """Whether the claim has a volume, or may get one."""
+        """True if the claim has a volume or may get one."""
         return self.claim.usable
 
     @property
@@ -164,36 +186,45 @@ class ClaimVolumes(ClusterAnswer, frozen=True, kw_only=True):
         return self.usable
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
-        """The volume that the claim has or would get."""
+        """Return the volume that the claim has or would get, ``persistentvolume/NAME``."""
         return _volume_names((self.claim,))
 
 
 class PodVolumes(ClusterAnswer, frozen=True, kw_only=True):
     """The answer for one pod."""
 
-    pod: Annotated[str, Meta(description="As namespace/name.")]
-    summary: Annotated[str, Meta(description="One or two sentences.")]
-    problem: Annotated[str, Meta(description="Why its claims cannot be used on any node; empty where they can.")]
-    claims: tuple[ClaimData, ...]
-    zones: Annotated[tuple[str, ...], Meta(description="The zones its volumes tie it to; empty where all are open.")]
-    selected_zones: Annotated[
-        tuple[str, ...], Meta(description="The zones its node selection ties it to; empty where all are open.")
+    pod: Annotated[str, Meta(description="The pod, as namespace/name.")]
+    summary: Annotated[str, Meta(description="The result in one or two sentences.")]
+    problem: Annotated[
+        str, Meta(description="The reason why the claims cannot be used on any node; empty if they can.")
     ]
-    conflict: Annotated[bool, Meta(description="Whether node selection and claims together leave no node.")]
-    nodes: Annotated[tuple[NodeVolumesData, ...], Meta(description="What becomes of all its claims together.")]
+    claims: tuple[ClaimData, ...]
+    zones: Annotated[
+        tuple[str, ...],
+        Meta(description="The zones to which the volumes restrict the pod; empty if there is no restriction."),
+    ]
+    selected_zones: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="The zones to which nodeSelector and node affinity restrict the pod; empty if there is no "
+            "restriction."
+        ),
+    ]
+    conflict: Annotated[bool, Meta(description="True if node selection and claims together leave no node.")]
+    nodes: Annotated[tuple[NodeVolumesData, ...], Meta(description="The outcome for all claims together, by node.")]
 
     @property
     def usable(self) -> bool:
-        """Whether its claims leave the pod any node."""
+        """True if the claims leave at least one node for the pod."""
         return not self.problem and not self.conflict
 
     @property
     def yes(self) -> bool:
-        """True if every claim is usable and a node is left for the pod."""
+        """True if every claim is usable and at least one node is left for the pod."""
         return self.usable
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
-        """The volumes that its claims have or would get, a line each."""
+        """Return the volumes that the claims have or would get, one line per volume."""
         return _volume_names(self.claims)
 
 

@@ -1,6 +1,6 @@
-"""What ``watch -o jsonl`` prints, an object per line: first what all answers rest on, then what is said of pods.
+"""The lines of ``watch -o jsonl``, one object per line: first the provenance of all answers, then events of pods.
 
-The form is part of the public interface. ``schema/watch.json`` describes it and is made from these types.
+The form is part of the public interface. ``schema.json`` describes it and is made from these types.
 """
 
 from __future__ import annotations
@@ -14,39 +14,43 @@ from kschedctl.answers.base import ClusterAnswer, CompoundAnswer, Data, MissingD
 from kschedctl.api.wording import counted
 from kschedctl.scheduler.outcome import Outcome
 
-_At = Annotated[datetime, Meta(description="When it is said.")]
+_At = Annotated[datetime, Meta(description="The time of the line.")]
 
 
 class NodeGroupData(Data, frozen=True):
-    """Nodes that are out for the same reasons."""
+    """Nodes that are rejected for the same reasons."""
 
-    nodes: Annotated[int, Meta(description="How many.")]
-    plugin: Annotated[str, Meta(description="The plugin that kube-scheduler stops at.")]
-    reasons: Annotated[tuple[str, ...], Meta(description="The scheduler's own words.")]
+    nodes: Annotated[int, Meta(description="The number of nodes.")]
+    plugin: Annotated[str, Meta(description="The plugin that rejects the nodes.")]
+    reasons: Annotated[tuple[str, ...], Meta(description="The reasons, in the scheduler's own words.")]
 
 
 class PreemptionHelpData(Data, frozen=True):
-    """What preemption would do."""
+    """The result of preemption."""
 
-    nodes: Annotated[int, Meta(description="On how many nodes it can fall; chance decides among several.")]
-    node: Annotated[str, Meta(description="The first of them by name.")]
-    victims: Annotated[tuple[str, ...], Meta(description="Whom it would evict there, as namespace/name.")]
+    nodes: Annotated[
+        int, Meta(description="The number of nodes that can be nominated, one of which is picked at random.")
+    ]
+    node: Annotated[str, Meta(description="The first of these nodes by name.")]
+    victims: Annotated[
+        tuple[str, ...], Meta(description="The pods that would be evicted on that node, as namespace/name.")
+    ]
 
 
 class WatchBegun(ClusterAnswer, frozen=True, kw_only=True):
-    """The first line: the cluster was listed, and is watched from now on; the rules hold for all lines."""
+    """The first line: the cluster has been listed and is watched; its rules apply to all lines."""
 
     at: _At
-    context: Annotated[str, Meta(description="The name of the context.")]
-    pods: Annotated[str, Meta(description="Which pods are meant.")]
+    context: Annotated[str, Meta(description="The name of the kubectl context.")]
+    pods: Annotated[str, Meta(description="The selection of pods, in words.")]
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
-        """Nothing."""
+        """Return no lines."""
         return ()
 
 
 class _OfPod(CompoundAnswer, frozen=True, kw_only=True):
-    """What is said of a pod."""
+    """Base of the lines about a pod."""
 
     at: _At
     namespace: str
@@ -54,28 +58,43 @@ class _OfPod(CompoundAnswer, frozen=True, kw_only=True):
     uid: str
 
     def names(self, *, single: bool = True) -> tuple[str, ...]:
-        """The pod."""
+        """Return the pod, ``pod/NAMESPACE/NAME``."""
         return (f"pod/{self.namespace}/{self.name}",)
 
 
 class PodWaits(_OfPod, frozen=True, kw_only=True):
-    """The answer for a pod that waits is another than the one before."""
+    """A change of the answer for a pending pod."""
 
-    result: Annotated[Outcome, Meta(description="It fits by now, fits nowhere, is not tried, or fails.")]
-    message: Annotated[str, Meta(description="Why it is not scheduled, in the scheduler's words; empty where it fits.")]
-    groups: Annotated[tuple[NodeGroupData, ...], Meta(description="What the nodes are out for, the most first.")]
+    result: Annotated[
+        Outcome,
+        Meta(
+            description="The outcome: the pod fits, fits nowhere, is not tried because of a scheduling gate, or the "
+            "cycle fails."
+        ),
+    ]
+    message: Annotated[
+        str, Meta(description="The reason why the pod is not scheduled, in the scheduler's words; empty if it fits.")
+    ]
+    groups: Annotated[tuple[NodeGroupData, ...], Meta(description="The rejected nodes by reason, largest group first.")]
     closest: Annotated[
         str,
-        Meta(description="Which node comes closest and what it lacks at this moment; empty where nothing tells."),
+        Meta(
+            description="The node that comes closest and what it lacks at this moment; empty if that cannot be "
+            "measured."
+        ),
     ]
-    preemption: Annotated[PreemptionHelpData | None, Meta(description="null where it would not help.")]
-    missing: Annotated[tuple[MissingData, ...], Meta(description="What bears on the answer and is not known.")]
+    preemption: Annotated[
+        PreemptionHelpData | None, Meta(description="The result of preemption; null if it would not help.")
+    ]
+    missing: Annotated[
+        tuple[MissingData, ...], Meta(description="The objects that the answer depends on and that are not known.")
+    ]
     not_modelled: tuple[NotModelledData, ...]
-    again: Annotated[bool, Meta(description="Whether another answer of this pod was told before.")]
+    again: Annotated[bool, Meta(description="True if another answer for this pod was printed before.")]
 
     @property
     def hints(self) -> tuple[str, ...]:
-        """The closest node, and what preemption would do, in words; empty where neither is known."""
+        """The closest node and the result of preemption, in words; empty if neither is known."""
         found = [self.closest] if self.closest else []
         if self.preemption is not None:
             room = self.preemption
@@ -86,13 +105,13 @@ class PodWaits(_OfPod, frozen=True, kw_only=True):
 
 
 class PodPlaced(_OfPod, frozen=True, kw_only=True):
-    """A pod that an answer was told of has got a node."""
+    """A pod of an earlier line that has been bound to a node."""
 
     node: str
 
 
 class PodGone(_OfPod, frozen=True, kw_only=True):
-    """A pod that an answer was told of is gone, or on its way."""
+    """A pod of an earlier line that is deleted or being deleted."""
 
 
 Line = WatchBegun | PodWaits | PodPlaced | PodGone

@@ -1,4 +1,4 @@
-"""For which workload an answer stands, in words."""
+"""Phrases for the workload that an answer is about."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from kschedctl.api.wording import counted, listed
 
 T = TypeVar("T", Explanation, Preemption)
 
-#: What the pods of a kind are counted as where that is not "replica".
+#: The noun for the pods of a kind, if it is not "replica".
 _NOUNS: Final = {"DaemonSet": "node", "Job": "pod", "CronJob": "pod"}
 
 
 def standing_for(answer: T, workload: WorkloadData) -> T:
-    """The answer for one pod as the answer for its workload.
+    """Return the answer for one pod as the answer for its workload.
 
     Parameters
     ----------
     answer : Explanation or Preemption
-        The answer for one of its pods.
+        The answer for one of the workload's pods.
     workload : WorkloadData
-        The workload, with those of its pods that the answer is the same for.
+        The workload, with the pods that the answer applies to.
     """
     said = words(workload)
     if not workload.all_placed:
@@ -34,7 +34,7 @@ def standing_for(answer: T, workload: WorkloadData) -> T:
 
 
 def words(workload: WorkloadData) -> str:
-    """The workload, its size, and which of its pods are meant.
+    """Return the workload, its size, and the pods that the answer applies to, in words.
 
     Examples
     --------
@@ -55,5 +55,5 @@ def words(workload: WorkloadData) -> str:
         return f"{text}; {'on ' if workload.nodes else ''}{listed(workload.nodes or workload.pods)} alike"
     if workload.nodes:
         return f"{text}; the one on {workload.nodes[0]}"
-    # The name of an only ordinal tells which one it is.
+    # The name of a single ordinal identifies the pod.
     return text if workload.replicas == 1 or workload.kind == "StatefulSet" else f"{text}; one of them"

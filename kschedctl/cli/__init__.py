@@ -1,1 +1,1 @@
-"""The command line: a module per command. Nothing here decides anything; engine and report are imported when used."""
+"""The command line: one module per command. It contains no decisions; the engine is imported only when it is used."""

@@ -18,7 +18,12 @@ from kschedctl.cli.options.shared import GatesOption, MaxUnpackedOption, feature
 
 def batch(
     cases: Annotated[
-        str, typer.Argument(metavar="CASES", help="JSON Lines, also as .gz; - is standard input.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="CASES",
+            help="The cases as JSON Lines, optionally compressed as .gz; - reads standard input.",
+            show_default=False,
+        ),
     ] = "-",
     kubernetes_version: Annotated[
         str,
@@ -26,17 +31,18 @@ def batch(
     ] = "",
     gates: GatesOption = None,
     jobs: Annotated[
-        int, typer.Option("--jobs", "-j", metavar="N", min=0, help="How many processes; 0 is one per core.")
+        int, typer.Option("--jobs", "-j", metavar="N", min=0, help="Number of processes; 0 means one per core.")
     ] = 0,
     max_unpacked: MaxUnpackedOption = "",
 ) -> None:
-    """Decide many cases: {"id", "objects", "pod", "config"} per line in, an answer per line out, in order.
+    """Decide many cases: read one {"id", "objects", "pod", "config"} per line, print one answer per line, in order.
 
-    With "pods" (a list, in the order of creation) instead of "pod", they go through the scheduler's queue one after
-    another, and the answer has every attempt; "choices" ({pod: [node, ...]}) settles chance.
+    With "pods" (a list, in the order of creation) instead of "pod", the pods go through the scheduling queue one after
+    another, and the answer has every scheduling attempt; "choices" ({pod: [node, ...]}) sets the result of
+    tie-breaking.
 
-    A case that cannot be read is answered with its error; a line that is no case at all is answered with its number
-    and an error, and the exit code is 2. No admission is run on the pods: their priority is given.
+    A case that is invalid is answered with its error; a line that is not a case at all is answered with its line number
+    and an error, and the exit code is 2. Admission is not run on the pods: their priority must be set.
     """
     gates_by_name = feature_gates(gates)
 
@@ -59,7 +65,7 @@ def print_answers(
     jobs: int,
     max_unpacked: int | None = None,
 ) -> int:
-    """Print the answers to all cases of a file, and return the number of lines that are no case."""
+    """Print the answers to all cases of a file, and return the number of lines that are not a case."""
     from kschedctl.analyses.batch.case_file import numbered_lines, opened_cases
     from kschedctl.analyses.batch.decider import Decider, decide_lines
     from kschedctl.cli.streams import say, write
@@ -80,7 +86,7 @@ def print_answers(
 
 @contextmanager
 def _progress(stream: BufferedReader) -> Iterator[Callable[[], None]]:
-    """Show a bar that moves with the file, if standard error is a terminal and the answers go elsewhere."""
+    """Show a progress bar for the file, if standard error is a terminal and standard output is not."""
     if not sys.stderr.isatty() or sys.stdout.isatty():
         yield lambda: None
         return

@@ -22,18 +22,20 @@ def capacity(
     which: PodOptions,
     most: Annotated[
         int | None,
-        typer.Option("--max", metavar="N", min=1, help="Look for so many at the most.", show_default=False),
+        typer.Option(
+            "--max", metavar="N", min=1, help="Stop the count after N copies. Default: no limit.", show_default=False
+        ),
     ] = None,
     cluster: DecidingOptions,
     what_ifs: WhatIfOptions,
     output: OutputOptions,
 ) -> Shown:
-    """Count how many copies of a pod or of a workload's pods more fit, say where they go and what stops the next one.
+    """Count how many more copies of a pod or workload fit, and show their nodes and what stops the next copy.
 
-    The copies are placed one after another, each beside those before it; nobody is evicted for them. Several pods are
-    answered for each by itself. Without a POD and -f, the pending pods are meant.
+    The copies are scheduled one after another, each in addition to those before; no pod is evicted for them. Several
+    pods are counted independently. Without POD and -f, the pending pods are used.
 
-    The exit code is 0 where at least one more fits of each, and 1 where not.
+    The exit code is 0 if at least one more copy of each pod fits, and 1 otherwise.
     """
     request = which.request(cluster.request(what_ifs, admission=not which.no_admission))
 

@@ -1,4 +1,4 @@
-"""The wrapper of every command: options are read, the command answers, the answer is printed, and its outcome exits."""
+"""The wrapper of every command: it reads the options, runs the command, prints the answer and sets the exit code."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 
 def command(answer: Callable[..., Shown | None], name: str = "") -> Callable[..., None]:
-    """Make a command that typer can read of a function.
+    """Convert a function to a command that typer can read.
 
     Parameters
     ----------
     answer : callable
-        Has the options as keyword parameters, alone or in groups, an ``output`` among them, and returns the result;
-        ``None`` if a command below it is to answer.
+        A function with the options as keyword parameters, single or in groups, among them ``output``. It returns the
+        result, or ``None`` if one of its subcommands answers.
     name : str
-        The command with those above it, such as ``leader simulate``; by default the function's name.
+        The full command name, such as ``leader simulate``; by default the function's name.
     """
     run = unfolded(answer)
     options: type[OutputOptions] = declared_parameters(answer)["output"].annotation
@@ -40,7 +40,7 @@ def command(answer: Callable[..., Shown | None], name: str = "") -> Callable[...
         shown: Shown | None = run(**values)
         if shown is None:
             return
-        # The help of a command needs neither.
+        # Imported here because the help of a command does not need them.
         from kschedctl.cli.invocation import Invocation
         from kschedctl.render.form import Medium
 
@@ -54,17 +54,17 @@ def command(answer: Callable[..., Shown | None], name: str = "") -> Callable[...
 
 
 def leave(outcome: AnswerOutcome, *, strict: bool) -> None:
-    """End with the exit code of an outcome.
+    """Exit with the exit code of an outcome.
 
     Parameters
     ----------
     strict : bool
-        True if an answer that is in doubt has an exit code of its own.
+        True to exit with ``ExitCode.INCOMPLETE`` if the answer is incomplete.
 
     Raises
     ------
     typer.Exit
-        If the outcome is not the one that people hope for.
+        If the outcome is negative, interrupted or, with ``strict``, incomplete.
     """
     if outcome.interrupted:
         raise typer.Exit(ExitCode.INTERRUPTED)

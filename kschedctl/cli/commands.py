@@ -1,4 +1,4 @@
-"""All commands, in the order of the help. A new one is a module beside this file and a line here."""
+"""The registry of commands, in the order of the help. A new command is a module beside this file and a line here."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from kschedctl.cli.verify import verify
 from kschedctl.cli.volumes import volumes
 from kschedctl.cli.watch import watch
 
-#: Functions, and apps with commands of their own.
+#: The commands by name: functions, and apps with subcommands.
 COMMANDS: Final[Commands] = {
     "pending": pending,
     "explain": explain,

@@ -1,7 +1,7 @@
-"""Completion: what could stand next, for the shells through typer and for ``kubectl ksched``.
+"""Shell completion: candidates for the next word, through typer for shells and for ``kubectl ksched``.
 
-Names are those of the cluster that the options so far mean. They are asked for in a process of its own, which is ended
-after two seconds: what was found until then is offered. What goes wrong is not told, as nobody has asked anything yet.
+Names come from the cluster that the preceding options select. A separate process queries it and is ended after two
+seconds; the names found by then are offered. Errors are not reported, because the user has not run a command yet.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class Named(NamedTuple):
 
 
 def pods(ctx: typer.Context, incomplete: str) -> list[str]:
-    """The pods in scope, as ``NAMESPACE/NAME``, with ``-n`` as ``NAME``."""
+    """Return the pods in scope, as ``NAMESPACE/NAME``, with ``-n`` as ``NAME``."""
     return _in_scope(ctx, incomplete, ("Pod",), prefixes=("pod/", "pods/", "po/"))
 
 
 def claims(ctx: typer.Context, incomplete: str) -> list[str]:
-    """The claims and pods in scope."""
+    """Return the claims and pods in scope."""
     prefixes = ("pvc/", "pod/")
     kinds = {"pvc/": ("PersistentVolumeClaim",), "pod/": ("Pod",)}
     given = next((prefix for prefix in prefixes if incomplete.startswith(prefix)), "")
@@ -46,30 +46,30 @@ def claims(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def device_subjects(ctx: typer.Context, incomplete: str) -> list[str]:
-    """The claims for devices in scope, and the device classes as ``class/NAME``."""
+    """Return the ResourceClaims in scope, and the device classes as ``class/NAME``."""
     objects = list(_objects(ctx))
     claims = _in_scope(ctx, incomplete, ("ResourceClaim",), prefixes=("claim/",), objects=objects)
     return claims + _beginning(incomplete, (f"class/{each.name}" for each in objects if each.kind == "DeviceClass"))
 
 
 def namespaces(ctx: typer.Context, incomplete: str) -> list[str]:
-    """The namespaces, also those that only objects are known of."""
+    """Return the namespaces, including those that are known only from objects in them."""
     found = (each.name if each.kind == "Namespace" else each.namespace for each in _objects(ctx))
     return _beginning(incomplete, found)
 
 
 def nodes(ctx: typer.Context, incomplete: str) -> list[str]:
-    """The nodes."""
+    """Return the names of the nodes."""
     return _beginning(incomplete, (each.name for each in _objects(ctx) if each.kind == "Node"))
 
 
 def zones(ctx: typer.Context, incomplete: str) -> list[str]:
-    """The zones of the nodes."""
+    """Return the zones of the nodes."""
     return _beginning(incomplete, (each.zone for each in _objects(ctx) if each.kind == "Node"))
 
 
 def workloads(ctx: typer.Context, incomplete: str) -> list[str]:
-    """The workloads, as ``KIND/NAMESPACE/NAME``, with ``-n`` as ``KIND/NAME``."""
+    """Return the workloads, as ``KIND/NAMESPACE/NAME``, with ``-n`` as ``KIND/NAME``."""
     own = ctx.params.get("namespace") or ""
     found = (each for each in _objects(ctx) if each.kind in _WORKLOADS and own in ("", each.namespace))
     names = ((each.kind.lower(), "" if own else each.namespace, each.name) for each in found)
@@ -77,19 +77,19 @@ def workloads(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def rolled(ctx: typer.Context, incomplete: str) -> list[str]:
-    """The workloads that can be rolled out, as ``KIND/NAME``."""
+    """Return the workloads that can be rolled out, as ``KIND/NAME``."""
     own = ctx.params.get("namespace") or ""
     found = (each for each in _objects(ctx) if each.kind in _ROLLED and own in ("", each.namespace))
     return _beginning(incomplete, (f"{each.kind.lower()}/{each.name}" for each in found))
 
 
 def forms(incomplete: str) -> list[str]:
-    """Return the forms of output."""
+    """Return the output formats."""
     return _forms(incomplete, "ANSWER")
 
 
 def table_forms(incomplete: str) -> list[str]:
-    """Return the forms of output of an answer that is a table."""
+    """Return the output formats of a tabular answer."""
     return _forms(incomplete, "TABLE")
 
 
@@ -101,7 +101,7 @@ def _forms(incomplete: str, kind: str) -> list[str]:
 
 
 def releases(incomplete: str) -> list[str]:
-    """The releases that are modelled."""
+    """Return the modelled releases."""
     from kschedctl.releases.release import RELEASES
 
     return _beginning(incomplete, RELEASES)
@@ -127,12 +127,12 @@ def _beginning(start: str, names: Iterable[str]) -> list[str]:
 
 
 def _objects(ctx: typer.Context) -> Iterator[Named]:
-    """What the cluster has that the options before mean."""
+    """Yield the objects of the cluster that the preceding options select."""
     context, kubeconfig = (ctx.params.get(name) or "" for name in ("context", "kubeconfig"))
     paths = snapshot_paths(ctx.params.get("snapshot"), live=bool(context or kubeconfig))
     if paths and (context or kubeconfig):
         return
-    # Standard input is the terminal that completes.
+    # During completion, standard input is the terminal.
     if _STDIN in paths:
         return
     asked = json.dumps({"paths": paths, "context": context, "kubeconfig": kubeconfig})
@@ -146,6 +146,6 @@ def _objects(ctx: typer.Context) -> Iterator[Named]:
         return
     for line in text.decode(errors="replace").splitlines(keepends=True):
         parts = line.removesuffix("\n").split("\t")
-        # The last line may have been cut off.
+        # The last line may be incomplete.
         if line.endswith("\n") and len(parts) == len(Named._fields):
             yield Named(*parts)

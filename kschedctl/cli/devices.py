@@ -29,18 +29,18 @@ def devices(
             autocompletion=device_subjects,
         ),
     ] = None,
-    namespace: Annotated[str, namespace_option("The namespace of claims. Default: as for kubectl.")] = "",
+    namespace: Annotated[str, namespace_option("Namespace of the claims. Default: as for kubectl.")] = "",
     all_namespaces: AllNamespacesOption = False,
     cluster: ClusterOptions,
     what_ifs: WhatIfOptions,
     output: OutputOptions,
 ) -> Shown:
-    """Say which devices there are, who holds them, and where a claim or a device of a class could be allocated.
+    """Show devices, the claims that hold them, and the nodes on which a claim or a device of a class can be allocated.
 
-    Without an argument all pools are listed, and what is wrong with them. With one: the nodes that have the devices,
-    and of the others how many devices are there, match, and are free.
+    Without an argument, all pools and their problems are listed. With an argument: the nodes on which the devices can
+    be allocated, and for the others the number of devices that exist, match and are free.
 
-    The exit code is 1 where a claim can be allocated on no node, or the devices of a pool are not used.
+    The exit code is 1 if a claim cannot be allocated on any node, or if the devices of a pool are not used.
     """
     from kschedctl.analyses.devices.analysis import DevicesRequest, devices
     from kschedctl.answers.devices import DevicesList

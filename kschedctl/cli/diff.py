@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class ExitOn(StrEnum):
-    """The changes that make the exit code 1."""
+    """The changes that set exit code 1."""
 
     ANY = "any"
     WORSE = "worse"
@@ -30,13 +30,13 @@ class ExitOn(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgainstOptions(OptionGroup):
-    """The options of the second side, which else has those of the first."""
+    """The options of the second side; by default it has those of the first side."""
 
     title: ClassVar[str] = "Compared with"
 
     against: Annotated[
         list[str] | None,
-        typer.Option("--against", metavar="PATH", help="The other snapshot.", show_default=False),
+        typer.Option("--against", metavar="PATH", help="The snapshot to compare with.", show_default=False),
     ] = None
     against_config: Annotated[str, config_option("--against-config", "The other KubeSchedulerConfiguration.")] = ""
     against_version: Annotated[str, version_option("--against-version", "The release to compare with.")] = ""
@@ -45,7 +45,7 @@ class AgainstOptions(OptionGroup):
     ] = None
 
     def values(self) -> dict[str, object]:
-        """Return the values of the options that name the second side in other commands, by name."""
+        """Return the options, by name, that select the second side in other commands."""
         values = {
             "config": self.against_config,
             "kubernetes_version": self.against_version,
@@ -56,17 +56,17 @@ class AgainstOptions(OptionGroup):
         return {**{name: value for name, value in values.items() if value}, **no_live}
 
     def request(self, first: ClusterRequest, what_ifs: WhatIfOptions) -> ClusterRequest:
-        """Return the second side.
+        """Return the request of the second side.
 
         Parameters
         ----------
         what_ifs : WhatIfOptions
-            The changes to try in it.
+            The what-ifs to apply to the second side.
 
         Raises
         ------
         typer.BadParameter
-            If a feature gate cannot be read.
+            If a feature gate is invalid.
         """
         from kschedctl.requests.cluster import ClusterSource
 
@@ -86,7 +86,7 @@ def diff(
     *,
     which: PodOptions,
     all_pods: Annotated[
-        bool, typer.Option("--all-pods", help="Running pods too, each as if it were scheduled anew.")
+        bool, typer.Option("--all-pods", help="Compare running pods too, each as if it were scheduled again.")
     ] = False,
     cluster: DecidingOptions,
     against: AgainstOptions,
@@ -95,20 +95,23 @@ def diff(
         ExitOn,
         typer.Option(
             "--exit-on",
-            help="Exit with 1 where anything changes but scores, or only where a pod loses its node and gets none.",
+            help="Changes that set exit code 1: any change except of scores, or only a pod that loses its "
+            "node and gets none.",
         ),
     ] = ExitOn.ANY,
     output: OutputOptions,
 ) -> Shown:
-    """Say which nodes, scores, winners, victims and messages change for pods.
+    """Compare scheduling decisions: show which nodes, scores, chosen nodes, victims and messages change for pods.
 
-    What is compared is the cluster as it is with --against, --against-config, --against-version and the what-ifs; what
-    is not given is the same on both sides. Without a POD and -f, the pending pods are compared, with --all-pods the
-    running ones too: of namespace default, of -n, or with -A of all; with -l all pods with those labels. Pods that lose
-    their node are placed one after another, the most important first; each other pod is decided for by itself.
+    The first side is the cluster as it is. The second side has the snapshot, configuration and release given with
+    --against, --against-config and --against-version, and the what-ifs; options that are not set are the same on both
+    sides. Without POD and -f, the pending pods are compared, with --all-pods also the running ones: those of the
+    current namespace, of the namespace of -n, or with -A of all namespaces; with -l all pods with matching labels. Pods
+    that lose their node are scheduled one after another, highest priority first; each other pod is decided
+    independently.
 
-    The exit code is 0 where nothing changes but scores, 1 where something does and 2 for bad input; with
-    --exit-on worse it is 1 only where a pod loses its node, or would have got one, and gets none.
+    The exit code is 0 if nothing except scores changes, 1 if something else does, and 2 for bad input; with
+    --exit-on worse it is 1 only if a pod loses its node, or would have got one, and gets none.
     """
     second = against.values()
     if not (second or what_ifs.given):

@@ -39,7 +39,7 @@ def drain(
             "-l",
             metavar="SELECTOR",
             rich_help_panel=_NODES,
-            help="All with these labels, such as pool=old.",
+            help="All nodes with matching labels, such as pool=old.",
             show_default=False,
         ),
     ] = "",
@@ -49,27 +49,37 @@ def drain(
             "--zone",
             metavar="ZONE",
             rich_help_panel=_NODES,
-            help="All of this zone.",
+            help="All nodes in this zone.",
             show_default=False,
             autocompletion=completion.zones,
         ),
     ] = "",
     ignore_daemonsets: Annotated[
         bool,
-        typer.Option("--ignore-daemonsets", rich_help_panel=_DRAIN, help="Let the pods of DaemonSets stay."),
+        typer.Option(
+            "--ignore-daemonsets",
+            rich_help_panel=_DRAIN,
+            help="Ignore pods managed by a DaemonSet: they stay on the node.",
+        ),
     ] = False,
     delete_emptydir_data: Annotated[
         bool,
-        typer.Option("--delete-emptydir-data", rich_help_panel=_DRAIN, help="Evict pods that have an emptyDir, too."),
+        typer.Option(
+            "--delete-emptydir-data", rich_help_panel=_DRAIN, help="Evict pods that use an emptyDir volume, too."
+        ),
     ] = False,
     force: Annotated[
         bool,
-        typer.Option("--force", rich_help_panel=_DRAIN, help="Evict pods without a controller, too: they are lost."),
+        typer.Option(
+            "--force", rich_help_panel=_DRAIN, help="Evict pods without a controller, too: they are not recreated."
+        ),
     ] = False,
     disable_eviction: Annotated[
         bool,
         typer.Option(
-            "--disable-eviction", rich_help_panel=_DRAIN, help="Delete pods, whatever disruption budgets say."
+            "--disable-eviction",
+            rich_help_panel=_DRAIN,
+            help="Delete pods instead of evicting them, ignoring disruption budgets.",
         ),
     ] = False,
     rolling: Annotated[
@@ -77,7 +87,7 @@ def drain(
         typer.Option(
             "--rolling",
             rich_help_panel=_DRAIN,
-            help="One node after another as an upgrade does it: each is back before the next one goes.",
+            help="Drain one node after another, as an upgrade does: each node comes back before the next is drained.",
         ),
     ] = False,
     surge: Annotated[
@@ -87,7 +97,7 @@ def drain(
             metavar="N",
             min=0,
             rich_help_panel=_DRAIN,
-            help="Add so many nodes first, like the first of those that are drained.",
+            help="Add N nodes first, copies of the first drained node.",
             show_default=False,
         ),
     ] = 0,
@@ -96,7 +106,8 @@ def drain(
         typer.Option(
             "--seed",
             metavar="N",
-            help="Draw among equal nodes, as kube-scheduler does. Default: the first by name.",
+            help="Seed of the random choice among nodes with equal scores, as in kube-scheduler. Default: "
+            "the first by name.",
             show_default=False,
         ),
     ] = None,
@@ -104,12 +115,12 @@ def drain(
     what_ifs: WhatIfOptions,
     output: OutputOptions,
 ) -> Shown:
-    """Drain nodes as kubectl drain does: what stands in the way, where each pod would go, who would find no node.
+    """Simulate kubectl drain: show what blocks it, where each pod would be scheduled, and which pods stay pending.
 
-    The nodes are cordoned and their pods evicted; where a disruption budget allows no more, the drain waits until their
-    replacements run elsewhere. The flags are those of kubectl drain and mean the same. Nothing happens to any cluster.
+    The nodes are cordoned and their pods evicted. If a disruption budget allows no further eviction, the drain waits
+    until replacement pods run elsewhere. The flags have the same meaning as in kubectl drain. No cluster is changed.
 
-    The exit code is 0 where all nodes can be drained and all pods that move find a node, and 1 where not.
+    The exit code is 0 if all nodes can be drained and all pods that move are scheduled, and 1 otherwise.
     """
     if not (names or selector or zone):
         raise typer.BadParameter("name nodes, or use --selector or --zone", param_hint="NODE")

@@ -1,4 +1,4 @@
-"""Two examples per command, at the end of its help."""
+"""Two examples per command, which are printed at the end of its help."""
 
 from __future__ import annotations
 
@@ -7,144 +7,150 @@ from typing import Final, NamedTuple
 
 
 class Example(NamedTuple):
-    """A question, and the arguments that ask it."""
+    """A description of an example, and the arguments of its command."""
 
     what: str
     arguments: str
 
 
-#: By command; the empty name is the program itself.
+#: The examples by command; the empty name is the program itself.
 EXAMPLES: Final[Mapping[str, tuple[Example, ...]]] = {
     "": (
-        Example("Why does this pod wait? In the cluster of the current kubectl context:", "explain shop/web-7"),
-        Example("The same for a manifest and a snapshot:", "explain -f web.yaml --snapshot prod.tar.gz"),
+        Example("Explain why a pod is pending in the cluster of the current kubectl context:", "explain shop/web-7"),
+        Example("Explain a manifest against a snapshot:", "explain -f web.yaml --snapshot prod.tar.gz"),
     ),
     "pending": (
-        Example("Who waits, since when, for what, and what would help?", "pending --snapshot prod.tar.gz"),
-        Example("What would place the pods of one namespace, with commands?", "pending -n shop -o wide"),
+        Example("List pending pods by cause and age, with changes that would help:", "pending --snapshot prod.tar.gz"),
+        Example(
+            "Show changes, with commands, that would schedule the pods of one namespace:", "pending -n shop -o wide"
+        ),
     ),
     "explain": (
-        Example("Why does this pod wait?", "explain shop/web-7 --snapshot prod.tar.gz"),
+        Example("Explain why a pod is pending:", "explain shop/web-7 --snapshot prod.tar.gz"),
         Example(
-            "Would a manifest fit with more memory, and how does one node answer?",
+            "Check whether a manifest fits with more memory, with the details of one node:",
             "explain -f web.yaml --set-request memory=2Gi --node node-1 --why",
         ),
     ),
     "preempt": (
-        Example("Whom would this pod evict, and what are the other candidates?", "preempt shop/search-3 -o wide"),
-        Example("Who would evict this pod?", "preempt --victim batch/report-6"),
+        Example("Show the victims that a pod would evict, and all other candidates:", "preempt shop/search-3 -o wide"),
+        Example("Show the pending pods that would evict a pod:", "preempt --victim batch/report-6"),
     ),
     "volumes": (
-        Example("Why does this claim wait for a volume?", "volumes shop/figures"),
-        Example("All claims of all namespaces, as data:", "volumes -A -o json"),
+        Example("Explain why a claim has no volume:", "volumes shop/figures"),
+        Example("List all claims of all namespaces as JSON:", "volumes -A -o json"),
     ),
     "devices": (
-        Example("Which devices are there, who holds them, and which are not used?", "devices"),
-        Example("Which nodes have the devices of this claim, and what do the others lack?", "devices ml/train -o wide"),
+        Example("List all devices, the claims that hold them, and pools that are not used:", "devices"),
+        Example("Show the nodes with the devices of a claim, and what the others lack:", "devices ml/train -o wide"),
     ),
     "simulate": (
-        Example("Where would the waiting pods go, one after another, and whom would they evict?", "simulate -o wide"),
+        Example("Schedule the pending pods one after another, and show placements and evictions:", "simulate -o wide"),
         Example(
-            "The same with two workloads more and a zone less; the cluster as it would be, for other commands:",
+            "Add two workloads, remove a zone, and save the final state as a snapshot:",
             "simulate web.yaml db.yaml --fail-zone eu-1a --save after",
         ),
     ),
     "optimum": (
-        Example("How far is the scheduler from the best placement of the pods that wait?", "optimum -o wide"),
-        Example(
-            "The same with a workload more, on as few nodes as can be:", "optimum web.yaml --goal nodes --time-limit 10"
-        ),
+        Example("Compare the scheduler with the best placement of all pending pods:", "optimum -o wide"),
+        Example("Add a workload, and use as few nodes as possible:", "optimum web.yaml --goal nodes --time-limit 10"),
     ),
     "capacity": (
-        Example("How many replicas more could this Deployment have, and what stops the next?", "capacity deploy/web"),
-        Example("The same for two sizes, with three nodes more:", "capacity small.yaml large.yaml --apply node.yaml*3"),
+        Example("Count how many more replicas of a Deployment fit, and what stops the next:", "capacity deploy/web"),
+        Example(
+            "Count two sizes of pods after adding three nodes:", "capacity small.yaml large.yaml --apply node.yaml*3"
+        ),
     ),
     "drain": (
-        Example("Can this node be drained, and where do its pods go?", "drain node-7 --ignore-daemonsets"),
         Example(
-            "Does an upgrade of a pool get through, with one node more while it lasts?",
+            "Check whether a node can be drained, and where its pods are scheduled:", "drain node-7 --ignore-daemonsets"
+        ),
+        Example(
+            "Check whether a rolling upgrade of a node pool finishes, with one surge node:",
             "drain -l pool=general --ignore-daemonsets --delete-emptydir-data --rolling --surge 1",
         ),
     ),
     "rollout": (
-        Example("Would a restart of this Deployment finish?", "rollout deploy/web -n shop"),
+        Example("Check whether a restart of a Deployment finishes:", "rollout deploy/web -n shop"),
         Example(
-            "Does this new version come in, on nodes of which two are cordoned?",
+            "Check whether the rollout of a new version finishes while two nodes are cordoned:",
             "rollout -f web.yaml --cordon 'node-[12]'",
         ),
     ),
     "sweep": (
         Example(
-            "A thousand what-ifs as a table, to go on with where it is interrupted:",
+            "Answer all cases of a plan, and save the results so that the run can be resumed:",
             "sweep plan.yaml --results r.jsonl",
         ),
-        Example(
-            "Which weights pack best, as a picture, and the configuration of case 17:", "sweep plan.yaml --config-of 17"
-        ),
+        Example("Print the scheduler configuration of case 17:", "sweep plan.yaml --config-of 17"),
     ),
     "watch": (
-        Example("Which pods wait in the cluster, and why, from now on?", "watch -A"),
+        Example("Report pending pods of all namespaces, and why, until interrupted:", "watch -A"),
         Example(
-            "The same as Events on the pods, from one of two copies:",
+            "Write Events on the pods, from one of several replicas:",
             "watch -A --events --leader-elect --lease kube-system/kschedctl-watch --metrics :8080 -o jsonl",
         ),
     ),
     "leader": (
-        Example("Who leads, and when would another take over?", "leader"),
+        Example("Show all leaders, and when another candidate would take over:", "leader"),
         Example(
-            "Does a scheduler's configuration fit its Lease?", "leader --snapshot prod.tar.gz --config scheduler.yaml"
+            "Check whether a scheduler's configuration matches its Lease:",
+            "leader --snapshot prod.tar.gz --config scheduler.yaml",
         ),
     ),
     "leader run": (
-        Example("Run one copy at a time of something:", "leader run --lease shop/report -- ./report --forever"),
+        Example("Run one copy of a program at a time:", "leader run --lease shop/report -- ./report --forever"),
         Example(
-            "The same with another within ten seconds after a crash:",
+            "Fail over within ten seconds after a crash:",
             "leader run --lease shop/report --lease-duration 5s --renew-deadline 2s --retry-period 500ms "
             "--grace-period 1s -- ./report",
         ),
     ),
     "leader simulate": (
         Example(
-            "What happens when the leader dies, and the next one is cut off?",
+            "Simulate a crash of the leader, then a network partition of the next one:",
             "leader simulate --crash 20s --partition 40s-70s",
         ),
         Example(
-            "Which times have another leader within 10 seconds, with clocks that are 1 % off?",
+            "Find times for a fail-over within 10 seconds, with a clock drift of 1 %:",
             "leader simulate --fail-over 10s --clock-drift 1%",
         ),
     ),
     "diff": (
-        Example("What changes when some nodes are drained?", "diff -A --drain 'node-*'"),
+        Example("Show what changes if some nodes are drained:", "diff -A --drain 'node-*'"),
         Example(
-            "What does the next release decide otherwise?",
+            "Show what another release decides differently:",
             "diff -A --all-pods --snapshot prod.tar.gz --against-version 1.36",
         ),
     ),
     "lint": (
-        Example("What is wrong in these manifests?", "lint deploy/"),
+        Example("Check the manifests in a folder:", "lint deploy/"),
         Example(
-            "The same for a cluster, with a log for code scanning:",
+            "Check manifests against a cluster, and write a SARIF log for code scanning:",
             "lint deploy/ --snapshot prod.tar.gz -o human -o sarif --output-file lint.sarif",
         ),
     ),
     "rule": (
-        Example("What does this rule say, why, and how is it repaired?", "rule KS201"),
-        Example("All rules of a family:", "rule KS3"),
+        Example("Show the documentation of a rule:", "rule KS201"),
+        Example("List all rules with a prefix:", "rule KS3"),
     ),
     "batch": (
-        Example("Answer cases from a file over all cores:", "batch cases.jsonl.gz"),
-        Example("From standard input, by the rules of one release:", "batch - --kubernetes-version 1.35 < cases.jsonl"),
+        Example("Decide the cases of a file on all cores:", "batch cases.jsonl.gz"),
+        Example(
+            "Decide cases from standard input by the rules of one release:",
+            "batch - --kubernetes-version 1.35 < cases.jsonl",
+        ),
     ),
     "verify": (
-        Example("Does kschedctl agree with the cluster's scheduler?", "verify"),
-        Example("The pods of a snapshot that it disagrees about:", "verify --snapshot prod.tar.gz -o name"),
+        Example("Compare all answers with the decisions of the cluster's scheduler:", "verify"),
+        Example("List the pods of a snapshot that differ:", "verify --snapshot prod.tar.gz -o name"),
     ),
     "snapshot": (
-        Example("Write the cluster of the current kubectl context:", "snapshot -o prod.tar.gz"),
-        Example("One that can go into a bug report:", "snapshot -o report.tar.gz --anonymize"),
+        Example("Write a snapshot of the cluster of the current kubectl context:", "snapshot -o prod.tar.gz"),
+        Example("Write an anonymised snapshot for a bug report:", "snapshot -o report.tar.gz --anonymize"),
     ),
     "snapshot info": (
-        Example("What is in a snapshot?", "snapshot info prod.tar.gz"),
-        Example("The same as data:", "snapshot info prod.tar.gz prod-version.json -o json"),
+        Example("Show what a snapshot contains:", "snapshot info prod.tar.gz"),
+        Example("Show what several files contain, as JSON:", "snapshot info prod.tar.gz prod-version.json -o json"),
     ),
 }

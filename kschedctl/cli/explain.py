@@ -26,14 +26,15 @@ def explain(
     what_ifs: WhatIfOptions,
     node: Annotated[
         list[str] | None,
-        typer.Option("--node", metavar="NAME", help="Show this node alone.", autocompletion=completion.nodes),
+        typer.Option("--node", metavar="NAME", help="Show this node only.", autocompletion=completion.nodes),
     ] = None,
     nodes: Annotated[bool, typer.Option("--nodes", help="Show nodes one by one, not in groups.")] = False,
     why: Annotated[
         bool,
         typer.Option(
             "--why",
-            help="Show raw and normalised scores, what claims for devices get, and with --node the whole story of it.",
+            help="Show raw and normalised scores and the allocations of ResourceClaims, and with --node the "
+            "full details of the node.",
         ),
     ] = False,
     prefer: Annotated[
@@ -41,16 +42,18 @@ def explain(
         typer.Option(
             "--prefer",
             metavar="NODE",
-            help="Show what would move the pod to this node, each change tried.",
+            help="Show changes that would move the pod to this node, each of them tried.",
             autocompletion=completion.nodes,
         ),
     ] = "",
     withstand: Annotated[
         bool,
-        typer.Option("--withstand", help="Show how many more nodes, and which zone, can fail before it fits nowhere."),
+        typer.Option(
+            "--withstand", help="Show how many further nodes, and which zone, can fail before the pod fits nowhere."
+        ),
     ] = False,
     show_admission: Annotated[
-        bool, typer.Option("--show-admission", help="Show what an API server changes in the pod when it takes it.")
+        bool, typer.Option("--show-admission", help="Show what the API server changes in the pod on admission.")
     ] = False,
     suggest: Annotated[
         int | None,
@@ -59,24 +62,27 @@ def explain(
             metavar="N",
             min=0,
             max=100,
-            help="Look for so many changes that would make a pod fit: 5 by default, none for more than a few pods.",
+            help="Search for up to N changes with which a pod would fit. Default: 5, or 0 for more than 8 "
+            "pods and for DaemonSets.",
             show_default=False,
         ),
     ] = None,
-    no_suggest: Annotated[bool, typer.Option("--no-suggest", help="The same as --suggest 0.")] = False,
+    no_suggest: Annotated[bool, typer.Option("--no-suggest", help="Same as --suggest 0.")] = False,
     apply_suggestion: Annotated[
         int | None,
-        typer.Option("--apply-suggestion", metavar="K", min=1, help="Answer as if the K-th of them were made."),
+        typer.Option("--apply-suggestion", metavar="K", min=1, help="Answer as if the K-th suggestion were applied."),
     ] = None,
     seed: SeedOption = None,
     output: OutputOptions,
 ) -> Shown:
-    """Say where kube-scheduler would put a pod, or why it cannot, node by node.
+    """Explain where kube-scheduler would schedule a pod, or why it cannot, node by node.
 
-    Without a POD and -f, the pending pods are answered for: of namespace default, of -n, or with -A of all; with -l
-    all pods with those labels.
+    Without POD and -f, the pending pods are explained: those of the current namespace, of the namespace of -n, or with
+    -A of all namespaces; with -l all pods with matching labels. The current namespace is that of the kubectl context,
+    and default for a snapshot.
 
-    With -o name a node that the pod can go to is a line, node/NODE, and of several pods pod/NAMESPACE/NAME node/NODE.
+    With -o name, each node that the pod can be scheduled to is printed on a line: node/NODE, and for several pods
+    pod/NAMESPACE/NAME node/NODE.
     """
     if show_admission and which.no_admission:
         raise typer.BadParameter(

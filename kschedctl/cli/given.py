@@ -1,8 +1,8 @@
-"""The arguments of a command as they were given: of options that belong together their order says which."""
+"""The raw arguments of a command, for options whose order on the command line matters."""
 
 from __future__ import annotations
 
 from typing import Final
 
-#: Where the context of a command keeps them.
+#: The key of the raw arguments in the ``meta`` dict of a command's context.
 GIVEN: Final = "kschedctl.given"

@@ -1,4 +1,4 @@
-"""Help in sections, with examples, written as every answer is: without an error where nobody reads it."""
+"""Help in sections, with examples; it is written like answers, so that a closed pipe is no error."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ def _written(option: Any) -> Any:
 
 
 class Command(TyperCommand):
-    """A command with such help."""
+    """A command whose help has sections and examples."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the arguments; in which order they were given is kept for who asks."""
+        """Parse the arguments, and store them in their original order in ``ctx.meta``."""
         ctx.meta[GIVEN] = tuple(args)
         return super().parse_args(ctx, args)
 
     def get_help_option(self, ctx: Any) -> Any:
-        """The option ``--help``."""
+        """Return the option ``--help``."""
         return _written(super().get_help_option(ctx))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -40,24 +40,24 @@ class Command(TyperCommand):
         write_options(self, ctx, formatter)
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """Write the examples and what comes last."""
+        """Write the examples, then the epilog."""
         write_examples(ctx, formatter)
         super().format_epilog(ctx, formatter)
 
 
 class Group(TyperGroup):
-    """A group of commands with such help."""
+    """A command with subcommands whose help has sections and examples."""
 
     def get_help_option(self, ctx: Any) -> Any:
-        """The option ``--help``."""
+        """Return the option ``--help``."""
         return _written(super().get_help_option(ctx))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the options, group by group, and the commands."""
+        """Write the options, group by group, then the subcommands."""
         write_options(self, ctx, formatter)
         write_commands(self, ctx, formatter)
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """Write the examples and what comes last."""
+        """Write the examples, then the epilog."""
         write_examples(ctx, formatter)
         super().format_epilog(ctx, formatter)

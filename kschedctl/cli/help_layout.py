@@ -1,6 +1,6 @@
-"""What the sections of help hold. Typer's own decorated help would cost more time than all the rest of it.
+"""The layout of the help sections. Typer's own rich help would take more time than everything else in the help.
 
-Typer brings its own copy of Click or uses the one that is installed, so that contexts and formatters have no one type.
+Typer either has its own copy of Click or uses the installed one, so contexts and formatters have no single type.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _REPEATABLE: Final = "Repeatable."
 
 
 def write_options(command: Any, context: Any, formatter: Any) -> None:
-    """Write arguments and options in the order of their groups; those of no group are the command's own."""
+    """Write arguments and options in the order of their groups; options without a group come last."""
     sections: dict[str, list[tuple[str, str]]] = defaultdict(list)
     own = []
     for parameter in sorted(command.get_params(context), key=lambda each: each.param_type_name != "argument"):
@@ -32,7 +32,7 @@ def write_options(command: Any, context: Any, formatter: Any) -> None:
 
 
 def write_commands(group: Any, context: Any, formatter: Any) -> None:
-    """Write the commands of a group with the whole first sentence of their help."""
+    """Write the subcommands of a group, each with the first sentence of its help."""
     commands = [(name, group.get_command(context, name)) for name in group.list_commands(context)]
     rows = [(name, _summary(command.help or "")) for name, command in commands if not command.hidden]
     with formatter.section("Commands"):
@@ -40,19 +40,19 @@ def write_commands(group: Any, context: Any, formatter: Any) -> None:
 
 
 def write_examples(context: Any, formatter: Any) -> None:
-    """Write the examples of a command, each as one line that can be copied."""
+    """Write the examples of a command, each on one line that can be copied."""
     path = context.command_path.partition(" ")[2] if context.parent else ""
     with formatter.section("Examples"):
         for example in EXAMPLES.get(path, ()):
             formatter.write_text(example.what)
             with formatter.indentation():
-                # A command that is broken cannot be copied.
+                # A wrapped command cannot be copied.
                 line = f"{program()} {example.arguments}"
                 formatter.write(f"{'':>{formatter.current_indent}}{line}\n")
 
 
 def _record(parameter: Any, context: Any) -> tuple[str, str] | None:
-    """How a parameter is written, and what it means."""
+    """Return the notation of a parameter and its help text."""
     record = parameter.get_help_record(context)
     if record is None:
         return None
@@ -64,7 +64,7 @@ def _record(parameter: Any, context: Any) -> tuple[str, str] | None:
 
 
 def _summary(text: str) -> str:
-    """The first sentence, or the first paragraph where that is shorter."""
+    """Return the first sentence of a text, at most its first paragraph."""
     paragraph = " ".join(text.strip().partition("\n\n")[0].split())
     sentence, dot, _ = paragraph.partition(". ")
     return sentence + dot.strip()

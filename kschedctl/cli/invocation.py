@@ -1,4 +1,4 @@
-"""A run of a command with the values of its options, from which the commands of next questions are written."""
+"""The invocation of a command with its option values, from which suggested next commands are written."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from kschedctl.cli.options.whatif import WhatIfOptions
 from kschedctl.cli.shell import command_line
 from kschedctl.presentation.document import Question
 
-#: The options that name what a command is about.
+#: The parameters that name the subject of a command.
 _ARGUMENTS: Final = ("pods", "names", "manifests", "workload")
 _SUBJECTS: Final = (*_ARGUMENTS, "filename", "selector", "all_namespaces", "namespace")
 _NAMESPACE: Final = "namespace"
-#: The groups of options that every next question carries over, and single ones like them.
+#: The option groups that every next question inherits, and (``_CARRIED``) single options that it inherits.
 _CARRIED_GROUPS: Final = (SourceOptions.title, WhatIfOptions.title)
 _CARRIED: Final = ("no_admission", "validate", *_SUBJECTS)
 _SOURCE: Final = frozenset(field.name for field in fields(SourceOptions))
@@ -29,7 +29,7 @@ _SHORT: Final = ("-f", "-n", "-A", "-l", "-o")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invocation:
-    """A run of a command.
+    """The invocation of a command.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Invocation:
     values : mapping of str to object
         The values of its options by name, as given.
     arguments : mapping
-        By the name of a pod the options that name it alone, as for ``Shown``.
+        The options that select a single pod, by the name of the pod, as in ``Shown``.
     """
 
     command: str
@@ -48,8 +48,8 @@ class Invocation:
     def command_line(self, question: Question) -> str:
         """Write the command that answers a next question.
 
-        Options that name the cluster, its rules and what-ifs are carried over to every command, and options that name
-        pods unless the question is about another one; the others are carried over to the same command only.
+        Every next command inherits the options that select the cluster, its rules and what-ifs. It inherits the options
+        that select pods unless the question is about another pod. Other options are inherited only by the same command.
         """
         parameters = parameters_of(question.command)
         same = question.command == self.command
@@ -71,7 +71,7 @@ class Invocation:
         return command_line(*question.command.split(), *written(parameters, values))
 
     def _naming(self, about: str, parameters: Mapping[str, inspect.Parameter]) -> Iterator[tuple[str, object]]:
-        """Yield the options of another command that name a pod or another object alone."""
+        """Yield the options with which another command selects only the given pod or object."""
         argument = next((name for name in _ARGUMENTS if name in parameters), _ARGUMENTS[0])
         named = self.arguments.get(about)
         if named is None:
@@ -79,20 +79,20 @@ class Invocation:
             return
         for name, value in named.items():
             yield argument if name in _ARGUMENTS else name, value
-        # The name of an object has its namespace; what a manifest has may need it.
+        # The name of an object includes its namespace; an object of a manifest may need -n.
         if _NAMESPACE in self.values and _NAMESPACE not in named:
             yield _NAMESPACE, self.values[_NAMESPACE]
 
 
 def written(parameters: Mapping[str, inspect.Parameter], values: Mapping[str, object]) -> Iterator[str]:
-    """Yield the words of a command line that give options their values: arguments, the command's own, then the others.
+    """Yield the words of a command line: arguments first, then the command's own options, then the others.
 
     Parameters
     ----------
     parameters : mapping
-        The options as they are declared.
+        The declared options, by name.
     values : mapping
-        Their values by name; an option without one, or with its default, is left out.
+        The values by name; an option without a value, or with its default, is omitted.
     """
 
     def place(name: str) -> tuple[bool, bool, bool]:
@@ -121,12 +121,12 @@ def _is_carried(name: str, parameter: inspect.Parameter) -> bool:
 
 
 def _is_of_cluster(name: str, parameter: inspect.Parameter) -> bool:
-    """Report whether an option names or changes a cluster; whose rules apply to it is another matter."""
+    """Report whether an option selects or changes the cluster; options of its rules do not count."""
     return name in _SOURCE or _group(parameter) == WhatIfOptions.title
 
 
 def _group(parameter: inspect.Parameter) -> str:
-    """Return the heading of the group that an option belongs to; empty for the command's own."""
+    """Return the title of the group that an option belongs to; empty for the command's own options."""
     return getattr(_declared(parameter), "rich_help_panel", None) or ""
 
 
@@ -139,9 +139,9 @@ def _is_argument(parameter: inspect.Parameter) -> bool:
 
 
 def _flag(parameter: inspect.Parameter) -> str:
-    """Return the spelling of an option: the short one if it has one that people use, else the long one."""
+    """Return the spelling of an option: the short form if it is in common use, else the long form."""
     declared = _declared(parameter)
-    # In an annotation typer takes the first spelling for the default.
+    # Inside Annotated, typer stores the first spelling as the default.
     names = [name for name in (declared.default, *declared.param_decls) if isinstance(name, str) and name[:1] == "-"]
     short = [name for name in names if name in _SHORT]
     return short[0] if short else names[0]

@@ -1,4 +1,4 @@
-"""The command ``kubectl_complete-ksched``, by which ``kubectl ksched`` completes."""
+"""The command ``kubectl_complete-ksched``, which kubectl calls to complete ``kubectl ksched``."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Final
 from kschedctl.cli.main import app
 
 _PROGRAM: Final = "kschedctl"
-#: Tells kubectl to offer files as well.
+#: The directive by which kubectl also completes file names.
 _FILES_TOO: Final = ":0"
 
 
 def run() -> None:
-    """Print what could stand in the last place of the words given, a line each, in the form that kubectl reads."""
+    """Print the candidates for the last of the given words, one per line, in the format that kubectl reads."""
     *before, last = sys.argv[1:] or [""]
     os.environ |= {
         "_KSCHEDCTL_COMPLETE": "complete_bash",
@@ -27,5 +27,5 @@ def run() -> None:
     said = io.StringIO()
     with contextlib.suppress(SystemExit), contextlib.redirect_stdout(said):
         app(prog_name=_PROGRAM)
-    # Where nothing could stand, typer prints an empty line.
+    # Typer prints an empty line if there are no candidates.
     print(*filter(None, said.getvalue().splitlines()), _FILES_TOO, sep="\n")

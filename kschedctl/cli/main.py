@@ -1,4 +1,4 @@
-"""The ``kschedctl`` command (also ``kubectl ksched``): its commands, and the one place where errors end."""
+"""The ``kschedctl`` command (also ``kubectl ksched``): its subcommands, and the single place that handles errors."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from kschedctl.cli.help import Command, Group
 from kschedctl.cli.streams import prepare, report, say, write
 from kschedctl.errors import ClusterError, KschedctlError
 
-#: What is wrong with arguments; Typer has no public name for it.
+#: The base class of errors in arguments; Typer has no public name for it.
 _UsageError: Final[Any] = typer.BadParameter.__base__
 
-#: Plain help: the decorated one would cost more than all the rest of it.
+#: Plain help: Typer's rich help would take more time than everything else in the help.
 app = typer.Typer(
     name="kschedctl",
     cls=Group,
-    help="What would kube-scheduler do with this pod, and why? Offline, exactly.",
+    help="Run the kube-scheduler algorithm offline, and explain exactly what it would do with a pod and why.",
     epilog="Exit codes: 0 it would be scheduled, 1 it would not, 2 bad input or usage, "
     "3 the cluster cannot be reached or, with --strict, the answer is incomplete.",
     no_args_is_help=True,
@@ -52,13 +52,13 @@ def main(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """What would kube-scheduler do with this pod, and why? Offline, exactly."""
+    """Run the kube-scheduler algorithm offline, and explain exactly what it would do with a pod and why."""
 
 
 def run() -> None:
-    """Run the command line, and end with its exit code.
+    """Run the command line, and exit with its exit code.
 
-    What is wrong with the input is told on standard error; a mistake of our own keeps its traceback.
+    Errors in the input are printed to standard error; an internal error is printed with its traceback.
     """
     prepare()
     sys.exit(_answered())
@@ -68,7 +68,7 @@ def _answered() -> int:
     try:
         if sys.stdout is None:
             write("")
-        # Typer would write what is wrong with the arguments itself, and fail where that cannot be written.
+        # In standalone mode Typer would print usage errors itself, and fail if standard error cannot be written.
         return app(standalone_mode=False) or ExitCode.YES
     except typer.Exit as ended:
         return ended.exit_code
@@ -81,11 +81,11 @@ def _answered() -> int:
         report(error)
         return ExitCode.INCOMPLETE if isinstance(error, ClusterError) else ExitCode.USAGE
     except (KeyboardInterrupt, typer.Abort):
-        # A second one would be told with a traceback while Python ends.
+        # A second Ctrl-C would print a traceback while Python exits.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         return ExitCode.INTERRUPTED
     except (OSError, MemoryError) as error:
-        # The machine's fault, not ours.
+        # The cause is the machine, not a bug.
         where = f"{error.filename}: " if isinstance(error, OSError) and error.filename else ""
         problem = "not enough memory" if isinstance(error, MemoryError) else error.strerror or str(error)
         say(f"error: {where}{problem}")

@@ -1,4 +1,4 @@
-"""``python -m kschedctl.cli.names``: what there is in a cluster, for completion, which ends it when that takes long."""
+"""``python -m kschedctl.cli.names``: the objects of a cluster for completion, which ends the process if it is slow."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kschedctl.api.well_known import zone_of
 
 
 def main() -> None:
-    """Print kind, namespace and name of all objects as they are found, a line each; of nodes their zone as well.
+    """Print kind, namespace and name of all objects as they are found, one line per object; for nodes also the zone.
 
     The only argument is JSON: ``paths`` of a snapshot, else ``context`` and ``kubeconfig`` of a running cluster.
     """

@@ -21,14 +21,14 @@ _OTHER = "Other questions"
 
 
 class GoalOption(StrEnum):
-    """What decides between placements that are equal in everything else."""
+    """The last goal, which decides between placements that are equal in all others."""
 
     SCORES = "scores"
     NODES = "nodes"
 
 
 class MinimizeOption(StrEnum):
-    """What there shall be few of."""
+    """The kind of object to minimize."""
 
     NODES = "nodes"
 
@@ -42,7 +42,7 @@ def optimum(
         typer.Option(
             "--goal",
             rich_help_panel=_HOW,
-            help="What decides in the end: the scheduler's own scores as the cluster is now, or few nodes in use.",
+            help="Last goal: the scheduler's own scores in the current cluster, or few nodes in use.",
         ),
     ] = GoalOption.SCORES,
     time_limit: Annotated[
@@ -52,7 +52,7 @@ def optimum(
             metavar="SECONDS",
             min=0.1,
             rich_help_panel=_HOW,
-            help="How long the solver may take; then the best so far is told, with its bound.",
+            help="Time limit of the solver; after that, the best placement so far is shown with its bound.",
         ),
     ] = 60.0,
     minimize: Annotated[
@@ -60,7 +60,7 @@ def optimum(
         typer.Option(
             "--minimize",
             rich_help_panel=_OTHER,
-            help="Which nodes could be emptied, and in which order to drain them.",
+            help="Show which nodes can be emptied, and in which order to drain them.",
             show_default=False,
         ),
     ] = None,
@@ -70,7 +70,8 @@ def optimum(
             "--buy",
             metavar="CATALOG",
             rich_help_panel=_OTHER,
-            help="The cheapest nodes of a catalog (YAML) that place everything that waits, with nobody evicted.",
+            help="Find the cheapest nodes of a catalog (YAML) with which all pending pods can be placed, "
+            "without evictions.",
             show_default=False,
         ),
     ] = "",
@@ -78,15 +79,17 @@ def optimum(
     what_ifs: WhatIfOptions,
     output: OutputOptions,
 ) -> Shown:
-    """Find the best placement of all waiting pods at once, beside what kube-scheduler makes of them one after another.
+    """Find the best placement of all pending pods at once, and compare it with kube-scheduler's, one pod after another.
 
-    Best is, in this order: many pods on nodes, by priority from the highest; disruption budgets kept; few evictions,
-    again by priority; then --goal. A pod is evicted only on a node that one of higher priority goes to, as preemption
-    allows it; what its controller makes again is placed, too. What is shown has passed the real filters, pod by pod.
+    Goals are, in this order: many pods on nodes, by priority from the highest; no violated disruption budgets; few
+    evictions, again by priority; then --goal. A pod is evicted only on a node that a pod of higher priority is placed
+    on, as preemption allows; pods that their controllers recreate are placed, too. The placement shown has passed the
+    scheduler's own filters, pod by pod.
 
-    With --buy it names nodes of a catalog with which all find a place, and with --minimize nodes that could be emptied.
+    With --buy, nodes of a catalog are selected with which all pods can be placed; with --minimize, nodes that can be
+    emptied.
 
-    The exit code is 0 where the best placement has all pods on nodes, or some node can be emptied, and else 1.
+    The exit code is 0 if the best placement has all pods on nodes, or some node can be emptied, and 1 otherwise.
     """
     if buy and minimize is not None:
         raise typer.BadParameter("not together with --minimize", param_hint="--buy")
@@ -101,7 +104,7 @@ def optimum(
     from kschedctl.optimum.goals import FinalGoal
     from kschedctl.requests.manifests import load_with_manifests
 
-    # Whether the solver is installed is known before anything is read.
+    # A missing solver is reported before anything is read.
     load_solver()
     catalog = read_catalog(buy) if buy else None
     handle = TerminalHandle()

@@ -19,26 +19,34 @@ if TYPE_CHECKING:
 @command
 def pending(
     *,
-    namespace: Annotated[str, namespace_option("Only pods of this namespace; of all without it.")] = "",
+    namespace: Annotated[str, namespace_option("Show pods of this namespace only. Default: all namespaces.")] = "",
     all_namespaces: AllNamespacesOption = False,
     selector: Annotated[
         str,
-        typer.Option("--selector", "-l", metavar="SELECTOR", help="Only pods with these labels.", show_default=False),
+        typer.Option(
+            "--selector", "-l", metavar="SELECTOR", help="Show pods with matching labels only.", show_default=False
+        ),
     ] = "",
     changes: Annotated[
         int,
-        typer.Option("--changes", metavar="N", min=0, max=20, help="Look for so many changes that would place them."),
+        typer.Option(
+            "--changes",
+            metavar="N",
+            min=0,
+            max=20,
+            help="Search for up to N changes with which pods would be scheduled.",
+        ),
     ] = 3,
     cluster: DecidingOptions,
     what_ifs: WhatIfOptions,
     output: OutputOptions,
 ) -> Shown:
-    """Show the pods that wait, by cause, how long they do, and the few changes that would place most of them.
+    """List pending pods by cause and age, and the fewest changes that would schedule most of them.
 
-    Each change is made and tried in a simulation of the whole queue, in which the pods that wait take each other's
-    room and nobody is evicted. With -o wide all groups are shown and how to make the changes.
+    Each change is made and tried in a simulation of the whole scheduling queue, in which the pending pods compete for
+    free capacity and no pod is evicted. With -o wide, all groups are shown, and the commands that make the changes.
 
-    The exit code is 0 where no pod waits that could not be placed as things are, and 1 where one does.
+    The exit code is 0 if every pending pod could be scheduled without a change, and 1 otherwise.
     """
     from kschedctl.analyses.pending import PendingRequest, pending
     from kschedctl.cli.progress import TerminalHandle

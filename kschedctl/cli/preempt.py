@@ -28,7 +28,7 @@ def preempt(
             "--victim",
             metavar="NAMESPACE/NAME",
             autocompletion=completion.pods,
-            help="The reverse: which pending pods would evict this one.",
+            help="Show which pending pods would preempt this pod instead.",
             show_default=False,
         ),
     ] = "",
@@ -40,26 +40,30 @@ def preempt(
             "--min-candidate-nodes",
             metavar="N",
             min=1,
-            help="Stop at so many candidates, as kube-scheduler does in large clusters. Default: look at all nodes.",
+            help="Stop after N candidates, as kube-scheduler does in large clusters. Default: try all nodes.",
             show_default=False,
         ),
     ] = None,
     offset: Annotated[
         int,
-        typer.Option("--offset", metavar="K", min=0, help="Begin at this node; kube-scheduler begins at a random one."),
+        typer.Option(
+            "--offset", metavar="K", min=0, help="Start the search at this node; kube-scheduler starts at a random one."
+        ),
     ] = 0,
     fail_on_pdb_violation: Annotated[
-        bool, typer.Option("--fail-on-pdb-violation", help="Exit with 1 where a disruption budget would be violated.")
+        bool, typer.Option("--fail-on-pdb-violation", help="Exit with 1 if a disruption budget would be violated.")
     ] = False,
     seed: SeedOption = None,
     output: OutputOptions,
 ) -> Shown:
-    """Say whom kube-scheduler would evict to make room for a pod, on which node, and why them.
+    """Show which pods kube-scheduler would evict to schedule a pod, on which node, and why.
 
-    Without a POD and -f, the pending pods are answered for, each against the snapshot as it is, highest priority first:
-    of namespace default, of -n, or with -A of all; with -l all pods with those labels. -o name prints the victims.
+    Without POD and -f, the pending pods are used, each decided independently, highest priority first: those of the
+    current namespace, of the namespace of -n, or with -A of all namespaces; with -l all pods with matching labels. -o
+    name prints the victims.
 
-    The exit code is 0 where the pod fits or can be helped so, with --victim where nobody would evict that pod.
+    The exit code is 0 if the pod fits or preemption helps, with --victim if no pod would preempt that pod, and 1
+    otherwise.
     """
     if offset and min_candidate_nodes is None:
         raise typer.BadParameter("only with --min-candidate-nodes", param_hint="--offset")

@@ -1,4 +1,4 @@
-"""The handle of analyses that commands run: progress on a terminal after a second, notices on standard error."""
+"""The handle of analyses in commands: progress on a terminal after one second, notices on standard error."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 T = TypeVar("T")
-#: Work that ends sooner shows no progress, in seconds.
+#: The time before progress is shown, in seconds.
 _PATIENCE: Final = 1.0
 #: The time between two updates of a line, in seconds.
 _STEP: Final = 0.2
-#: The width of a terminal that does not tell it, in characters.
+#: The width of a terminal that does not report it, in characters.
 _NO_WIDTH: Final = 80
 
 
 class TerminalHandle(Handle):
-    """The handle of the analyses of a command. Where standard error is no terminal, only notices are written."""
+    """The handle of analyses in commands. If standard error is no terminal, only notices are written."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class TerminalHandle(Handle):
         self.show_line = _show_line if self._shows else None
 
     def track(self, items: Collection[T], task: str) -> Iterator[T]:
-        """Yield the items one by one, with a bar for the share that is done."""
+        """Yield the items one by one, with a progress bar."""
         if not self._shows:
             yield from super().track(items, task)
             return
@@ -59,7 +59,7 @@ class TerminalHandle(Handle):
                 progress.stop()
 
     def count(self, items: Iterable[T], noun: str, total: int | None = None) -> Iterator[T]:
-        """Yield the items one by one as they come, with a line that shows the number per second."""
+        """Yield the items one by one, with a line that shows their number and rate per second."""
         if not self._shows:
             yield from super().count(items, noun, total)
             return
@@ -79,7 +79,7 @@ class TerminalHandle(Handle):
             show_progress("")
 
     def busy(self, task: str) -> AbstractContextManager[None]:
-        """Show a spinner while work of unknown length is going on."""
+        """Show a spinner during work of unknown length."""
         return _spinner(task) if self._shows else super().busy(task)
 
     def note(self, text: str) -> None:
@@ -91,7 +91,7 @@ class TerminalHandle(Handle):
         warn(text)
 
     def warn_of(self, finding: Finding) -> None:
-        """Write a finding that was not refused as a warning."""
+        """Write a finding that is accepted as a warning."""
         warn_of(finding)
 
 

@@ -24,13 +24,13 @@ def rollout(
     what_ifs: WhatIfOptions,
     output: OutputOptions,
 ) -> Shown:
-    """Bring a new revision of a Deployment or StatefulSet in, step by step: does it finish, and if not, why not.
+    """Simulate the rollout of a Deployment or StatefulSet step by step, and report whether it finishes or why not.
 
-    The workload's own strategy is followed (maxSurge, maxUnavailable, Recreate, the order and partition of a
-    StatefulSet), pods that go take their grace period, and time passes at once. Without -f the template is brought in
-    once more, as by kubectl rollout restart. A pod that is bound counts as ready.
+    The workload's own strategy applies (maxSurge, maxUnavailable, Recreate, the order and partition of a StatefulSet),
+    pods that are deleted take their grace period, and time is simulated. Without -f the current template is rolled out
+    again, as by kubectl rollout restart. A pod counts as ready as soon as it is bound.
 
-    The exit code is 0 where the rollout finishes and 1 where it stands still.
+    The exit code is 0 if the rollout finishes, and 1 if it gets stuck.
     """
     if not which.workload and not which.filename:
         raise typer.BadParameter("name a workload, such as deploy/web, or give its manifest with -f")

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 def rule(
     *,
     rules: Annotated[
-        list[str], typer.Argument(metavar="RULE", help="A code, the beginning of one, or a name.", show_default=False)
+        list[str], typer.Argument(metavar="RULE", help="Rule code, prefix of a code, or rule name.", show_default=False)
     ],
     output: OutputOptions,
 ) -> Shown:
-    """Say what a rule of lint finds, why that is wrong, where it stops and how to repair it, with examples."""
+    """Show lint rules: what they find, why it is wrong, where it takes effect, and how to repair it, with examples."""
     from kschedctl.cli.shown import Shown
     from kschedctl.linter.rule_pages import pages
     from kschedctl.linter.selection import rules_of

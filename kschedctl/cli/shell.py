@@ -1,4 +1,4 @@
-"""Command lines that are suggested: what a person pastes into a shell asks exactly this, whatever names are in it."""
+"""Suggested command lines, quoted so that pasting them into a shell runs exactly the suggested command."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Final
 
 from kschedctl.text.printable import printable
 
-#: What stands for itself in a format of printf, beside letters and digits.
+#: The characters besides letters and digits that need no escape in a printf format.
 _PLAIN: Final = "-._/:="
 
 
 def command_line(*words: str) -> str:
-    r"""A command of this program, called as the user calls it, to be pasted into a shell.
+    r"""Return a command line of this program, in the way the user calls it, ready to be pasted into a shell.
 
-    A word with characters that cannot be seen is spelled by ``printf``, which every shell of POSIX has; a newline at
-    its very end is lost.
+    A word with invisible characters is written as a call of ``printf``, which every POSIX shell has; a newline at the
+    end of such a word is lost.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def command_line(*words: str) -> str:
 
 
 def program() -> str:
-    """How the user calls the program: as a kubectl plugin or by itself."""
+    """Return the way the user calls the program: as a kubectl plugin or by its own name."""
     name = Path(sys.argv[0]).name
     return "kubectl ksched" if name.startswith("kubectl-") else "kschedctl"
 
@@ -43,7 +43,7 @@ def program() -> str:
 def _quoted(word: str) -> str:
     if printable(word) == word:
         return shlex.quote(word)
-    # Paths may have bytes that are no text.
+    # Paths may contain bytes that are not valid UTF-8.
     letters = (chr(byte) for byte in word.encode(errors="surrogateescape"))
     spelled = "".join(c if c.isascii() and (c.isalnum() or c in _PLAIN) else f"\\{ord(c):03o}" for c in letters)
     return f"\"$(printf '{spelled}')\""

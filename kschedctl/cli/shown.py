@@ -20,11 +20,11 @@ class Shown:
     answer : Answer or AnswerStream
         The answer.
     view : View
-        The part of it that people are shown.
+        The part of the answer that is shown in text output.
     outcome : AnswerOutcome or None
-        The outcome that the exit code follows, if an option makes it another than that of the answer.
+        The outcome that sets the exit code, if an option overrides that of the answer.
     arguments : mapping
-        By the name of a pod, as namespace/name, the options that name it alone; a pod of the snapshot needs none.
+        The options that select a single pod, by its name as namespace/name; empty for pods of the snapshot.
     """
 
     answer: Answer | AnswerStream[Any]
@@ -34,15 +34,15 @@ class Shown:
 
 
 class Named(Protocol):
-    """A pod or another object that a question is about."""
+    """A pod or another object that an answer is about."""
 
     @property
     def key(self) -> str:
-        """Its name, as namespace/name."""
+        """The object's name, as namespace/name."""
 
     @property
     def arguments(self) -> Mapping[str, object]:
-        """The options that name it alone; empty if its name does."""
+        """The options that select only this object; empty if its name is sufficient."""
 
 
 def shown_list(answers: AnswerList, subjects: Iterable[Named], *, named: bool) -> Shown:
@@ -51,12 +51,12 @@ def shown_list(answers: AnswerList, subjects: Iterable[Named], *, named: bool) -
     Parameters
     ----------
     named : bool
-        True if they were named, not selected: the only one of them is answered for by itself, not as a list.
+        True if the objects were named, not selected: a single answer is then not wrapped in a list.
     """
     only = answers.answers[0] if named and len(answers.answers) == 1 else answers
     return Shown(answer=only, view=View(named=named), arguments=arguments_of(subjects))
 
 
 def arguments_of(subjects: Iterable[Named]) -> dict[str, Mapping[str, object]]:
-    """Return the options that name each object alone, by its name."""
+    """Return the options that select each object alone, by the object's name."""
     return {one.key: one.arguments for one in subjects if one.arguments}

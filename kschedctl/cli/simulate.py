@@ -27,27 +27,27 @@ def simulate(
         typer.Option(
             "--seed",
             metavar="N",
-            help="Draw among equal nodes, as kube-scheduler does; the same number draws the same. "
-            "Default: the first by name.",
+            help="Seed of the random choice among nodes with equal scores, as in kube-scheduler; equal seeds "
+            "give equal results. Default: the first node by name.",
             show_default=False,
         ),
     ] = None,
     save: Annotated[
         str,
         typer.Option(
-            "--save", metavar="PATH", help="Write the cluster as it is in the end: a snapshot.", show_default=False
+            "--save", metavar="PATH", help="Write the final state of the cluster as a snapshot.", show_default=False
         ),
     ] = "",
     force: Annotated[bool, typer.Option("--force", help="With --save: replace files of an earlier run.")] = False,
     output: OutputOptions,
 ) -> Shown:
-    """Put many pods through kube-scheduler's queue, one after another: who gets a node, who waits, who is evicted.
+    """Schedule many pods one after another, and show which are scheduled, which stay pending and which are evicted.
 
-    The pods are those of the manifests and the pending ones of the snapshot, in the order of their creation. Time is
-    the cluster's own and passes at once: back-off, grace periods of victims, the pods that their controllers make
-    anew. A pod that is bound has its claims bound or provisioned, and counts as healthy for disruption budgets.
+    The pods are those of the manifests and the pending ones of the snapshot, in the order of their creation; they go
+    through kube-scheduler's queue. Time is simulated: back-off, grace periods of victims, and the pods that controllers
+    recreate. When a pod is bound, its claims are bound or provisioned, and it counts as healthy for disruption budgets.
 
-    The exit code is 0 where all pods get a node and 1 where some wait; Ctrl-C shows what was done so far.
+    The exit code is 0 if all pods are scheduled, and 1 if some stay pending; Ctrl-C shows the part that was done.
     """
     if force and not save:
         raise typer.BadParameter("only with --save", param_hint="--force")

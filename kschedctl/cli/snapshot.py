@@ -34,33 +34,35 @@ def snapshot(
     ctx: typer.Context,
     target: Annotated[
         str,
-        typer.Option("--output", "-o", metavar="FILE.tar.gz|DIR", help="Where to write it.", show_default=False),
+        typer.Option("--output", "-o", metavar="FILE.tar.gz|DIR", help="File or folder to write.", show_default=False),
     ] = "",
     anonymize: Annotated[
         bool,
-        typer.Option("--anonymize", help="Replace names, labels and images by pseudonyms that keep all decisions."),
+        typer.Option(
+            "--anonymize", help="Replace names, labels and images by pseudonyms; all decisions stay the same."
+        ),
     ] = False,
     mapping: Annotated[
         str,
         typer.Option(
             "--mapping",
             metavar="FILE",
-            help="With --anonymize: write what the pseudonyms stand for.",
+            help="With --anonymize: write the original names of the pseudonyms to this file.",
             show_default=False,
         ),
     ] = "",
     force: Annotated[
-        bool, typer.Option("--force", help="Replace a snapshot, or a file of --mapping, that is there already.")
+        bool, typer.Option("--force", help="Replace an existing snapshot, or an existing file of --mapping.")
     ] = False,
     source: SourceOptions,
     what_ifs: ClusterWhatIfOptions,
 ) -> None:
-    """Write the cluster into files that --snapshot reads, or say what is in such files.
+    """Write the cluster to a snapshot for --snapshot, or show what a snapshot contains.
 
-    They hold what scheduling reads and nothing else: no Secrets, environment, arguments, commands and no annotations
-    that scheduling does not look at; docs/promises.md lists every field. With --anonymize they can go into a bug
-    report: names, namespaces, labels, images and volumes are replaced by pseudonyms, and every decision stays the same
-    up to the renaming. --mapping keeps the way back.
+    A snapshot contains only what scheduling reads: no Secrets, environment variables, arguments or commands, and no
+    annotations that scheduling does not use; docs/promises.md lists every field. With --anonymize it can be attached to
+    a bug report: names, namespaces, labels, images and volumes are replaced by pseudonyms, and every decision stays the
+    same apart from the names. --mapping saves the original names.
     """
     if ctx.invoked_subcommand is not None:
         return
@@ -87,7 +89,7 @@ def info(
     max_unpacked: MaxUnpackedOption = "",
     output: OutputOptions,
 ) -> Shown:
-    """Say what is in a snapshot: kinds and numbers, version, age, and whether it is anonymised."""
+    """Show what a snapshot contains: kinds and object counts, version, age, and whether it is anonymised."""
     from kschedctl.analyses.snapshot_info import snapshot_info
     from kschedctl.cli.shown import Shown
 
@@ -97,7 +99,7 @@ def info(
 def _write(
     source: ClusterSource, what_ifs: WhatIfs, target: str, *, anonymize: bool, mapping: str, force: bool
 ) -> None:
-    """Capture a cluster and write it to ``target``, and the meaning of pseudonyms to ``mapping``.
+    """Capture a cluster and write it to ``target``, and the original names of pseudonyms to ``mapping``.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The paths of the snapshot that the options or the environment name."""
+"""The paths of the snapshot that options or the environment select."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ SNAPSHOT_VARIABLE: Final = "KSCHEDCTL_SNAPSHOT"
 
 
 def snapshot_paths(given: Sequence[str] | None, *, live: bool) -> tuple[str, ...]:
-    """Return the paths of the snapshot; empty if a running cluster is meant.
+    """Return the paths of the snapshot; empty for a running cluster.
 
     Parameters
     ----------
     given : sequence of str or None
         The values of ``--snapshot``.
     live : bool
-        True if other options name a running cluster: the environment does not count then.
+        True if other options select a running cluster: the environment variable is then ignored.
     """
     if given or live:
         return tuple(given or ())

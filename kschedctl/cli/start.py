@@ -1,4 +1,4 @@
-"""The entry point of the scripts: what Ctrl-C does while everything else is being imported."""
+"""The entry point of the scripts: it handles Ctrl-C while the rest is being imported."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from kschedctl.cli.exit_code import ExitCode
 
 def run() -> None:
     """Run the command line."""
-    # Whoever starts the program in the background may have it ignore Ctrl-C.
+    # A program that is started in the background may have Ctrl-C ignored.
     interruptible = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if interruptible:
-        # As an exception it could end in an import, which tells it with a traceback or swallows it.
+        # A KeyboardInterrupt during an import could print a traceback or be swallowed.
         signal.signal(signal.SIGINT, _leave)
     from kschedctl.cli.main import run as run_main
 

@@ -1,4 +1,4 @@
-"""Standard input, output and error as the commands use them. What people read on them holds nothing unseen."""
+"""Standard input, output and error of the commands. Text for people on them has no invisible characters."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _CLEAR_LINE: Final = "\r\x1b[K"
 
 
 def prepare() -> None:
-    """Make the streams such as the rest relies on; before anything is written.
+    """Configure standard output and error. Call before writing anything.
 
-    What a stream's encoding lacks is written as an escape of JSON, which makes JSON of JSON and can be read.
+    Characters that the encoding of a stream lacks are written as JSON escapes: JSON stays valid, and text readable.
     """
-    # A file opened later must not become one of the streams that are closed.
+    # A file that is opened later must not get the descriptor of a closed standard stream.
     while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(number)
@@ -41,9 +41,9 @@ def write(text: str | bytes) -> None:
     Raises
     ------
     typer.Exit
-        Where the reader has gone away (``| head``): that is no error.
+        If the reader has closed the pipe (``| head``): that is no error.
     InputError
-        Where it cannot be written to, such as a full disk.
+        If the output cannot be written, for example to a full disk.
     """
     if sys.stdout is None:
         raise InputError("cannot write: standard output is closed")
@@ -62,42 +62,42 @@ def write(text: str | bytes) -> None:
 
 
 def tell(line: str) -> None:
-    """Write a line for people to standard output; raises as `write` does."""
+    """Write a line for people to standard output; raises the errors of ``write``."""
     write(f"{printable(line)}\n")
 
 
 def say(*lines: str) -> None:
     """Write lines for people to standard error.
 
-    Where that is closed or full they are lost, and nothing else is: neither the answer nor the exit code goes by it.
+    If standard error is closed or full, the lines are lost; the answer and the exit code are not affected.
     """
     _to_stderr("".join(f"{printable(line)}\n" for line in lines))
 
 
 def note(text: str) -> None:
-    """Say something that is good to know."""
+    """Write a note to standard error."""
     say(f"note: {text}")
 
 
 def warn(text: str) -> None:
-    """Say something to be careful about."""
+    """Write a warning to standard error."""
     say(f"warning: {text}")
 
 
 def warn_of(finding: Finding) -> None:
-    """Say on standard error what is wrong and not refused."""
+    """Write a finding as a warning to standard error."""
     first, *rest = finding.lines()
     say(f"warning: {first}", *rest)
 
 
 def report(error: KschedctlError) -> None:
-    """Say what is wrong."""
+    """Write an error to standard error."""
     first, *more = error.lines()
     say(f"error: {first}", *more)
 
 
 def show_progress(text: str) -> None:
-    """Replace the line on the terminal of standard error; an empty text takes it away."""
+    """Replace the progress line on standard error; an empty text clears it."""
     _to_stderr(_CLEAR_LINE + printable(text))
 
 
@@ -110,7 +110,7 @@ def _to_stderr(text: str) -> None:
 
 
 def _discard_rest(stream: IO[str]) -> None:
-    # Python flushes once more at its end, which must not fail again.
+    # Python flushes the stream again on exit, which must not fail.
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 

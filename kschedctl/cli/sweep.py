@@ -19,11 +19,14 @@ _WORK = "How it is worked on"
 @command
 def sweep(
     *,
-    plan: Annotated[
-        str, typer.Argument(metavar="PLAN", help="What is asked, and along which axes that changes: YAML.")
-    ],
+    plan: Annotated[str, typer.Argument(metavar="PLAN", help="Plan: the question and its axes, as YAML.")],
     pareto: Annotated[
-        bool, typer.Option("--pareto", help="Tell those cases alone that none is better than in every goal.")
+        bool,
+        typer.Option(
+            "--pareto",
+            help="Show only cases on the Pareto front: no other case is at least as good in every goal and "
+            "better in one.",
+        ),
     ] = False,
     plot: Annotated[
         str,
@@ -35,15 +38,15 @@ def sweep(
             "--config-of",
             metavar="CASE",
             min=1,
-            help="Print the KubeSchedulerConfiguration of a case, and ask nothing.",
+            help="Print the KubeSchedulerConfiguration of a case, without running anything.",
             show_default=False,
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="With --plot: replace a file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="With --plot: replace an existing file.")] = False,
     jobs: Annotated[
         int,
         typer.Option(
-            "--jobs", "-j", metavar="N", min=0, help="How many processes; 0 is one per core.", rich_help_panel=_WORK
+            "--jobs", "-j", metavar="N", min=0, help="Number of processes; 0 means one per core.", rich_help_panel=_WORK
         ),
     ] = 0,
     dask: Annotated[
@@ -51,7 +54,7 @@ def sweep(
         typer.Option(
             "--dask",
             metavar="ADDRESS",
-            help="Work on it on the machines of a Dask scheduler, such as tcp://host:8786.",
+            help="Run on the workers of a Dask scheduler, such as tcp://host:8786.",
             show_default=False,
             rich_help_panel=_WORK,
         ),
@@ -61,23 +64,23 @@ def sweep(
         typer.Option(
             "--results",
             metavar="FILE",
-            help="Write the row of each case there as it comes: JSON Lines.",
+            help="Write the row of each case to this file as soon as it is known, as JSON Lines.",
             show_default=False,
             rich_help_panel=_WORK,
         ),
     ] = "",
     resume: Annotated[
         bool,
-        typer.Option("--resume", help="With --results: go on where the file ends.", rich_help_panel=_WORK),
+        typer.Option("--resume", help="With --results: continue where the file ends.", rich_help_panel=_WORK),
     ] = False,
     output: TableOutputOptions,
 ) -> Shown | None:
-    """Answer many what-ifs at once: sizes, replicas, weights, profiles, zone losses, releases or snapshots, as a table.
+    """Answer many what-ifs at once, as a table: sizes, replicas, weights, profiles, zone losses, releases or snapshots.
 
-    A plan names a snapshot, a question and axes; every combination of their values is a case and a row. docs/sweep.md
-    has all that a plan can say. A case that fails is told with its error, and the others are not lost over it.
+    A plan has a snapshot, a question and axes; every combination of the axes' values is a case and a row. docs/sweep.md
+    documents all fields of a plan. A case that fails is reported with its error; the other cases are not affected.
 
-    The exit code is 0 where all cases are answered and 1 where some failed; Ctrl-C shows what was done so far.
+    The exit code is 0 if all cases are answered, and 1 if some failed; Ctrl-C shows the part that was done.
     """
     if resume and not results:
         raise typer.BadParameter("only with --results", param_hint="--resume")

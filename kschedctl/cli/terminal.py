@@ -1,4 +1,4 @@
-"""Where text answers go: a terminal of some width, or a pipe where nothing is broken."""
+"""The console for text answers: a terminal with its width, or a pipe without wrapping."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final, Literal
 if TYPE_CHECKING:
     from rich.console import Console
 
-#: Where nothing tells a width, nothing is broken.
+#: The width if none is known: text is not wrapped.
 _NO_WIDTH: Final = 100_000
 
 
 class ColorWhen(StrEnum):
-    """When answers have colours; named as by git and grep."""
+    """The values of ``--color``; named as in git and grep."""
 
     AUTO = "auto"
     ALWAYS = "always"
@@ -21,25 +21,25 @@ class ColorWhen(StrEnum):
 
 
 def open_console(when: ColorWhen) -> Console:
-    """Standard output as a console.
+    """Return standard output as a console.
 
     Parameters
     ----------
     when : ColorWhen
-        When it has colours: by itself where a terminal shows them and NO_COLOR does not say otherwise.
+        The use of colours; with ``AUTO``, colours are used on a terminal that supports them unless NO_COLOR is set.
     """
     import os
     import shutil
 
     from rich.console import Console
 
-    # COLUMNS=0 is no width; so is what is told of a pipe.
+    # COLUMNS=0 means no width, as does the size reported for a pipe.
     width = shutil.get_terminal_size((_NO_WIDTH, 0)).columns
-    # Without colours there is no bold either: what is left are the characters alone.
+    # Without colours there is no bold text either: only plain characters are written.
     plain = when is ColorWhen.NEVER or (when is ColorWhen.AUTO and bool(os.environ.get("NO_COLOR")))
     always = when is ColorWhen.ALWAYS
     system: Literal["auto", "standard"] | None = None if plain else "standard" if always else "auto"
-    # NO_COLOR does not take away what --color=always asks for.
+    # --color=always overrides NO_COLOR.
     return Console(
         width=width,
         color_system=system,

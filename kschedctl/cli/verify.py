@@ -20,14 +20,15 @@ if TYPE_CHECKING:
 @command
 def verify(
     *,
-    namespace: Annotated[str, namespace_option("Compare the pods of this namespace alone. Default: all.")] = "",
+    namespace: Annotated[str, namespace_option("Compare pods of this namespace only. Default: all.")] = "",
     all_namespaces: AllNamespacesOption = False,
     record: Annotated[
         str,
         typer.Option(
             "--record",
             metavar="FILE",
-            help="Write a pod that differs as a case to hand in: with what bears on its answer, under pseudonyms.",
+            help="Write a pod that differs as a test case for a bug report: the objects that its answer "
+            "depends on, with pseudonyms.",
             show_default=False,
         ),
     ] = "",
@@ -36,30 +37,30 @@ def verify(
         typer.Option(
             "--pod",
             metavar="NAMESPACE/NAME",
-            help="With --record: which pod. Default: the first that differs.",
+            help="With --record: the pod to write. Default: the first one that differs.",
             show_default=False,
         ),
     ] = "",
-    force: Annotated[bool, typer.Option("--force", help="With --record: replace a file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="With --record: replace an existing file.")] = False,
     cluster: DecidingOptions,
     what_ifs: ClusterWhatIfOptions,
     output: OutputOptions,
 ) -> Shown:
-    """Compare all answers with what kube-scheduler did, and say why they may differ.
+    """Compare all answers with the decisions of kube-scheduler, and explain possible differences.
 
-    For every pending pod our message is compared with the one in its PodScheduled condition, and for every pod that
-    runs it is asked whether it would still fit on its node. -o name prints the pods that differ.
+    For every pending pod, the computed message is compared with the one in its PodScheduled condition; for every
+    running pod, the filters check whether it would still fit on its node. -o name prints the pods that differ.
 
-    kube-scheduler evicts no running pod for what it would say today, so what a change since can explain is no
-    difference: a cordoned node never is one; taints, labels, affinity, spreading, resources, volumes and claims are
-    listed with the likely cause. What no change explains is one: a message that differs, two pods with one host port or
-    exclusive disk, a pod whose affinity names another node, a refusal by a plugin that is not in-tree. Running pods
+    kube-scheduler does not evict running pods because of later changes, so a rejection that a later change can explain
+    is no difference: a cordoned node never is; taints, labels, affinity, spreading, resources, volumes and claims are
+    listed with the likely cause. A difference is what no change explains: another message, two pods with the same host
+    port or exclusive disk, a pod whose affinity names another node, a rejection by an out-of-tree plugin. Running pods
     that fit without the what-ifs are no difference either.
 
-    A case of --record is one line of JSON in the form that batch takes: {"id", "objects", "pod", "config"}, and what
-    kube-scheduler said as "theirs". Names are pseudonyms; read it before you hand it in.
+    The test case of --record is one line of JSON in the input format of batch: {"id", "objects", "pod", "config"}, with
+    kube-scheduler's message as "theirs". Names are pseudonyms; read the file before you submit it.
 
-    The exit code is 0 where nothing differs, 1 where something does.
+    The exit code is 0 if nothing differs, and 1 if something does.
     """
     for value, flag in ((pod, "--pod"), (force, "--force")):
         if value and not record:
@@ -97,12 +98,12 @@ def verify(
 
 
 def _check_target(path: str, inputs: Iterable[str], *, force: bool) -> None:
-    """Find out whether the file can be written, before a cluster is read; inputs are never written to.
+    """Check that the file can be written, before a cluster is read; input files are never overwritten.
 
     Raises
     ------
     InputError
-        If it cannot.
+        If the file cannot be written.
     """
     from pathlib import Path
 

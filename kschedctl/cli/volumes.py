@@ -35,12 +35,13 @@ def volumes(
     what_ifs: WhatIfOptions,
     output: OutputOptions,
 ) -> Shown:
-    """Say which volume a claim has or would get, why no other, and from which nodes it can be used.
+    """Show the volume that a claim has or would get, why no other, and the nodes from which it can be used.
 
-    Of a pod all claims are looked at together: where they leave it room. Without an argument all claims are listed: of
-    namespace default, of -n, or with -A of all; with -l those with these labels.
+    For a pod, all claims are considered together: the nodes that remain for the pod are shown. Without an argument, all
+    claims are listed: those of the current namespace, of the namespace of -n, or with -A of all namespaces; with -l
+    those with matching labels.
 
-    The exit code is 1 where a claim can have no volume, or a pod's claims leave it no node.
+    The exit code is 1 if a claim cannot have a volume, or if the claims of a pod leave no node for it.
     """
     from kschedctl.analyses.volumes import VolumesRequest, volumes
     from kschedctl.answers.volumes import VolumesList

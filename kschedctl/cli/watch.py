@@ -34,7 +34,7 @@ _ENDING: Final = (signal.SIGTERM, signal.SIGINT)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchScopeOptions(OptionGroup):
-    """Which pods are meant of those that wait."""
+    """The selection of pending pods."""
 
     title: ClassVar[str] = "Which pods"
 
@@ -45,7 +45,7 @@ class WatchScopeOptions(OptionGroup):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchedClusterOptions(OptionGroup):
-    """Which cluster is watched, and whose rules apply to it."""
+    """The cluster to watch, and the rules that apply to it."""
 
     title: ClassVar[str] = "Which cluster"
 
@@ -56,7 +56,7 @@ class WatchedClusterOptions(OptionGroup):
         typer.Option(
             "--request-timeout",
             metavar="TIME",
-            help="How long a page of a list may take, such as 30s or 2m; 0 for any time. Default: 1m.",
+            help="Time limit per page of a list request, such as 30s or 2m; 0 means no limit. Default: 1m.",
             show_default=False,
         ),
     ] = ""
@@ -67,20 +67,20 @@ class WatchedClusterOptions(OptionGroup):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeveralCopiesOptions(OptionGroup):
-    """Who of several copies says something."""
+    """The options for several replicas, of which only the leader reports."""
 
     title: ClassVar[str] = "Several copies"
 
     leader_elect: Annotated[
         bool,
-        typer.Option("--leader-elect", help="Say something only while holding a Lease, which is made and renewed."),
+        typer.Option("--leader-elect", help="Report only while holding a Lease, which is created and renewed."),
     ] = False
     lease: Annotated[
         str,
         typer.Option(
             "--lease",
             metavar="NAMESPACE/NAME",
-            help="The Lease. Default: kschedctl-watch in the namespace of the context, or of the pod.",
+            help="Lease to use. Default: kschedctl-watch in the namespace of the context, or of the pod.",
             show_default=False,
         ),
     ] = ""
@@ -95,14 +95,18 @@ def watch(
     output: Annotated[
         str,
         typer.Option(
-            "--output", "-o", metavar=_JSON_LINES, help="jsonl: an object of JSON per line.", show_default=False
+            "--output",
+            "-o",
+            metavar=_JSON_LINES,
+            help="Output format: jsonl prints one JSON object per line.",
+            show_default=False,
         ),
     ] = "",
     events: Annotated[
         bool,
         typer.Option(
             "--events",
-            help="Write each answer as an Event on its pod. Without this and --leader-elect nothing is written.",
+            help="Write each answer as an Event on its pod. Without --events and --leader-elect nothing is written.",
         ),
     ] = False,
     metrics: Annotated[
@@ -110,23 +114,24 @@ def watch(
         typer.Option(
             "--metrics",
             metavar="ADDRESS",
-            help="Answer /metrics for Prometheus, /healthz and /readyz at an address, such as :8080.",
+            help="Serve /metrics for Prometheus, /healthz and /readyz at this address, such as :8080.",
             show_default=False,
         ),
     ] = "",
     copies: SeveralCopiesOptions,
     times: TimeOptions,
 ) -> None:
-    """Stay connected to a cluster and explain each pod that waits, once per change of its answer.
+    """Watch a cluster and explain each pending pod, once per change of its answer.
 
-    An answer is what comes of the pod, kube-scheduler's message, and the nodes that preemption would make room on. A
-    pod that kube-scheduler places at once is not told of; one that was told of is followed until it has a node or is
-    gone. What the cluster does meanwhile is followed by watches, which are begun again where they break off.
+    An answer has the outcome for the pod, kube-scheduler's message, and the nodes on which preemption would help. A pod
+    that kube-scheduler schedules at once is not reported; a pod that was reported is followed until it has a node or is
+    deleted. The cluster is followed by watch requests, which are restarted if they break off.
 
     With --events this writes to the cluster: an Event on a pod for each answer, and nothing else. With --leader-elect
-    it writes its Lease; of several copies one alone says and writes something, the others keep up with the cluster.
+    it writes its Lease; of several replicas only the leader reports and writes, and the others keep their state up to
+    date.
 
-    It ends with exit code 0 on SIGTERM and Ctrl-C.
+    It exits with code 0 on SIGTERM and Ctrl-C.
     """
     if output not in ("", _JSON_LINES):
         raise typer.BadParameter(f'"{output}" is no form of output here: {_JSON_LINES} is', param_hint="--output")
@@ -173,12 +178,12 @@ def watch(
 
 
 class _EndedError(BaseException):
-    """A signal came before there was anything to end, or a second one."""
+    """A signal that arrived before the watch started, or a second signal."""
 
 
 @contextmanager
 def _signals() -> Iterator[Callable[[], bool]]:
-    """Let signals end what is run, without an error; whether one has come."""
+    """Make SIGTERM and SIGINT end the watch without an error; yield a function that reports whether one has arrived."""
     came: list[int] = []
     watching = False
 
@@ -197,7 +202,7 @@ def _signals() -> Iterator[Callable[[], bool]]:
         yield ended
     except _EndedError:
         if len(came) > 1:
-            # What is held up is not waited for.
+            # The second signal exits at once, without waiting for blocked work.
             os._exit(0)
     finally:
         for number, handler in previous.items():

@@ -1,1 +1,1 @@
-"""Presentation: an answer goes in, a document of paragraphs, tables and next questions comes out."""
+"""Presentation: conversion of an answer to a document of paragraphs, tables and suggested next commands."""

@@ -1,4 +1,4 @@
-"""Allocations of claims: from what the engine found to data, and from that to lines."""
+"""Lines of text for the allocations of claims."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from kschedctl.api.wording import listed
 
 
 def allocation_lines(allocation: AllocationData, *, names_claim: bool) -> Iterator[str]:
-    """A claim and the nodes that its allocation is for, then a line per device.
+    """Yield a line with the claim and the nodes that its allocation is for, then a line per device.
 
     Parameters
     ----------
     allocation : AllocationData
         The allocation.
     names_claim : bool
-        Whether the claim is named.
+        True to name the claim.
     """
     has = " has," if allocation.stored else ""
     claim = f"claim {allocation.claim}{has} " if names_claim else ""

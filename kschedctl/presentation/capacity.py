@@ -1,4 +1,4 @@
-"""How many copies of pods more fit, as text: the number, where they go, and what stops the next one."""
+"""The document of ``capacity``: the number of further copies, the nodes that take them, and what stops the next one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kschedctl.answers.node_groups import group_nodes
 from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Question, Tone, Verbatim, table
 from kschedctl.presentation.frame import View, cautions, header, next_questions
 
-#: How many nodes are shown where not all are asked for.
+#: The number of nodes in the table without ``-o wide``.
 _FEW: Final = 8
 
 
@@ -20,7 +20,7 @@ def document(answer: PodCapacity, view: View) -> Document:
     Parameters
     ----------
     view : View
-        What of it is shown.
+        The part of the answer that is shown.
     """
     yield Paragraph(answer.summary, Tone.GOOD if answer.copies else Tone.BAD)
     yield from header(answer, view.now, answer.pod)
@@ -60,7 +60,7 @@ def _rooms(answer: PodCapacity, *, every: bool) -> Document:
 
 
 def list_document(found: CapacityList, view: View) -> Document:
-    """Lay out several answers, one row each; the only one in full."""
+    """Lay out several answers, one row each; a single answer in full."""
     answers = found.items
     if len(answers) == 1:
         yield from document(answers[0], view)

@@ -1,4 +1,4 @@
-"""Devices and where they could be allocated, as text: pools and what is wrong with them; nodes, and why not others."""
+"""The document of ``devices``: pools and their problems, and the nodes that claims can be allocated on."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def overview_document(answer: DevicesOverview, view: View) -> Document:
 
 
 def supply_document(answer: DeviceSupply, view: View) -> Document:
-    """Lay out where a claim or a device of a class could be allocated."""
+    """Lay out the nodes on which a claim or a device of a class can be allocated."""
     yield Paragraph(answer.summary, Tone.GOOD if answer.usable else Tone.BAD)
     if answer.pods:
         yield Phrases((f"used by {listed(answer.pods)}",))
@@ -44,16 +44,16 @@ def supply_document(answer: DeviceSupply, view: View) -> Document:
 
 
 def places_section(places: Sequence[PlaceData], *, every: bool, names_claims: bool = False) -> Document:
-    """Lay out groups of nodes: where claims can be used, and why not on the others.
+    """Lay out groups of nodes: those that can be used, then the others with the reasons.
 
     Parameters
     ----------
     places : sequence of PlaceData
         The groups.
     every : bool
-        Whether all nodes of a group are named.
+        True to name all nodes of a group.
     names_claims : bool
-        Whether claims are named, because there may be several.
+        True to name the claims, if there may be several.
     """
     usable = [place for place in places if place.usable]
     new = any(not allocation.stored for place in usable for allocation in place.allocations)
@@ -108,7 +108,7 @@ def _state(device: DeviceData) -> str:
 
 
 def _told(place: PlaceData, *, names_claims: bool) -> tuple[str, ...]:
-    """The lines of a place: the allocations, or why there are none."""
+    """Return the lines of a group of nodes: the allocations, or the reasons why there are none."""
     if place.usable:
         lines = (allocation_lines(allocation, names_claim=names_claims) for allocation in place.allocations)
         return tuple(line for own in lines for line in own)

@@ -1,4 +1,4 @@
-"""The changes for pods as text: a line per change, with the pods that change so."""
+"""The document of ``diff``: one row per change, with the pods that change in this way."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from kschedctl.presentation.document import (
 from kschedctl.presentation.frame import View, basis, cautions, changes, each_alone, next_questions
 
 _MOST_NAMED: Final = 3
-#: The parts of an answer, the most important first.
+#: The parts of an answer, most important first.
 _IMPORTANCE: Final = tuple(Part)
 
 
@@ -36,7 +36,7 @@ class DiffView(View):
     Attributes
     ----------
     other : mapping of str to object
-        The options that name the second side, by name, as far as they differ from those of the first.
+        The options that select the second side, by name, as far as they differ from those of the first.
     """
 
     other: Mapping[str, object] = field(default_factory=dict)
@@ -76,7 +76,7 @@ def _next_questions(diff: Diff, view: View) -> Iterator[Question]:
 
 
 def _how_decided(diff: Diff) -> Document:
-    """Lay out that pods were placed one after another, or decided for each by itself."""
+    """Lay out a note: pods were placed one after another, or each pod was decided independently."""
     lose = [pod for pod in diff.changed if pod.before.node_name and not pod.after.node_name]
     if len(lose) < 2:
         yield from each_alone(indent=2)
@@ -87,7 +87,7 @@ def _how_decided(diff: Diff) -> Document:
 
 
 def group_alike(changed: Sequence[PodChangeData]) -> list[list[PodChangeData]]:
-    """Group pods that change alike: those that lose come first, then by importance of the change and number of pods."""
+    """Group pods with the same changes: lost nodes first, then by importance of the change and number of pods."""
     groups: dict[tuple[str, ...], list[PodChangeData]] = {}
     for pod in changed:
         groups.setdefault(pod.summary, []).append(pod)
@@ -103,7 +103,7 @@ def _basis(side: SideData, now: datetime) -> list[str]:
 
 
 def _basis_after(before: SideData, after: SideData, now: datetime) -> list[str]:
-    """Return the basis of the second side, without repeating what it has in common with the first."""
+    """Return the rules, snapshot and configuration of the second side; what both sides share is abbreviated."""
     rules, snapshot, *config = _basis(after, now)
     if after.rules == before.rules:
         rules = "the same rules"
@@ -126,7 +126,7 @@ def _row(group: Sequence[PodChangeData], *, wide: bool) -> tuple[Lines, Lines, L
 
 
 def _in_full_section(group: Sequence[PodChangeData]) -> Document:
-    """Lay out every node and message of a change; of the first pod, as the others change alike."""
+    """Lay out every node and message of a change, for the first pod of the group; the others change alike."""
     pod = next((one for one in group if one.nodes is not None), group[0])
     others = f", and alike {counted(len(group) - 1, 'more pod')}" if len(group) > 1 else ""
     messages = [(side, text) for side, text in (("before", pod.before.message), ("after", pod.after.message)) if text]
@@ -143,7 +143,7 @@ def _in_full_section(group: Sequence[PodChangeData]) -> Document:
 
 
 def _said(change: NodeChangeData, best_before: Sequence[str], best_after: Sequence[str]) -> tuple[Lines, Lines]:
-    """Return the verdicts on a node of both sides, with the scores that differ."""
+    """Return the results for a node on both sides, with the scores that differ."""
     old, new = change.before, change.after
     plugins: list[str] = []
     if old is not None and new is not None and old.fits and new.fits:

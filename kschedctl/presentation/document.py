@@ -1,6 +1,6 @@
-"""Documents: an answer as sections of paragraphs, tables and questions, which a renderer turns into text or a page.
+"""Documents: answers as sequences of paragraphs, tables and next questions, which a renderer converts to text or HTML.
 
-No block knows how wide a line is.
+Blocks do not depend on the line width; renderers do the wrapping.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
-#: How far tables and what belongs below a line are set in, in characters.
+#: The indentation of tables and of subordinate lines, in characters.
 INDENT = 2
 
 
 class Tone(Enum):
-    """How something is meant; a renderer chooses the colours."""
+    """The tone of a text; renderers map tones to colours."""
 
     PLAIN = auto()
     STRONG = auto()
@@ -27,7 +27,7 @@ class Tone(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """A text that is broken at words where a line ends."""
+    """A text that is wrapped between words."""
 
     text: str
     tone: Tone = Tone.PLAIN
@@ -36,7 +36,7 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class Verbatim:
-    """A text of one line that is never broken, as somebody else wrote it."""
+    """A single line that is never wrapped, such as a message or a command."""
 
     text: str
     indent: int = INDENT
@@ -44,33 +44,34 @@ class Verbatim:
 
 @dataclass(frozen=True, slots=True)
 class Phrases:
-    """Short texts one after the other, broken between them."""
+    """Short texts in a row, wrapped only between the texts."""
 
     texts: tuple[str, ...]
 
 
-#: A cell: its lines, none of which has a newline that means one.
+#: A table cell: its lines; a newline inside a line has no meaning.
 Lines = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table without lines.
+    """A table without rules between rows and columns.
 
     Attributes
     ----------
     headings : tuple of str
-        The columns.
+        The column headings.
     rows : tuple of tuple of Lines
         The cells.
     numeric : frozenset of int
-        The columns that stand to the right.
+        The indices of right-aligned columns.
     tones : tuple of Tone
-        A tone per row; none for plain ones.
+        A tone per row; empty if all rows are plain.
     names_split : bool
-        Whether headings may be broken inside their words (``NodeResources`` / ``Fit``) where there is no room.
+        True if headings may be broken inside words (``NodeResources`` / ``Fit``) to save width.
     identifiers : frozenset of int
-        The columns of names; where there is no room, what all names of one begin and end with is said once.
+        The indices of columns with names; to save width, a prefix and suffix that all names of a column share is shown
+        only once.
     """
 
     headings: tuple[str, ...]
@@ -83,13 +84,13 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class ScatterAxis:
-    """An axis of a scatter plot: its title, and the unit behind its numbers."""
+    """An axis of a scatter plot: its title, and the unit of its numbers."""
 
     title: str
     unit: str = ""
 
     def number(self, value: float) -> str:
-        """Return a number of the axis in words; shares have one decimal place."""
+        """Format a number of the axis; numbers with a unit have one decimal place."""
         if self.unit:
             return f"{value:.1f} {self.unit}"
         return str(int(value)) if value == int(value) else f"{value:,.1f}"
@@ -102,11 +103,11 @@ class ScatterPoint:
     Attributes
     ----------
     label : str
-        Its name, shown if the point is on the front.
+        The name, shown if the point is on the front.
     about : str
-        A description, shown if somebody points at it.
+        A description, shown as a tooltip.
     front : bool
-        True if the point stands out.
+        True if the point is highlighted as part of the front.
     """
 
     x: float
@@ -118,14 +119,14 @@ class ScatterPoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scatter:
-    """A scatter plot, for forms that can draw.
+    """A scatter plot, for output formats that can draw.
 
     Attributes
     ----------
     legend : str
-        The meaning of the points that stand out.
+        The meaning of the highlighted points.
     edge : tuple of (float, float)
-        The corners of the line along these points; empty for none.
+        The corners of the line along the highlighted points; empty for no line.
     """
 
     title: str
@@ -138,20 +139,20 @@ class Scatter:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A next question, as a request: the options of a command declare how it is written as a command line.
+    """A next question: the request of a suggested command, which the options of the command turn into a command line.
 
     Attributes
     ----------
     text : str
         The question in words, such as ``Why these scores``.
     command : str
-        The command that answers it; the options of the command that was run stay as they were given.
+        The command that answers it; it keeps the options of the command that was run.
     about : str
-        The pod that it is about, as namespace/name; empty for the pods and nodes of the command that was run.
+        The pod that the question is about, as namespace/name; empty to keep the arguments of the command that was run.
     options : mapping of str to object
-        The options that differ from those of the command that was run, by name; ``None`` takes one away.
+        The options that differ from those of the command that was run, by name; ``None`` removes an option.
     snapshot : str
-        The snapshot that is asked instead of the cluster of the command that was run, whose what-ifs are in it.
+        The snapshot to query instead of the cluster; it already contains the what-ifs of the command that was run.
     """
 
     text: str
@@ -163,7 +164,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """Next questions, each with the command that answers it, to be copied."""
+    """Next questions, each with the command that answers it, ready to be copied."""
 
     questions: tuple[Question, ...]
 
@@ -195,7 +196,7 @@ def table(
     names_split: bool = False,
     identifiers: Iterable[int] = (),
 ) -> Table:
-    """A table of any sequences; a cell is one line, or a sequence of lines."""
+    """Create a table from sequences of cells; a cell is one line, or a sequence of lines."""
     cells = tuple(tuple((cell,) if isinstance(cell, str) else tuple(cell) for cell in row) for row in rows)
     columns = frozenset(numeric), tuple(tones), names_split, frozenset(identifiers)
     return Table(tuple(headings), cells, *columns)

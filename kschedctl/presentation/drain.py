@@ -1,4 +1,4 @@
-"""The document of ``drain``: the answer, what stands in the way, and the nodes that the pods go to."""
+"""The document of ``drain``: the answer, what blocks the drain, and the nodes that the pods move to."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kschedctl.presentation.document import Document, Heading, Paragraph, Questi
 from kschedctl.presentation.frame import View, cautions, header, next_questions
 from kschedctl.presentation.simulate import evictions, timeline, waiting_pods
 
-#: How many pods of a node are shown where not all are asked for.
+#: The number of pods per node that are shown without ``-o wide``.
 _FEW: Final = 12
 
 

@@ -1,4 +1,4 @@
-"""Which nodes could be emptied, as text."""
+"""The document of the nodes that can be emptied."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def emptied_document(answer: Emptied, view: View) -> Document:
     Parameters
     ----------
     view : View
-        What of it is shown.
+        The part of the answer that is shown.
     """
     yield Paragraph(answer.summary, Tone.GOOD if answer.nodes else Tone.PLAIN)
     yield from header(answer, view.now)

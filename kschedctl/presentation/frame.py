@@ -1,4 +1,4 @@
-"""What stands around every answer: what it is about and rests on before it, cautions and next questions after it."""
+"""The parts that surround every answer: its subject and provenance before it, cautions and next questions after it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kschedctl.api.wording import counted
 from kschedctl.presentation.document import GAP, Document, Paragraph, Phrases, Question, Questions, Tone
 
 A = TypeVar("A")
-#: Beyond this many warnings the others are counted.
+#: The number of warnings that are printed; the others are counted.
 _MOST_WARNINGS: Final = 10
 
 
@@ -25,11 +25,11 @@ class View:
     Attributes
     ----------
     now : datetime
-        The time that the snapshot's age is counted to.
+        The time for which the snapshot's age is computed.
     wide : bool
-        True to show everything one by one instead of in groups.
+        True to show all items one by one instead of in groups.
     named : bool
-        True if the things asked about were named: a list of answers is then laid out answer by answer.
+        True if the objects were named on the command line: a list of answers is then laid out answer by answer.
     """
 
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
@@ -38,14 +38,14 @@ class View:
 
 
 def header(answer: Envelope, now: datetime, pod: PodData | None = None) -> Document:
-    """What an answer is about and what it rests on.
+    """Lay out the subject and the provenance of an answer.
 
     Parameters
     ----------
     now : datetime
-        The time that the snapshot's age is counted to.
+        The time for which the snapshot's age is computed.
     pod : PodData or None
-        The pod, where the answer is about one that is to be placed.
+        The pod to schedule, if the answer is about one.
     """
     about = _about(pod) if pod is not None else ()
     yield Phrases((*about, *basis(answer, now)))
@@ -53,13 +53,13 @@ def header(answer: Envelope, now: datetime, pod: PodData | None = None) -> Docum
 
 
 def changes(snapshot: SnapshotData) -> Document:
-    """What was changed to see what then, a line each."""
+    """Lay out the what-ifs that were applied to a snapshot, one line each."""
     for change in snapshot.changes:
         yield Paragraph(f"what if: {change}", Tone.MIXED)
 
 
 def each_alone(whom: str = "", indent: int = 0) -> Document:
-    """What several pods are answered against; of a table that has them only the rest of the sentence."""
+    """Lay out a note that pods were decided independently; ``whom`` is the subject, empty below a table."""
     text = "each against the snapshot as it is, as if the others did not wait"
     yield Paragraph(f"{whom}, {text}" if whom else text, Tone.FAINT, indent)
 
@@ -72,7 +72,7 @@ def _about(pod: PodData) -> Iterator[str]:
 
 
 def basis(answer: Envelope, now: datetime) -> Iterator[str]:
-    """What an answer rests on, in short texts."""
+    """Yield the rules and the snapshot that an answer is based on, as short texts."""
     rules, snapshot = answer.rules, answer.snapshot
     yield f"rules of Kubernetes {rules.kubernetes_version} ({rules.why})"
     size = f"snapshot of {counted(snapshot.nodes, 'node')}, {counted(snapshot.pods, 'pod')}"
@@ -80,7 +80,7 @@ def basis(answer: Envelope, now: datetime) -> Iterator[str]:
 
 
 def age(then: datetime, now: datetime) -> str:
-    """How long ago a snapshot was written.
+    """Return the age of a snapshot in words.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def age(then: datetime, now: datetime) -> str:
 
 
 def cautions(answer: Envelope) -> Document:
-    """What to be careful about: warnings, and what the answer depends on and is not known."""
+    """Lay out warnings, missing objects and features that are not modelled."""
     lines = [f"warning: {text}" for text in answer.warnings[:_MOST_WARNINGS]]
     if len(answer.warnings) > _MOST_WARNINGS:
         lines.append(f"and {len(answer.warnings) - _MOST_WARNINGS} warnings more: -o json has them all")
@@ -128,7 +128,7 @@ def next_questions(questions: Iterable[Question]) -> Document:
 
 
 def _in_short(missing: Iterable[MissingData]) -> tuple[MissingData, ...]:
-    """What is missing, of things of one kind that have one effect the first; the others are counted."""
+    """Return one item per kind and effect: the first one, with the number of the others in its text."""
     alike: dict[tuple[str, str], list[MissingData]] = {}
     for each in missing:
         alike.setdefault((each.kind, each.effect), []).append(each)

@@ -1,4 +1,4 @@
-"""Who leads, as text: the scheduler's election first, then all of them, and what is wrong."""
+"""The document of ``leader``: the scheduler's election first, then all elections and their problems."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _name(one: Election) -> str:
 
 
 def _leader(one: Election) -> str:
-    """Who leads, as short as it can be told."""
+    """Return the leader in its shortest form: the pod, the node or the host."""
     if not one.holder:
         return "nobody"
     pod, host = one.pod.rpartition("/")[2], one.holder.partition("_")[0]
@@ -93,7 +93,7 @@ def _take_over(one: Election) -> str:
 def _ago(seconds: float | None) -> str:
     if seconds is None:
         return "-"
-    # The larger unit is enough.
+    # The larger unit is precise enough.
     return f"{' '.join(duration(max(round(seconds), 0)).split()[:2])} ago"
 
 

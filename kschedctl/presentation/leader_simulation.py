@@ -1,4 +1,4 @@
-"""A simulated election, as text: whether two can lead, who led when, and what the times promise."""
+"""The document of ``leader simulate``: whether two can lead at once, the terms, and the guarantees of the settings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kschedctl.leaderelection.simulation.timeline import What
 from kschedctl.presentation.document import GAP, Document, Paragraph, Phrases, Question, Tone, table
 from kschedctl.presentation.frame import View, next_questions
 
-#: What is told only where everything is.
+#: The events that are shown only with ``-o wide``.
 _MINOR: Final = frozenset({What.STARTED, What.STOPPED, What.ENDED})
 _SUGGESTED: Final = {
     "failOver": "another leads in time, and never two at once",

@@ -1,4 +1,4 @@
-"""The document of ``lint``: findings with the lines that they are about, and what to do."""
+"""The document of ``lint``: findings with the lines that they are about, and repairs."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from kschedctl.presentation.document import GAP, Block, Document, Paragraph, Que
 from kschedctl.presentation.frame import View, next_questions
 
 _TONES: Final = {Severity.ERROR: Tone.BAD, Severity.WARNING: Tone.MIXED, Severity.INFO: Tone.STRONG}
-#: So many lines before the one that is meant are shown.
+#: The number of context lines before the line of a finding.
 _BEFORE: Final = 1
 _LONGEST: Final = 160
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LintView(View):
-    """The findings as people see them, with the lines that they are about.
+    """The findings in text output, with the lines that they are about.
 
     Attributes
     ----------
     linted : Linted
         The run.
     failed : bool
-        True if the exit code is that of findings.
+        True if the exit code reports findings.
     fixed : int
         The number of findings that were repaired before.
     """
@@ -41,17 +41,17 @@ class LintView(View):
 
     @property
     def told(self) -> Sequence[Diagnosis]:
-        """The findings that people see one by one."""
+        """The findings that are printed one by one."""
         return [each for each in self.linted.found if not each.rule.counted]
 
     @property
     def by_severity(self) -> Sequence[Diagnosis]:
-        """The same, the most severe first."""
+        """The findings that are printed one by one, most severe first."""
         return sorted(self.told, key=lambda each: ORDER[each.severity])
 
     @property
     def headline(self) -> str:
-        """The number of findings, and of files and objects."""
+        """The numbers of findings, files and objects, in words."""
         linted = self.linted
         counts = Counter(each.severity for each in self.told)
         parts = [
@@ -82,7 +82,7 @@ def document(report: LintReport, view: View) -> Document:
 
 
 def _beside(view: LintView) -> Iterator[str]:
-    """Yield the numbers of findings and objects that were left out."""
+    """Yield the numbers of findings and objects that are not printed one by one."""
     linted = view.linted
     if view.fixed:
         yield f"repaired: {counted(view.fixed, 'finding')}"
@@ -123,7 +123,7 @@ def _finding(diagnosis: Diagnosis) -> Iterator[Block]:
 
 
 def _frame(diagnosis: Diagnosis) -> Iterator[Block]:
-    """The line that is meant with the one before it, and marks below what is meant."""
+    """Yield the line of a finding with the line before it, and markers below the range of the finding."""
     lines, region = diagnosis.file.lines, diagnosis.region
     if region.line > len(lines) or not diagnosis.file.text:
         return

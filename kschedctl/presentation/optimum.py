@@ -1,4 +1,4 @@
-"""The best placement beside the multi-step one, as text: both, what differs, and what would have got there."""
+"""The document of ``optimum``: both placements, their differences, and adjustments that reach the best one."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from kschedctl.api.wording import counted, listed
 from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Question, Tone, table
 from kschedctl.presentation.frame import View, cautions, header, next_questions
 
-#: How many nodes and names are told of a row, and rows of a table, where not all are asked for.
+#: The number of nodes and names per row, and of rows per table, without ``-o wide``.
 _FEW: Final = 3
 _ROWS: Final = 12
-#: Beyond so many percent a gap says nothing.
+#: The gap, in percent, above which only the bound is printed.
 _FAR: Final = 100
 
 
@@ -23,7 +23,7 @@ def document(answer: Optimum, view: View) -> Document:
     Parameters
     ----------
     view : View
-        What of it is shown.
+        The part of the answer that is shown.
     """
     yield Paragraph(answer.summary, Tone.GOOD if not answer.waiting else Tone.MIXED if answer.placed else Tone.BAD)
     yield from header(answer, view.now)

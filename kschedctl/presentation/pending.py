@@ -1,4 +1,4 @@
-"""The pods that wait, as text: one screen for ten of them or for thousands."""
+"""The document of ``pending``: one screen for ten pending pods or for thousands."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kschedctl.api.wording import counted, listed
 from kschedctl.presentation.document import GAP, INDENT, Document, Paragraph, Question, Tone, Verbatim, table
 from kschedctl.presentation.frame import View, cautions, header, next_questions
 
-#: So many groups are on the first screen.
+#: The number of groups that are shown without ``-o wide``.
 _FEW: Final = 10
 
 

@@ -1,4 +1,4 @@
-"""Who would be evicted, as text: the answer, the victims, why them, and what happens next."""
+"""The document of ``preempt``: the answer, the victims, the reason for choosing the node, and the next steps."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from kschedctl.api.wording import counted, listed
 from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Question, Tone, Verbatim, table
 from kschedctl.presentation.frame import View, cautions, each_alone, header, next_questions, one_by_one
 
-#: How many candidates are shown where not all are asked for: those taken, and those that lost.
+#: The number of best candidates, and (``_LOST``) of candidates that lost, without ``-o wide``.
 _TAKEN: Final = 3
-#: Beyond this many pods those that would evict the same ones share a row.
+#: The number of pods up to which each has its own row; beyond it, pods with the same victims share one.
 _FEW: Final = 8
 _LOST: Final = 5
 
@@ -82,7 +82,7 @@ def document(answer: Preemption, view: View) -> Document:
 
 
 def list_document(found: PreemptionList, view: View) -> Document:
-    """Lay out several answers, one row each; in full where they are named."""
+    """Lay out several answers, one row each; in full if the pods were named."""
     answers = found.items
     if len(answers) == 1 or view.named or view.wide:
         yield from one_by_one(answers, view, document)
@@ -104,7 +104,7 @@ def list_document(found: PreemptionList, view: View) -> Document:
         where = listed([c.name for c in answer.chosen], "or") or _RESULTS[answer.verdict.result]
         whom = listed([victim.name for victim in victims]) or "-"
         row = (str(answer.pod.priority), where, whom, budget)
-        # Of many pods those that would evict the same ones share a row.
+        # Among many pods, those with the same victims share a row.
         key = row if len(answers) > _FEW else (*row, answer.pod.namespace, answer.pod.name)
         alike.setdefault(key, []).append(f"{answer.pod.namespace}/{answer.pod.name}")
     rows = [(listed(names, most=3), *key[:4]) for key, names in alike.items()]

@@ -1,4 +1,4 @@
-"""What to buy, as text."""
+"""The document of a purchase: the nodes to buy, and the pods on them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def purchase_document(answer: Purchased, view: View) -> Document:
     Parameters
     ----------
     view : View
-        What of it is shown.
+        The part of the answer that is shown.
     """
     yield Paragraph(answer.summary, Tone.GOOD if not answer.waiting else Tone.MIXED)
     yield from header(answer, view.now)

@@ -1,4 +1,4 @@
-"""The registry of documents: for each kind of answer the function that lays it out."""
+"""The registry of documents: the function that lays out each kind of answer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kschedctl.api.wording import counted
 from kschedctl.presentation.document import GAP, Document
 from kschedctl.presentation.frame import View, each_alone, one_by_one
 
-#: By the name of the answer's type: the module below this package, and the function in it. Lists without an entry are
+#: The module below this package and the function in it, by the name of the answer's type. Lists without an entry are
 #: laid out item by item.
 _DOCUMENTS: Final[Mapping[str, tuple[str, str]]] = {
     "CapacityList": ("capacity", "list_document"),
@@ -52,7 +52,7 @@ def has_document(kind: type) -> bool:
 
 
 def document(answer: Answer | AnswerStream[Any], view: View) -> Document:
-    """Lay out an answer, or the answers of a stream, each as soon as it comes."""
+    """Lay out an answer, or the answers of a stream as they become available."""
     if isinstance(answer, AnswerStream):
         yield from _several(answer, view)
         return

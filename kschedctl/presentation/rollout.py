@@ -1,4 +1,4 @@
-"""The document of ``rollout``: the answer, what holds it up, the steps, and the nodes of the new pods."""
+"""The document of ``rollout``: the answer, what blocks the rollout, its steps, and the nodes of the new pods."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kschedctl.api.wording import listed
 from kschedctl.presentation.document import GAP, Document, Heading, Paragraph, Question, Tone, Verbatim, table
 from kschedctl.presentation.frame import View, cautions, header, next_questions
 
-#: How many steps, nodes and names are shown where not all are asked for.
+#: The number of steps, nodes and names that are shown without ``-o wide``.
 _FEW_STEPS: Final = 8
 _FEW_NODES: Final = 8
 _FEW: Final = 3
@@ -53,7 +53,7 @@ def _why(answer: RolledOut, *, every: bool) -> Document:
 def _steps(answer: RolledOut, *, every: bool) -> Document:
     if not answer.steps:
         return
-    # Where it stands still the last ones tell why.
+    # If the rollout is stuck, the last steps show why.
     few = answer.steps[:_FEW_STEPS] if answer.finished else answer.steps[-_FEW_STEPS:]
     shown = answer.steps if every else few
     yield Heading("Steps")

@@ -1,4 +1,4 @@
-"""Pages of rules for people."""
+"""The document of ``rule``: pages about lint rules."""
 
 from __future__ import annotations
 

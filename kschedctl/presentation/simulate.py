@@ -1,4 +1,4 @@
-"""The document of ``simulate``: the answer, pending pods and why, evictions, placements, and the use of resources."""
+"""The document of ``simulate``: the answer, pending pods and why, evictions, placements, and resource utilisation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kschedctl.presentation.document import Document, Heading, Paragraph, Questi
 from kschedctl.presentation.frame import View, cautions, header, next_questions
 from kschedctl.simulate.timeline import TimelineEntry
 
-#: How many nodes and names are told of a row where not all are asked for.
+#: The number of nodes and names per row without ``-o wide``.
 _FEW: Final = 3
 
 
@@ -32,7 +32,7 @@ class SimulateView(View):
     Attributes
     ----------
     saved : str
-        The snapshot that the last state was written to; empty if it was not.
+        The snapshot that the final state was written to; empty if it was not written.
     """
 
     saved: str = ""
@@ -70,7 +70,7 @@ def _questions(answer: Simulated, saved: str) -> Iterator[Question]:
 
 
 def waiting_pods(groups: Sequence[WaitingData], *, every: bool) -> Document:
-    """Lay out the pending pods, by why they wait."""
+    """Lay out the pending pods by reason."""
     if not groups:
         return
     yield Heading("Waiting")
@@ -91,7 +91,7 @@ def evictions(evicted: Sequence[EvictionData], places: Mapping[str, str], *, eve
     Parameters
     ----------
     places : mapping of str to str
-        The nodes of pods that have one now, by ``namespace/name``.
+        The nodes of the pods that evict, by ``namespace/name``.
     """
     if not evicted:
         return
@@ -125,7 +125,7 @@ def _tone(each: WorkloadPlacementData) -> Tone:
 
 
 def _counts(counts: dict[str, int], *, every: bool) -> str:
-    """``node-1 x3, node-2``: the most first."""
+    """Format counts as ``node-1 x3, node-2``, highest count first."""
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     texts = [name if count == 1 else f"{name} x{count}" for name, count in ordered]
     return listed(texts, most=len(texts) if every else _FEW) if texts else ""
@@ -148,7 +148,7 @@ def _shares(each: UtilisationData) -> tuple[str, str]:
 
 
 def timeline(entries: Sequence[TimelineEntry], began: datetime) -> Document:
-    """Lay out what happened, with the time since a moment."""
+    """Lay out the events with the time since the start."""
     yield Heading("What happened")
     rows = [(_since(each.time - began), each.pod, str(each.event), each.node, each.why) for each in entries]
     yield table(("time", "pod", "event", "node", "why"), rows, numeric=(0,))

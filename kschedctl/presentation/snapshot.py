@@ -1,4 +1,4 @@
-"""What is in a snapshot, as a document."""
+"""The document of ``snapshot info``: the contents of a snapshot."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kschedctl.presentation.frame import View, age
 
 
 def document(info: SnapshotInfo, view: View) -> Document:
-    """Lay out the content of a snapshot."""
+    """Lay out the contents of a snapshot."""
     yield Verbatim(f"{', '.join(info.paths)}: a snapshot of {counted(info.objects, 'object')}", indent=0)
     yield from _origin(info, view)
     yield GAP

@@ -1,4 +1,4 @@
-"""The document of ``sweep``: the table, a picture of it, failures and cautions."""
+"""The document of ``sweep``: the table, a scatter plot, failures and cautions."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from kschedctl.presentation.document import (
 from kschedctl.presentation.frame import View, next_questions
 from kschedctl.sweep.columns import UTILISATION
 
-#: So many rows are shown where not all are asked for.
+#: The number of rows that are shown without ``-o wide``.
 _FEW: Final = 25
-#: The options that have no meaning for the configuration of a case.
+#: The options of a run, which do not apply to printing the configuration of a case.
 _OF_A_RUN: Final = ("pareto", "plot", "force", "jobs", "dask", "results", "resume")
-#: What stands where an axis changes nothing, or nothing is measured.
+#: The cell of an axis that changes nothing, or of a value that was not measured.
 _NOTHING: Final = "-"
 
 
@@ -62,7 +62,7 @@ def _table(answer: Sweep, *, every: bool) -> Document:
     told = [case for case in answer.cases if not case.error]
     if not told:
         return
-    # Those of the front come first where not all are shown: they are what was asked for.
+    # If not all cases are shown, those on the front have priority: they are the result of the sweep.
     chosen = told if every or len(told) <= _FEW else sorted(told, key=lambda case: not case.front)[:_FEW]
     shown = sorted(chosen, key=lambda case: case.case)
     marked = bool(answer.goals)
@@ -96,7 +96,7 @@ def _value(value: Any) -> str:
 
 
 def shown_value(column: str, number: float | None) -> str:
-    """Return a number of a column, for people."""
+    """Format a value of a column for people."""
     if number is None:
         return _NOTHING
     if column.startswith(UTILISATION):
@@ -105,7 +105,7 @@ def shown_value(column: str, number: float | None) -> str:
 
 
 def _chart(answer: Sweep) -> Scatter:
-    """Return the cases by the first two goals."""
+    """Return a scatter plot of the cases by the first two goals."""
     across, up = answer.goals[:2]
     points = tuple(
         ScatterPoint(_scaled(across, x), _scaled(up, y), str(case.case), _about(answer, case), case.front)
@@ -133,7 +133,7 @@ def _axis(goal: SweepGoalData) -> ScatterAxis:
 
 
 def _steps(best: Sequence[tuple[float, float]], *aims: Aim) -> Iterator[tuple[float, float]]:
-    """Yield the corners of the front's edge: between two of its points lies the worse of both.
+    """Yield the corners of the front's edge: the corner between two points has the worse value of both on each axis.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def _about(answer: Sweep, case: CaseData) -> str:
 
 
 def _failures(cases: Sequence[CaseData], *, every: bool) -> Document:
-    """Lay out the cases that failed, by error."""
+    """Lay out the failed cases, grouped by error."""
     failed: dict[str, list[int]] = defaultdict(list)
     for case in cases:
         if case.error:

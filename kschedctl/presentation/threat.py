@@ -1,4 +1,4 @@
-"""The reverse view: who would evict a given pod."""
+"""The document of ``preempt --victim``: the pending pods that would preempt a given pod."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kschedctl.presentation.frame import View, cautions, header, next_questions
 
 
 def threat_document(answer: Threat, view: View) -> Document:
-    """Lay out the pending pods that would evict a pod."""
+    """Lay out the pending pods that would preempt a pod."""
     yield Paragraph(answer.summary, Tone.BAD if answer.takers else Tone.GOOD)
     of_class = f" ({answer.priority_class_name})" if answer.priority_class_name else ""
     yield Phrases((f"priority {answer.priority}{of_class}", f"{counted(answer.pending, 'pod')} pending"))

@@ -1,4 +1,4 @@
-"""A comparison with kube-scheduler as text: the number of differences, then each with its likely cause."""
+"""The document of ``verify``: the number of differences, then each difference with its likely causes."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _causes_section(causes: tuple[str, ...], indent: int = 2) -> Document:
 
 
 def _messages_section(found: Verification, outcome: Match, heading: str, *, wide: bool) -> Document:
-    """Lay out the messages of pods with one outcome, each once with the pods that have it."""
+    """Lay out the messages of pods with one outcome, each message once with all its pods."""
     by_message: dict[str, list[ComparedPodData]] = {}
     for group in found.pending_groups:
         if group.outcome is outcome:

@@ -1,4 +1,4 @@
-"""Claims and their volumes, as text: the answer, what the controller does, and what becomes of them on the nodes."""
+"""The document of ``volumes``: the answer, the action of the controller, and the outcome for the claims by node."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from kschedctl.presentation.document import (
 )
 from kschedctl.presentation.frame import View, cautions, header, next_questions, one_by_one
 
-#: How many volumes are named in a row.
+#: The number of volumes that are named per row.
 _NAMED: Final = 3
 
 _ANOTHER: Final = "would do, but another goes first"
@@ -110,7 +110,7 @@ def document(answer: ClaimVolumes | PodVolumes, view: View) -> Document:
 
 
 def list_document(found: VolumesList, view: View) -> Document:
-    """Lay out several claims, one row each; claims and pods that are named in full."""
+    """Lay out several claims, one row each; named claims and pods in full."""
     if view.named:
         yield from one_by_one(found.items, view, document)
         return
@@ -161,7 +161,7 @@ def _about(claim: ClaimData) -> Iterator[str]:
 
 
 def _trap_section(claims: Sequence[ClaimData]) -> Document:
-    # One claim of several alike is enough to tell.
+    # Claims with the same storage class and zones share one paragraph.
     traps = {(c.trap.storage_class, c.trap.zones): c.trap for c in reversed(claims) if c.trap is not None}
     shown = list(traps.values())[::-1]
     for trap in shown:
@@ -190,7 +190,7 @@ def _volumes_one_by_one(volumes: Iterable[NotTakenData], would_do: str) -> Itera
 
 
 def _volumes_in_groups(volumes: Iterable[NotTakenData], would_do: str) -> Iterator[tuple[str, Lines]]:
-    """Volumes that differ from the claim in the same fields in a row, the fewest differences first."""
+    """Yield one row per set of differing fields with its volumes, fewest differences first."""
     groups: dict[tuple[str, ...], list[NotTakenData]] = {}
     for volume in volumes:
         groups.setdefault(tuple(m.field for m in volume.mismatches), []).append(volume)

@@ -1,4 +1,4 @@
-"""What is said of pods as lines for people: pods that fare alike at one moment together."""
+"""The text lines of ``watch``: pods with the same result at the same time share a line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _INDENT: Final = "  "
 
 
 def begun_lines(begun: WatchBegun) -> Iterator[str]:
-    """The first lines: what is watched, and what to be careful about."""
+    """Yield the first lines: what is watched, the rules, and warnings."""
     rules, size = begun.rules, f"{counted(begun.snapshot.nodes, 'node')}, {counted(begun.snapshot.pods, 'pod')}"
     yield f"{_clock(begun.at)} watching pods in {begun.pods} of {begun.context}: {size}"
     yield f"{_INDENT}rules of Kubernetes {rules.kubernetes_version} ({rules.why})"
@@ -29,7 +29,7 @@ def begun_lines(begun: WatchBegun) -> Iterator[str]:
 
 
 def said_lines(said: Sequence[PodWaits | PodPlaced | PodGone]) -> Iterator[str]:
-    """What is said at one moment."""
+    """Yield the lines for the events of one moment."""
     together: dict[object, list[PodWaits | PodPlaced | PodGone]] = {}
     for one in said:
         together.setdefault(_alike(one), []).append(one)

@@ -1,1 +1,1 @@
-"""Rendering: the forms of output, one module each."""
+"""Rendering: the output formats, one module each."""

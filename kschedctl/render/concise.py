@@ -1,4 +1,4 @@
-"""``-o concise``: a line for each finding, as compilers write them."""
+"""``-o concise``: one line per finding, in the form of compiler messages."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 class Concise(FindingsForm):
-    """A line for each finding."""
+    """Compiler-style output: one line per finding."""
 
     name = "concise"
 
     def render_findings(self, run: LintView) -> Iterator[str]:
-        """Print the findings, and then how many there are."""
+        """Yield the findings, then a line with their number."""
         for each in run.told:
             where = f"{each.file.name}:{each.region.line}:{each.region.column}"
             about = f" [{each.shown_object}]" if each.shown_object else ""

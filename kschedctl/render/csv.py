@@ -1,4 +1,4 @@
-"""``-o csv``: an answer that is a table, as RFC 4180 has it."""
+"""``-o csv``: tabular answers as CSV (RFC 4180)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 class Csv(Form):
-    """A line of headings, and a line per row."""
+    """CSV: a line of headings, then a line per row."""
 
     name = "csv"
     kinds = frozenset({FormKind.TABLE})
 
     def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
-        """Print the table."""
+        """Yield the lines of the table."""
         value = as_table(answer)
         yield _line(value.headings())
         for row in value.table():
@@ -36,5 +36,5 @@ def _line(cells: Iterable[object]) -> str:
 
 
 def _text(cell: object) -> object:
-    """A cell as the other forms write it."""
+    """Return a cell in the notation of the other formats: booleans in lower case."""
     return str(cell).lower() if isinstance(cell, bool) else cell

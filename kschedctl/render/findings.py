@@ -1,4 +1,4 @@
-"""The base of the forms of output that only findings have."""
+"""The base of the output formats that only ``lint`` has."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class FindingsForm(Form):
-    """A form that only the findings of ``lint`` have."""
+    """An output format that only the findings of ``lint`` have."""
 
     kinds = frozenset({FormKind.FINDINGS})
 
     def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
-        """Yield the findings in this form; they are shown with the lines that they are about, which the view has."""
+        """Yield the findings in this format; the view has them together with the lines that they are about."""
         yield from self.render_findings(cast("LintView", view))
 
     @abstractmethod
     def render_findings(self, run: LintView) -> Iterator[str]:
-        """Yield the findings in this form, piece by piece."""
+        """Yield the findings in this format, piece by piece."""

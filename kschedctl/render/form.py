@@ -1,4 +1,4 @@
-"""The base of all forms of output: the values of ``-o``."""
+"""The base of all output formats: the values of ``-o``."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Medium:
-    """The place that text is written to.
+    """The medium that output is written to.
 
     Attributes
     ----------
     console : callable
-        Opens the console that tells width, colours and characters; forms for programs need none.
+        Opens the console with its width, colours and encoding; machine-readable formats need none.
     command_line : callable
         Writes a next question as the command that answers it.
     """
@@ -36,54 +36,54 @@ class Medium:
 
 
 class Tabular(Protocol):
-    """An answer that is a table as well."""
+    """An answer that can also be written as a table."""
 
     def headings(self) -> Sequence[str]:
-        """Return the columns."""
+        """Return the column names."""
 
     def table(self) -> Iterable[Sequence[str | int | float | bool | None]]:
-        """Return the rows, with a cell per column."""
+        """Return the rows, with one cell per column."""
 
 
 def collected(answer: Answers) -> Answer:
-    """Return the answer, or all answers of a stream together."""
+    """Return the answer; collect all answers of a stream."""
     from kschedctl.answers.stream import AnswerStream
 
     return answer.collect() if isinstance(answer, AnswerStream) else answer
 
 
 def as_table(answer: Answers) -> Tabular:
-    """Return the answer of a command that offers forms of tables."""
+    """Return the answer of a command that supports tabular formats."""
     return cast("Tabular", collected(answer))
 
 
 class FormKind(Enum):
-    """The kinds of answers that forms are for."""
+    """The kinds of answers that output formats support."""
 
     ANSWER = auto()
     TABLE = auto()
     FINDINGS = auto()
 
 
-#: The kinds of every command but ``lint``.
+#: The kinds of all commands except ``lint``.
 ANSWERS: Final = frozenset({FormKind.ANSWER, FormKind.TABLE})
 
 
 class FormError(ValueError):
-    """The value of ``-o`` is wrong."""
+    """An invalid value of ``-o``."""
 
 
 class Form(ABC):
-    """A form of output.
+    """An output format.
 
     Attributes
     ----------
     name : str
-        Its name; empty for the one that needs none.
+        The value of ``-o``; empty for the default format.
     argument : str
-        The metavar of the text behind ``=``, for the help; empty for none.
+        The metavar of the text after ``=``, for the help; empty if the format takes none.
     kinds : frozenset of FormKind
-        The kinds of answers that it is for.
+        The kinds of answers that the format supports.
     """
 
     name: ClassVar[str]
@@ -92,23 +92,23 @@ class Form(ABC):
 
     @classmethod
     def parse(cls, argument: str) -> Self:
-        """Read the text behind ``=``.
+        """Parse the text after ``=``.
 
         Raises
         ------
         FormError
-            If it is wrong.
+            If the text is invalid.
         """
         return cls()
 
     @abstractmethod
     def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str] | Iterator[bytes]:
-        """Yield the answer in this form, piece by piece; bytes if the form is no text.
+        """Yield the answer in this format, piece by piece; bytes if the format is binary.
 
         Parameters
         ----------
         answer : Answer or AnswerStream
-            The answer; forms of data collect a stream, text is written answer by answer.
+            The answer; machine-readable formats collect a stream, text is written answer by answer.
         view : View
-            The part that people are shown.
+            The part that is shown in text output.
         """

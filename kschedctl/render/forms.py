@@ -1,4 +1,4 @@
-"""The registry of forms of output: the values of ``-o``. A new one is a module beside this one and a line here."""
+"""The registry of output formats: the values of ``-o``. A new format is a module beside this one and a line here."""
 
 from __future__ import annotations
 
@@ -42,25 +42,25 @@ FORMS: Final[Mapping[str, type[Form]]] = MappingProxyType({form.name: form for f
 
 
 def names(kind: FormKind) -> tuple[str, ...]:
-    """Return the names of the forms for a kind of answers."""
+    """Return the names of the formats for a kind of answers."""
     return tuple(name for name, form in FORMS.items() if name and kind in form.kinds)
 
 
 def usage(kind: FormKind, separator: str = "|", argument: str = "...") -> str:
-    """Return the forms for a kind of answers that have a name, for help and errors."""
+    """Return the named formats for a kind of answers, for help and error messages."""
     named = (FORMS[name] for name in names(kind))
     return separator.join(f"{form.name}={argument or form.argument}" if form.argument else form.name for form in named)
 
 
 def parse_form(text: str, kind: FormKind) -> Form:
-    """Read the value of ``-o``.
+    """Parse the value of ``-o``.
 
     Raises
     ------
     FormError
-        If the kind of answers has no such form, or the text behind its name is wrong.
+        If the kind of answers does not support the format, or the text after its name is invalid.
     """
-    # kubectl's users also write -o=json.
+    # Users of kubectl also write -o=json.
     name, equals, argument = text.removeprefix("=").partition("=")
     form = FORMS.get(name)
     if form is None or bool(equals) != bool(form.argument) or kind not in form.kinds:

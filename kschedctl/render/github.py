@@ -1,4 +1,4 @@
-"""``-o github``: workflow commands, which GitHub Actions shows beside the lines of a pull request."""
+"""``-o github``: workflow commands, which GitHub Actions shows as annotations of a pull request."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _COMMANDS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severi
 
 
 class GitHub(FindingsForm):
-    """Annotations, the worst first, as of each kind no more than ten are shown."""
+    """Annotations, most severe first, because GitHub shows at most ten of each kind."""
 
     name = "github"
 
     def render_findings(self, run: LintView) -> Iterator[str]:
-        """Print them, and then how many there are."""
+        """Yield the annotations, then a line with the number of findings."""
         for each in run.by_severity:
             region = each.region
             properties = {
@@ -31,7 +31,7 @@ class GitHub(FindingsForm):
                 "col": str(region.column),
                 "title": f"{each.rule.code} {each.rule.name}",
             }
-            # Of several lines GitHub takes no columns.
+            # GitHub does not accept columns for a range of several lines.
             if region.end_line == region.line:
                 properties["endColumn"] = str(region.end_column)
             else:

@@ -1,4 +1,4 @@
-"""``-o gitlab``: a code quality report, one list of JSON."""
+"""``-o gitlab``: a GitLab code quality report, a JSON array."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _SEVERITIES: Final = {Severity.ERROR: "critical", Severity.WARNING: "major", Sev
 
 
 class GitLab(FindingsForm):
-    """GitLab's code quality report; an empty list where nothing was found."""
+    """A GitLab code quality report; an empty array if there are no findings."""
 
     name = "gitlab"
 
     def render_findings(self, run: LintView) -> Iterator[str]:
-        """Print the list."""
+        """Yield the report."""
         import msgspec
 
         root = repository_root(Path.cwd())
@@ -36,7 +36,7 @@ class GitLab(FindingsForm):
 
 
 def _entry(each: Diagnosis, root: Path, seen: Counter[str]) -> dict[str, Any]:
-    # Of equal fingerprints all but one are dropped.
+    # GitLab drops all but one of the entries with equal fingerprints.
     seen[each.fingerprint] += 1
     n = seen[each.fingerprint]
     about = f"{each.shown_object}: " if each.shown_object else ""

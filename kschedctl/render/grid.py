@@ -1,13 +1,13 @@
-"""A table in the room there is: side by side, with long words below, with names cut short, or cell by cell.
+"""The layout of a table for a given width: side by side, with long words below, with shortened names, or cell by cell.
 
-Nothing is left out and no word is broken, whatever the width. What is tried, in this order:
+Nothing is left out and no word is broken, whatever the width. The layouts are tried in this order:
 
 1. every column as wide as its text;
-2. headings broken inside their words, where they may be;
+2. headings broken inside words, where the table allows it;
 3. the widest columns narrower, down to their longest words;
-4. the last column still narrower: where it has a longer word in a row, it stands below that row;
-5. what the names of a column have in common said once, above the table;
-6. a line for each cell, with its heading.
+4. the last column narrower still: if a row has a longer word in it, the cell is printed below that row;
+5. the prefix and suffix that the names of a column share printed once, above the table;
+6. one line per cell, with its heading.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from kschedctl.render.wrapping import longest_word, wrapped
 from kschedctl.text.printable import printable
 
 _COLUMN_GAP: Final = 2
-#: Headings are split from this column on: the first ones name the row.
+#: The first column with a heading that may be split; the columns before it identify the row.
 _FIRST_SPLIT: Final = 2
 _WORDS: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
-#: Names are cut behind and before these; less than a few characters are not worth a line.
+#: The separators at which names are cut, and the shortest shared text that is worth a line, in characters.
 _SEPARATORS: Final = "-./:"
 _LEAST_IN_COMMON: Final = 4
-#: How narrow the last column may be where longer words go below the row.
+#: The smallest width of the last column if longer words are printed below the row.
 _LEAST_LAST: Final = 20
 
-#: Lines that have one tone.
+#: Lines with their tone.
 Printed = tuple[list[str], Tone]
 
 
@@ -47,29 +47,29 @@ class _Column:
 
     @property
     def width(self) -> int:
-        """How wide the text is."""
+        """The width of the text, in terminal columns."""
         return max(map(cell_len, (line for cell in (self.heading, *self.cells) for line in cell)), default=0)
 
     @property
     def floor(self) -> int:
-        """How narrow it can be: numbers stay on their line."""
+        """The smallest possible width: numbers are not wrapped, other text is wrapped between words."""
         cells = [line for cell in self.cells for line in cell]
         widest = max(map(cell_len if self.right else longest_word, cells), default=0)
         return max(widest, *map(longest_word, self.heading))
 
 
 def grid(table: Table, width: int) -> Iterator[Printed]:
-    """Lay a table out.
+    """Lay out a table.
 
     Parameters
     ----------
     width : int
-        How long a line may be.
+        The maximum line length, in terminal columns.
 
     Yields
     ------
     (list of str, Tone)
-        Lines, and how they are meant.
+        Lines with their tone.
     """
     columns = [
         _Column(
@@ -111,9 +111,9 @@ def _with_split_heading(column: _Column) -> _Column:
 
 
 def _widths(columns: Sequence[_Column], floors: Sequence[int], room: int) -> list[int]:
-    """How wide the columns are: as wide as their text where there is room, else the widest ones narrower."""
+    """Return the column widths: those of the text if there is space, else with the widest columns reduced."""
     widths = [column.width for column in columns]
-    # Their gap counts as well: the last column has none.
+    # The gap after a column counts as part of it; the last column has none.
     gaps = [*(_COLUMN_GAP for _ in columns[1:]), 0]
     while (excess := sum(widths) - room) > 0:
         taken = {i: width + gaps[i] for i, width in enumerate(widths) if width > floors[i]}
@@ -125,7 +125,7 @@ def _widths(columns: Sequence[_Column], floors: Sequence[int], room: int) -> lis
 
 
 def _with_short_names(columns: Sequence[_Column], room: int) -> tuple[list[_Column], list[str]]:
-    """The columns with names cut, those first that this makes narrowest, until there is room; and what was cut."""
+    """Return the columns with shortened names, longest shared text first, until they fit; and notes on the cuts."""
     found = {i: cut for i, column in enumerate(columns) if (cut := _in_common(column)) is not None}
     tried, notes = list(columns), list[str]()
     for i, (start, end) in sorted(found.items(), key=lambda item: -len("".join(item[1]))):
@@ -138,20 +138,20 @@ def _with_short_names(columns: Sequence[_Column], room: int) -> tuple[list[_Colu
 
 
 def _in_common(column: _Column) -> tuple[str, str] | None:
-    """What all names of a column begin and end with, where that is worth a line."""
+    """Return the prefix and suffix that all names of a column share, if they are long enough for a line."""
     names = {line for cell in column.cells for line in cell if line}
     if not column.names or len(names) < 2 or any(" " in name for name in names):
         return None
     start = _upto_separator(_same_start(names))
     end = _upto_separator(_same_start([name[len(start) :][::-1] for name in names]))[::-1]
-    # Every name keeps something that tells it apart.
+    # Every name must retain a distinguishing part.
     if any(len(name) <= len(start) + len(end) for name in names) or len(start) + len(end) < _LEAST_IN_COMMON:
         return None
     return start, end
 
 
 def _same_start(names: Collection[str]) -> str:
-    # What the first and the last have in common, those between them have as well.
+    # A prefix that the first and the last name share is shared by all names between them.
     alike = takewhile(lambda pair: pair[0] == pair[1], zip(min(names), max(names), strict=False))
     return "".join(character for character, _ in alike)
 
@@ -188,7 +188,7 @@ def _row(cells: Iterable[Lines], columns: Sequence[_Column], widths: Sequence[in
 
 
 def _cell_by_cell(columns: Sequence[_Column], tones: Sequence[Tone], width: int) -> Iterator[Printed]:
-    """A row's first cell on a line, the others set in below it; what is empty needs no line."""
+    """Yield a row's first cell on a line of its own and the others indented below it; empty cells are omitted."""
     for i, tone in enumerate(tones):
         lines: list[str] = []
         for n, column in enumerate(columns):

@@ -1,4 +1,4 @@
-"""``-o json``: as described by ``answers/schema.json``."""
+"""``-o json``: an answer as JSON, as described by ``answers/schema.json``."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 
 class Json(Form):
-    """JSON, indented."""
+    """Indented JSON."""
 
     name = "json"
     kinds = frozenset(FormKind)
 
     def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
-        """Print the data."""
+        """Yield the answer as JSON."""
         yield as_json(collected(answer))
 
 
 def as_json(value: Answer) -> str:
-    """An answer as JSON."""
+    """Return an answer as indented JSON."""
     import msgspec
 
     return json_text(msgspec.json.format(msgspec.json.encode(plain(value)), indent=2)) + "\n"

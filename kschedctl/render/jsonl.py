@@ -1,4 +1,4 @@
-"""``-o jsonl``: one object of JSON per line, for the rows of a table or for findings."""
+"""``-o jsonl``: one JSON object per line, for the rows of a table or for findings."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 class JsonLines(Form):
-    """A line per row."""
+    """JSON Lines: one object per row or finding."""
 
     name = "jsonl"
     kinds = frozenset({FormKind.TABLE, FormKind.FINDINGS})
 
     def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
-        """Print the rows."""
+        """Yield a line per row or finding."""
         import msgspec
 
         from kschedctl.answers.lint import LintReport

@@ -1,6 +1,6 @@
-"""``-o jsonpath=TEMPLATE``: what a template makes of the data of ``-o json``, as kubectl prints it.
+"""``-o jsonpath=TEMPLATE``: the data of ``-o json`` formatted by a template, as in kubectl.
 
-Programs get it raw, as from kubectl; on a terminal what cannot be seen is escaped, but for newlines and tabs.
+Output that is piped is raw, as with kubectl; on a terminal invisible characters except newlines and tabs are escaped.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from kschedctl.presentation.frame import View
     from kschedctl.render.form import Answers
 
-#: Templates have newlines and tabs of their own, between columns.
+#: The parts of the output that are escaped: newlines and tabs come from the template, between columns.
 _SHOWN: Final = re.compile(r"[^\n\t]+")
 
 
 @dataclass(frozen=True, slots=True)
 class JsonPath(Form):
-    """A template's text."""
+    """Text formatted by a JSONPath template."""
 
     template: str
 
@@ -33,12 +33,12 @@ class JsonPath(Form):
 
     @classmethod
     def parse(cls, argument: str) -> Self:
-        """Read the template.
+        """Parse the template.
 
         Raises
         ------
         FormError
-            Where it is none.
+            If the template is invalid.
         """
         from kschedctl.render.jsonpath_steps import JsonPathError
         from kschedctl.render.jsonpath_template import parse_template
@@ -50,7 +50,7 @@ class JsonPath(Form):
         return cls(argument)
 
     def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
-        """Print what the template makes of the data."""
+        """Yield the data formatted by the template."""
         from kschedctl.render.jsonpath_template import evaluate, parse_template
 
         text = evaluate(parse_template(self.template), plain(collected(answer)))

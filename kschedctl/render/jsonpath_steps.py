@@ -34,27 +34,27 @@ _OPERATORS: Final[dict[str, Callable[[Any, Any], bool]]] = {
 }
 
 Values = list[Any]
-#: From the values that a path has found so far to those one step further.
+#: A step of a path: maps the values found so far to the values found by the step.
 Step = Callable[[Values], Values]
 
 
 class JsonPathError(InputError):
-    """A template is wrong, or does not go with the data."""
+    """An invalid template, or a template that does not fit the data."""
 
 
 def printed(value: Any) -> str:
-    """A value as kubectl prints it: text as it is, everything else as JSON."""
+    """Return a value as kubectl prints it: strings unchanged, everything else as JSON."""
     if isinstance(value, str):
         return value
     if isinstance(value, dict | list):
         text = json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
-        # Go's encoder escapes what HTML would trip over.
+        # Go's JSON encoder escapes these characters by default, for HTML.
         return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
     return json.dumps(value)
 
 
 def walk(steps: tuple[Step, ...], values: Values) -> Values:
-    """Take all steps of a path, one after the other."""
+    """Apply all steps of a path in order."""
     for step in steps:
         values = step(values)
     return values
@@ -66,7 +66,7 @@ def parse_steps(path: str) -> tuple[Step, ...]:
     Raises
     ------
     JsonPathError
-        Where it is wrong.
+        If the path is invalid.
     """
     steps: list[Step] = []
     at = 0
@@ -128,7 +128,7 @@ def _children(values: Values) -> Values:
 
 
 def _descend(values: Values) -> Values:
-    """The values and all below them that hold others."""
+    """Return the values and all non-empty dicts and lists below them."""
     out = []
     for value in values:
         if contents := _contents(value):

@@ -1,7 +1,7 @@
-"""JSONPath templates as kubectl has them (client-go ``util/jsonpath``).
+"""JSONPath templates as in kubectl (client-go ``util/jsonpath``).
 
-Text stands for itself; ``{...}`` holds a path (see ``jsonpath_steps``), a quoted text, ``range`` or ``end``. A missing
-key gives nothing; an index that is out of bounds is an error.
+Text is printed unchanged; ``{...}`` contains a path (see ``jsonpath_steps``), a quoted text, ``range`` or ``end``. A
+missing key prints nothing; an index that is out of bounds is an error.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _ACTION: Final = re.compile(r"""\{((?:[^{}"']|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Text that stands for itself."""
+    """Literal text of a template."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """A path, and what is done for each value that it finds."""
+    """A ``range`` block: a path, and the parts that are evaluated for each value that it finds."""
 
     steps: tuple[Step, ...]
     body: tuple[Part, ...]
@@ -47,18 +47,18 @@ def parse_template(template: str) -> tuple[Part, ...]:
     Raises
     ------
     JsonPathError
-        Where it is wrong.
+        If the template is invalid.
     """
     return _block(_tokens(template), depth=0)
 
 
 def evaluate(parts: tuple[Part, ...], data: Any) -> str:
-    """What a template makes of data.
+    """Evaluate a template over data.
 
     Raises
     ------
     JsonPathError
-        Where a path does not go with the data.
+        If a path does not fit the data.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def evaluate(parts: tuple[Part, ...], data: Any) -> str:
 
 
 def _tokens(template: str) -> Iterator[tuple[str, str]]:
-    """Plain text and the insides of braces, in order."""
+    """Yield literal text and the contents of braces, in order."""
     at = 0
     while at < len(template):
         brace = template.find("{", at)

@@ -1,4 +1,4 @@
-"""``-o junit``: a test suite for each file, a test case for each object, its findings as failures."""
+"""``-o junit``: JUnit XML with a test suite per file and a test case per object, with findings as failures."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from kschedctl.linter.reading import LintFile
     from kschedctl.presentation.lint import LintView
 
-#: What XML 1.0 has no characters for.
+#: The characters that XML 1.0 does not allow.
 _NO_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class JUnit(FindingsForm):
-    """JUnit's XML."""
+    """JUnit XML."""
 
     name = "junit"
 
     def render_findings(self, run: LintView) -> Iterator[str]:
-        """Print the suites."""
+        """Yield the test suites."""
         cases = [(file, list(_cases(file, [each for each in run.told if each.file is file]))) for file in _files(run)]
         every = [case for _, of_file in cases for case in of_file]
         yield '<?xml version="1.0" encoding="UTF-8"?>\n'
@@ -46,8 +46,8 @@ def _files(run: LintView) -> list[LintFile]:
 
 
 def _cases(file: LintFile, found: Sequence[Diagnosis]) -> Iterator[tuple[str, list[Diagnosis]]]:
-    """The objects of a file by name, each with its findings; what is of no object is of the file itself."""
-    # The rules of lint are read only where they are used.
+    """Yield the objects of a file by name with their findings; findings without an object belong to the file itself."""
+    # Imported here so that the lint rules are loaded only if they are used.
     from kschedctl.linter.manifest_set import objects_of
 
     by_object = {
@@ -78,7 +78,7 @@ def _case(file: LintFile, name: str, found: Sequence[Diagnosis]) -> Iterator[str
         return
     yield f"{head}>\n"
     if failures:
-        # Many readers show the first failure of a case alone.
+        # Many JUnit viewers show only the first failure of a test case.
         worst = min(failures, key=lambda each: (each.severity is not Severity.ERROR, each.region))
         many = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
         message = f"{worst.rule.code} {worst.message}{many}"

@@ -1,6 +1,6 @@
-"""``-o name``: the names that the answer comes to, a line each, for other commands.
+"""``-o name``: the names of the resulting objects, one per line, as input of other commands.
 
-A name that an API server would take is printed as it is; a snapshot can hold others, which are escaped.
+A name that an API server would accept is printed unchanged; a snapshot can contain others, which are escaped.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class Name(Form):
-    """Names alone."""
+    """The names of the resulting objects."""
 
     name = "name"
 
     def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
-        """Print the names."""
+        """Yield the names, one per line."""
         for name in collected(answer).names():
             yield f"{printable(name)}\n"

@@ -1,4 +1,4 @@
-"""``-o parquet``: an answer that is a table, as a file of Apache Parquet."""
+"""``-o parquet``: tabular answers as an Apache Parquet file."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
 
 class Parquet(Form):
-    """Bytes, for a file or another program."""
+    """An Apache Parquet file, for a file or a pipe."""
 
     name = "parquet"
     kinds = frozenset({FormKind.TABLE})
 
     def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[bytes]:
-        """Write the table.
+        """Yield the table as the bytes of one file.
 
         Raises
         ------
         UnsupportedError
-            Where the package that writes it is not installed, or a terminal would get it.
+            If pyarrow is not installed, or the output is a terminal.
         """
         try:
             import pyarrow
@@ -43,7 +43,7 @@ class Parquet(Form):
 
 
 def _alike(cells: list[Any]) -> list[Any]:
-    """The cells of a column, which has one type: where they are of several, numbers are floats and the rest texts."""
+    """Return the cells of a column with one type: integers and floats become floats, any other mix becomes text."""
     kinds = {type(cell) for cell in cells if cell is not None}
     if len(kinds) <= 1:
         return cells

@@ -1,4 +1,4 @@
-"""An answer as plain dicts and lists, the form of JSON, YAML and JSONPath."""
+"""An answer as plain dicts and lists, the basis of JSON, YAML and JSONPath output."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ if TYPE_CHECKING:
     from kschedctl.answers.base import Answer
 
 _FIRST: Final = ("apiVersion", "kind")
-#: What an answer rests on comes after the answer itself.
+#: The provenance of an answer, which comes after the answer itself.
 _LAST: Final = ("rules", "snapshot", "warnings", "doubts", "missing", "notModelled")
 
 
 def plain(value: Answer) -> Any:
-    """The data of an answer, in the order in which people read it."""
+    """Return the data of an answer: apiVersion and kind first, the provenance last."""
     import msgspec
 
     from kschedctl.answers.operands import encode_operands

@@ -1,7 +1,7 @@
-"""``-o sarif``: SARIF 2.1.0 as GitHub code scanning takes it.
+"""``-o sarif``: SARIF 2.1.0 in the form that GitHub code scanning accepts.
 
-Places are relative to the root of the repository (the folder upward with ``.git``, else the one that one is in),
-results are an empty list where there are none, and what is ignored is there with its reason.
+Locations are relative to the root of the repository (the nearest parent folder with ``.git``, else the current
+folder). Without findings, results are an empty list. Ignored findings are included as suppressed, with the reason.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/sch
 _LEVELS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 _HOME: Final = "https://pypi.org/project/kschedctl/"
 _ROOT: Final = "%SRCROOT%"
-#: GitHub takes no more of a run.
+#: The number of results per run that GitHub accepts.
 _MOST: Final = 25_000
 
 
@@ -37,7 +37,7 @@ class Sarif(FindingsForm):
     name = "sarif"
 
     def render_findings(self, run: LintView) -> Iterator[str]:
-        """Print the log."""
+        """Yield the SARIF log."""
         import msgspec
 
         log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [_run(run)]}
@@ -45,12 +45,12 @@ class Sarif(FindingsForm):
 
 
 def repository_root(start: Path) -> Path:
-    """The folder upward that is a repository, else the one itself."""
+    """Return the nearest folder upward with ``.git``, else the start folder itself."""
     return next((folder for folder in (start, *start.parents) if (folder / ".git").exists()), start)
 
 
 def relative_uri(name: str, root: Path) -> str:
-    """The place of a file, as part of an address."""
+    """Return the path of a file relative to the root, as part of a URI."""
     path = os.path.normpath(os.path.abspath(name))
     inside = os.path.relpath(path, root)
     shown = Path(inside).as_posix() if not inside.startswith("..") else Path(path).as_posix().lstrip("/")

@@ -12,7 +12,7 @@ from kschedctl.presentation.document import Block, Scatter
 _WIDTH: Final = 720
 _HEIGHT: Final = 480
 _LEFT, _RIGHT, _TOP, _BOTTOM = 76, 24, 48, 60
-#: About so many lines of a grid.
+#: The approximate number of grid lines per axis.
 _LINES: Final = 6
 _STYLE: Final = """
 text{font:12px sans-serif;fill:#333}.title{font-size:14px;font-weight:bold}.note{fill:#666}
@@ -78,7 +78,7 @@ def _axes(chart: Scatter, scale: _Scale) -> Iterator[str]:
 
 
 def _labels(points: Sequence[tuple[str, _Point]]) -> Iterator[str]:
-    """Yield the labels; points at one place share the label of the first, with the number of the others."""
+    """Yield the labels; points at the same position share the label of the first, with the number of the others."""
     at: dict[tuple[int, int], list[str]] = {}
     for label, (x, y) in points:
         at.setdefault((round(x), round(y)), []).append(label)
@@ -90,7 +90,7 @@ def _labels(points: Sequence[tuple[str, _Point]]) -> Iterator[str]:
 
 
 class _Scale:
-    """The scale of both axes: from numbers to places in the picture."""
+    """The scale of both axes: maps values to positions in the picture."""
 
     def __init__(self, points: Sequence[_Point]) -> None:
         spans = [_span([point[i] for point in points]) for i in range(2)]
@@ -100,7 +100,7 @@ class _Scale:
         self.lines = [_grid(*span, whole=of) for span, of in zip(spans, whole, strict=True)]
 
     def at(self, point: _Point) -> _Point:
-        """Return the place of a point."""
+        """Return the position of a point."""
         shares = [(point[i] - self.low[i]) / (self._high[i] - self.low[i]) for i in range(2)]
         return (
             _LEFT + shares[0] * (_WIDTH - _LEFT - _RIGHT),
@@ -109,14 +109,14 @@ class _Scale:
 
 
 def _span(numbers: Sequence[float]) -> _Point:
-    """Return the lowest and the highest number of an axis: with some space around the points."""
+    """Return the lowest and highest number of an axis, with some space around the points."""
     low, high = min(numbers, default=0.0), max(numbers, default=1.0)
     room = (high - low) * 0.06 or abs(high) * 0.1 or 1.0
     return low - room, high + room
 
 
 def _grid(low: float, high: float, *, whole: bool = False) -> list[float]:
-    """Return round numbers between two, whole ones if only these mean anything.
+    """Return round numbers between two limits; only whole numbers if ``whole`` is true.
 
     Examples
     --------

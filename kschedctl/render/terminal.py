@@ -1,4 +1,4 @@
-"""Blocks as text for a terminal of some width, or for a pipe, where nothing is broken."""
+"""Blocks as text for a terminal of a given width, or for a pipe, where lines are not wrapped."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ _DOT: Final = "\N{MIDDLE DOT}"
 
 
 def render(blocks: Iterable[Block], console: Console, command_line: Callable[[Question], str]) -> Iterator[str]:
-    """Turn blocks into text, one after the other.
+    """Convert blocks to text, one after the other.
 
     Parameters
     ----------
     blocks : iterable of Block
-        The blocks; what in them cannot be seen is escaped.
+        The blocks; invisible characters in them are escaped.
     console : Console
-        Where they will be shown: it tells width, colours and characters, and nothing is written to it.
+        The console that the text is for: the source of width, colours and encoding; nothing is written to it.
     command_line : callable
         Writes a question as the command that answers it.
 
     Yields
     ------
     str
-        Whole lines without spaces at their ends.
+        Whole lines without trailing spaces.
     """
     for block in blocks:
         for tone, parts in groupby(_lines(block, console, command_line), key=lambda printed: printed[1]):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Text(Form):
-    """The answer on a screen."""
+    """The default format: text for people."""
 
     name = ""
     wide: ClassVar[bool] = False
@@ -29,14 +29,14 @@ class Text(Form):
 
 
 class Wide(Text):
-    """Everything, one by one."""
+    """Text with all items, one by one."""
 
     name = "wide"
     wide = True
 
 
 class Human(Text):
-    """The name of the first form for findings."""
+    """The name of the default format in ``lint``."""
 
     name = "human"
     kinds = frozenset({FormKind.FINDINGS})

@@ -1,4 +1,4 @@
-"""Text broken at spaces where a line ends. A word is never broken: it may be a name that somebody copies."""
+"""Wrapping of text at spaces. A word is never broken: it may be a name that somebody copies."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _WORD: Final = re.compile(r"\s*\S+")
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """The lines of a text; one is longer than the width only where it has a single word that is.
+    """Return the lines of a text; a line exceeds the width only if it consists of a single longer word.
 
     Parameters
     ----------
     width : int
-        How long a line may be, in columns of a terminal.
+        The maximum line length, in terminal columns.
 
     Examples
     --------
@@ -37,5 +37,5 @@ def wrapped(text: str, width: int) -> list[str]:
 
 
 def longest_word(text: str) -> int:
-    """How wide the widest word is, which is the least room that a text needs."""
+    """Return the width of the widest word, which is the smallest possible width of a text."""
     return max(map(cell_len, text.split()), default=0)

@@ -1,4 +1,4 @@
-"""``-o yaml``: the data of ``-o json``."""
+"""``-o yaml``: the data of ``-o json`` as YAML."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ class Yaml(Form):
     name = "yaml"
 
     def render(self, answer: Answers, view: View, medium: Medium) -> Iterator[str]:
-        """Print the data."""
+        """Yield the answer as YAML."""
         yield as_yaml(collected(answer), unicode=medium.console().encoding.startswith("utf"))
 
 
 def as_yaml(value: Answer, *, unicode: bool = True) -> str:
-    """An answer as YAML.
+    """Return an answer as YAML.
 
     Parameters
     ----------
     value : Answer
         The answer.
     unicode : bool
-        Whether characters beyond ASCII may stand as they are; where one of them cannot be seen, all are escaped.
+        True to print characters beyond ASCII unescaped; if one of them is invisible, all are escaped.
     """
     data = plain(value)
     text = dumped(data, unicode=unicode)
     hidden = not text.isascii() and any(unseen(character) and character != "\n" for character in set(text))
-    # YAML escapes within quotes alone, and its writer chooses these once for all characters beyond ASCII.
+    # YAML escapes only within quotes, and the writer's choice applies to all characters beyond ASCII.
     return dumped(data, unicode=False) if hidden else text
 
 
 def dumped(data: Any, *, unicode: bool = False) -> str:
-    """Plain data as YAML.
+    """Return plain data as YAML.
 
     Parameters
     ----------
     unicode : bool
-        As for ``as_yaml``.
+        True to print characters beyond ASCII unescaped.
     """
     import yaml
 

@@ -1,1 +1,1 @@
-"""``kschedctl leader``: who leads, what happens when they die, and a command that runs only while leading."""
+"""``kschedctl leader``: leader elections, their simulation, and a command that runs only while leading."""

@@ -1,4 +1,4 @@
-"""``kschedctl leader``, and the commands below it."""
+"""``kschedctl leader`` and its subcommands."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ app = typer.Typer(
 @app.callback(invoke_without_command=True)
 @command
 def leader(*, ctx: typer.Context, cluster: ClusterOptions, output: OutputOptions) -> Shown | None:
-    """Say who leads in every election on a Lease, since when, and when another would take over.
+    """Show the leader of every election on a Lease, since when it leads, and when another candidate would take over.
 
-    Told are the age of the last renewal against the snapshot's, how often another took over, holders that are no pod
-    or node of the snapshot, schedulers without an election, and records in annotations, as clusters had them before
-    there were Leases. With --config also what of a scheduler's leaderElection does not fit.
+    Reported are the age of the last renewal at the time of the snapshot, the number of leader changes, holders that are
+    no pod or node of the snapshot, schedulers without an election, and election records in annotations, which clusters
+    used before Leases existed. With --config, also settings of the scheduler's leaderElection that do not match.
 
-    The exit code is 1 where nobody leads an election, or something else is wrong.
+    The exit code is 1 if an election has no leader, or if there is another problem.
     """
     if ctx.invoked_subcommand is not None:
         return None
@@ -45,5 +45,5 @@ def leader(*, ctx: typer.Context, cluster: ClusterOptions, output: OutputOptions
 
 
 app.command(cls=Command)(simulate)
-# What follows the command's name is its own.
+# All words after the name of the command to run belong to that command.
 app.command(cls=Command, context_settings={"allow_interspersed_args": False})(run)

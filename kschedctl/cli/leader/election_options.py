@@ -1,4 +1,4 @@
-"""The times of candidates, as options."""
+"""The options for the timing of a leader election."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ def _time(flag: str, text: str) -> typer.models.OptionInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeOptions(OptionGroup):
-    """The three times of an election."""
+    """The three timing settings of an election."""
 
     title: ClassVar[str] = "Times"
 
-    lease_duration: Annotated[str, _time("--lease-duration", "How long others wait after a renewal. Default: 15s.")] = (
-        ""
-    )
-    renew_deadline: Annotated[
-        str, _time("--renew-deadline", "How long a leader goes on trying to renew. Default: 10s.")
+    lease_duration: Annotated[
+        str, _time("--lease-duration", "Time that others wait after a renewal. Default: 15s.")
     ] = ""
-    retry_period: Annotated[str, _time("--retry-period", "The pause between two tries. Default: 2s.")] = ""
+    renew_deadline: Annotated[
+        str, _time("--renew-deadline", "Time that a leader keeps trying to renew. Default: 10s.")
+    ] = ""
+    retry_period: Annotated[str, _time("--retry-period", "Time between two attempts. Default: 2s.")] = ""
 
     def laid_over(self, settings: ElectionSettings) -> ElectionSettings:
-        """The settings with the times that are given.
+        """Return the settings overlaid with the times that are given.
 
         Raises
         ------
         typer.BadParameter
-            Where one is no time.
+            If a time is invalid.
         InputError
-            Where client-go would refuse them.
+            If client-go would reject the times.
         """
         from dataclasses import replace
 
@@ -61,26 +61,28 @@ class TimeOptions(OptionGroup):
         return found
 
     def given(self) -> Iterator[tuple[str, str]]:
-        """Yield the options that are given, each with its time."""
+        """Return the options that are given, each with its time."""
         return ((_flag(name), text) for name in _TIMES if (text := getattr(self, name)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ElectionOptions(TimeOptions):
-    """How candidates take part."""
+    """The settings of the candidates in an election."""
 
     no_release: Annotated[
         bool,
-        typer.Option("--no-release", help="Candidates that end leave the lease; kube-scheduler gives it up."),
+        typer.Option(
+            "--no-release", help="Do not release the lease when a candidate ends; kube-scheduler releases it."
+        ),
     ] = False
 
     def settings(self, config: str) -> ElectionSettings:
-        """The settings, those of a KubeSchedulerConfiguration where one is given, and the options over them.
+        """Return the settings of a KubeSchedulerConfiguration, if one is given, overlaid with the options.
 
         Raises
         ------
         InputError
-            Where the configuration or the times are wrong.
+            If the configuration or the times are invalid.
         """
         from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""``kschedctl leader run``: its options."""
+"""``kschedctl leader run``: the options of the command."""
 
 from __future__ import annotations
 
@@ -15,29 +15,31 @@ from kschedctl.cli.options.shared import ContextOption, IdentityOption, Kubeconf
 @unfolded
 def run(
     *,
-    command: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="The command and its arguments.")],
+    command: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="Command to run, with its arguments.")],
     lease: Annotated[
-        str, typer.Option("--lease", metavar="NAMESPACE/NAME", help="The Lease; it is made where there is none.")
+        str,
+        typer.Option("--lease", metavar="NAMESPACE/NAME", help="Lease to hold; it is created if it does not exist."),
     ],
     identity: IdentityOption = "",
     grace_period: Annotated[
         str,
-        typer.Option("--grace-period", metavar="TIME", help="How long the command has between SIGTERM and SIGKILL."),
+        typer.Option("--grace-period", metavar="TIME", help="Time between SIGTERM and SIGKILL for the command."),
     ] = "2s",
     context: ContextOption = "",
     kubeconfig: KubeconfigOption = "",
     times: TimeOptions,
 ) -> None:
-    """Run a command only while leading, for whatever must be active once.
+    """Run a command only while holding a Lease, so that only one copy is active at a time.
 
-    It waits for the Lease, as kube-scheduler does, then starts the command. Once the Lease is lost the command gets
-    SIGTERM, and SIGKILL after the grace period: always before the Lease can be another's, also where this program is
-    killed or stopped. When the command ends, whatever it has started is killed and the Lease is given up. Signals are
-    handed on to the command. On a machine that sleeps, or is stopped as a whole, nothing can do so in time.
+    It waits for the Lease, as kube-scheduler does, then starts the command. If the Lease is lost, the command gets
+    SIGTERM, and SIGKILL after the grace period: always before another candidate can acquire the Lease, even if this
+    program is killed or stopped. When the command ends, all processes that it has started are killed and the Lease is
+    released. Signals are forwarded to the command. On a machine that sleeps, or is stopped as a whole, the command
+    cannot be ended in time.
 
     This writes to the cluster: the Lease, and nothing else. The user needs get, create and update on leases.
 
-    The exit code is that of the command, and 3 where it was ended because the Lease was lost.
+    The exit code is that of the command, and 3 if the command was ended because the Lease was lost.
     """
     grace = seconds(grace_period, "--grace-period")
 

@@ -1,4 +1,4 @@
-"""What ``leader run`` does once its options are read."""
+"""The execution of ``leader run`` once its options are read."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ def run_while_leading(
     command : sequence of str
         The command and its arguments.
     lease : str
-        As NAMESPACE/NAME.
+        The Lease, as NAMESPACE/NAME.
     identity : str
-        Who we are; empty for the host's name and something unique.
+        The identity of this candidate; empty for the host's name and a unique suffix.
     grace : float
-        How long the command has between SIGTERM and SIGKILL, in seconds.
+        The time between SIGTERM and SIGKILL for the command, in seconds.
     times : TimeOptions
         The times of the election.
     context, kubeconfig : str
-        Which cluster; empty for kubectl's own choice.
+        The kubectl context and the kubeconfig file; empty for kubectl's defaults.
 
     Returns
     -------
@@ -51,9 +51,11 @@ def run_while_leading(
     Raises
     ------
     InputError
-        Where something given is wrong.
+        If an argument is invalid.
     ClusterError
-        Where no cluster is configured, or the Lease was lost.
+        If no cluster is configured, or the Lease was lost.
+    UnsupportedError
+        If the operating system is not POSIX.
     """
     if os.name != "posix":
         raise UnsupportedError("a command can be run while leading on Unix alone, where groups of processes are killed")

@@ -30,18 +30,20 @@ def _fault(flag: str, metavar: str, text: str) -> typer.models.OptionInfo:
 def simulate(
     *,
     candidates: Annotated[
-        int, typer.Option("--candidates", metavar="N", min=1, max=50, help="How many there are.")
+        int, typer.Option("--candidates", metavar="N", min=1, max=50, help="Number of candidates.")
     ] = 3,
     duration: Annotated[
         str,
         typer.Option(
             "--duration",
             metavar="TIME",
-            help="For how long. Default: 2m, or until three leases after the last fault.",
+            help="Simulated time. Default: 2m, or until three lease durations after the last fault.",
             show_default=False,
         ),
     ] = "",
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="The same one has everything happen alike.")] = 0,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="N", help="Seed of the simulation; equal seeds give equal results.")
+    ] = 0,
     runs: Annotated[
         int | None,
         typer.Option(
@@ -49,8 +51,8 @@ def simulate(
             metavar="N",
             min=0,
             max=100_000,
-            help="How many elections with other faults are searched for two leaders at once. "
-            "Default: 400, and 40 where the times exclude it.",
+            help="Number of elections with random faults that are searched for two leaders at once. Default: "
+            "400, or 40 if the times exclude it.",
             show_default=False,
         ),
     ] = None,
@@ -59,7 +61,7 @@ def simulate(
         typer.Option(
             "--fail-over",
             metavar="TIME",
-            help="Name times with which another leads so soon after a crash, and never two at once.",
+            help="Suggest times with which another candidate leads this soon after a crash, and never two at once.",
             show_default=False,
         ),
     ] = "",
@@ -93,13 +95,13 @@ def simulate(
     times: ElectionOptions,
     output: OutputOptions,
 ) -> Shown:
-    """Simulate an election with all that goes wrong, and say whether two can ever lead at once.
+    """Simulate a leader election with failures, and report whether two candidates can ever lead at once.
 
-    Candidates are those of client-go on a virtual clock, and end as kube-scheduler does once they have lost the lease.
-    Where the times exclude two leaders that is said with the numbers; where not, it is looked for an election in which
-    two lead, with the options that show it again.
+    The candidates behave like client-go on a virtual clock, and end like kube-scheduler after they have lost the lease.
+    If the times exclude two leaders at once, the result is shown with the numbers; otherwise elections are searched for
+    one in which two lead, and the options that reproduce it are shown.
 
-    The exit code is 1 where two led at once.
+    The exit code is 1 if two candidates led at once.
     """
     given = faults(crash or (), partition or (), slow_api or (), upgrade or (), candidates)
     skew, drift = seconds(clock_skew, "--clock-skew"), part(clock_drift, "--clock-drift")

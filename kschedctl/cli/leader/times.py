@@ -1,4 +1,4 @@
-"""Times and faults as the options of ``leader simulate`` and ``leader run`` write them."""
+"""Parsers for times and faults in the options of ``leader simulate`` and ``leader run``."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _FORMS = {
 
 
 def seconds(text: str, option: str) -> float:
-    """A time in seconds, as Go writes it; a number alone is seconds.
+    """Parse a Go duration and return it in seconds; a plain number is in seconds.
 
     Raises
     ------
     typer.BadParameter
-        Where it is none, or below zero.
+        If the text is no duration, or is negative.
     """
     from kschedctl.api.duration import Duration
 
@@ -39,12 +39,12 @@ def seconds(text: str, option: str) -> float:
 
 
 def part(text: str, option: str) -> float:
-    """A part of one: ``5%`` or ``0.05``.
+    """Parse a fraction: ``5%`` or ``0.05``.
 
     Raises
     ------
     typer.BadParameter
-        Where it is none, or not below one half.
+        If the text is no fraction, or is not in the range from 0 to below 0.5.
     """
     try:
         found = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
@@ -58,12 +58,12 @@ def part(text: str, option: str) -> float:
 def faults(
     crashes: Sequence[str], partitions: Sequence[str], slow: Sequence[str], upgrades: Sequence[str], candidates: int
 ) -> tuple[Fault, ...]:
-    """What goes wrong.
+    """Parse the faults of all fault options.
 
     Raises
     ------
     typer.BadParameter
-        Where a text is no fault of its option.
+        If a text is no fault of its option.
     """
     from kschedctl.leaderelection.simulation.faults import ALL, LEADER, Crash, Partition, SlowApi, Upgrade
 
@@ -95,7 +95,7 @@ def faults(
 
 
 def _window(text: str, option: str) -> tuple[float, float]:
-    """From when to when."""
+    """Parse a time window; an open end is infinite."""
     begin, dash, end = text.partition("-")
     found = seconds(begin, option), seconds(end, option) if dash else inf
     if found[0] >= found[1]:

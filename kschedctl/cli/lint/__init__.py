@@ -1,1 +1,1 @@
-"""``kschedctl lint``: what is wrong in manifests before they are applied."""
+"""``kschedctl lint``: problems in manifests before they are applied."""

@@ -41,37 +41,40 @@ _NEVER: Final = "never"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleOptions(OptionGroup):
-    """Which rules are asked, and which of their findings count."""
+    """The rules to check, and the findings that count."""
 
     title: ClassVar[str] = "Which rules"
 
     select: Annotated[
         list[str] | None,
-        typer.Option(
-            "--select", metavar=_RULES, help="Ask these and no others, by code, beginning of a code, or name."
-        ),
+        typer.Option("--select", metavar=_RULES, help="Check only these rules, by code, prefix of a code, or name."),
     ] = None
     extend_select: Annotated[
-        list[str] | None, typer.Option("--extend-select", metavar=_RULES, help="Ask these besides.")
+        list[str] | None, typer.Option("--extend-select", metavar=_RULES, help="Check these rules in addition.")
     ] = None
-    ignore: Annotated[list[str] | None, typer.Option("--ignore", metavar=_RULES, help="Do not ask these.")] = None
+    ignore: Annotated[list[str] | None, typer.Option("--ignore", metavar=_RULES, help="Do not check these rules.")] = (
+        None
+    )
     severity: Annotated[
-        str, typer.Option("--severity", metavar="error|warning|info", help="Show nothing that is less bad.")
+        str, typer.Option("--severity", metavar="error|warning|info", help="Show findings of at least this severity.")
     ] = "info"
     fail_on: Annotated[
         str,
-        typer.Option("--fail-on", metavar="error|warning|info|never", help="Exit with 1 from this severity on."),
+        typer.Option(
+            "--fail-on", metavar="error|warning|info|never", help="Exit with 1 for findings of at least this severity."
+        ),
     ] = "warning"
-    exit_zero: Annotated[bool, typer.Option("--exit-zero", help="The same as --fail-on=never.")] = False
+    exit_zero: Annotated[bool, typer.Option("--exit-zero", help="Same as --fail-on=never.")] = False
     no_ignores: Annotated[
-        bool, typer.Option("--no-ignores", help="Take no notice of annotations, comments and settings that ignore.")
+        bool, typer.Option("--no-ignores", help="Disregard annotations, comments and settings that ignore findings.")
     ] = False
     settings: Annotated[
         str,
         typer.Option(
             "--settings",
             metavar="FILE",
-            help="The settings. Default: the nearest .kschedctl.yaml, or pyproject.toml with them, upward.",
+            help="Settings file. Default: the nearest .kschedctl.yaml, or pyproject.toml with settings, in "
+            "this folder or a parent.",
             show_default=False,
         ),
     ] = ""
@@ -80,21 +83,21 @@ class RuleOptions(OptionGroup):
         typer.Option(
             "--baseline",
             metavar="FILE",
-            help="Findings that count no more, as they were there before.",
+            help="File of known findings, which are not reported.",
             show_default=False,
         ),
     ] = ""
     update_baseline: Annotated[
-        bool, typer.Option("--update-baseline", help="Write the findings of now to the baseline.")
+        bool, typer.Option("--update-baseline", help="Write the current findings to the baseline.")
     ] = False
 
     def choice(self) -> RuleChoice:
-        """Return the rules that are asked for.
+        """Return the selection of rules.
 
         Raises
         ------
         typer.BadParameter
-            If the severity is none.
+            If the severity is invalid.
         """
         from kschedctl.requests.lint import RuleChoice
 
@@ -112,30 +115,30 @@ class RuleOptions(OptionGroup):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixOptions(OptionGroup):
-    """Repairs."""
+    """The options for repairs."""
 
     title: ClassVar[str] = "Repairs"
 
-    fix: Annotated[
-        bool, typer.Option("--fix", help="Repair what can be repaired without changing how pods behave.")
-    ] = False
+    fix: Annotated[bool, typer.Option("--fix", help="Apply the repairs that do not change how pods behave.")] = False
     unsafe_fixes: Annotated[
-        bool, typer.Option("--unsafe-fixes", help="With --fix or --diff: repairs that change how pods behave, too.")
+        bool, typer.Option("--unsafe-fixes", help="With --fix or --diff: include repairs that change how pods behave.")
     ] = False
-    diff: Annotated[bool, typer.Option("--diff", help="Print what --fix would change, and change nothing.")] = False
+    diff: Annotated[
+        bool, typer.Option("--diff", help="Print the changes that --fix would make, without making them.")
+    ] = False
 
     @property
     def asked(self) -> bool:
-        """True if repairs are looked for."""
+        """True if repairs are requested."""
         return self.fix or self.diff
 
     def check(self) -> None:
-        """Check that the options go together.
+        """Check that the options are compatible.
 
         Raises
         ------
         typer.BadParameter
-            If they do not.
+            If they are not.
         """
         if self.unsafe_fixes and not self.asked:
             raise typer.BadParameter("goes with --fix or --diff", param_hint="--unsafe-fixes")
@@ -145,7 +148,7 @@ class FixOptions(OptionGroup):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormOptions(OptionGroup):
-    """The forms of the answer."""
+    """The output formats."""
 
     title: ClassVar[str] = "Output"
 
@@ -156,7 +159,7 @@ class FormOptions(OptionGroup):
             "--output-format",
             "-o",
             metavar="|".join(names(FormKind.FINDINGS)),
-            help="The form of the answer; may be given several times. Default: human, in GitHub Actions github.",
+            help="Output format; can be given several times. Default: human, in GitHub Actions github.",
             show_default=False,
         ),
     ] = None
@@ -165,23 +168,23 @@ class FormOptions(OptionGroup):
         typer.Option(
             "--output-file",
             metavar="FILE",
-            help="Where the form named before it is written. One of several forms may go to standard output.",
+            help="File for the format named before it. Only one format can be written to standard output.",
             show_default=False,
         ),
     ] = None
     statistics: Annotated[
-        bool, typer.Option("--statistics", help="Say how many findings each rule has, and nothing else.")
+        bool, typer.Option("--statistics", help="Print only the number of findings of each rule.")
     ] = False
-    list_rules: Annotated[bool, typer.Option("--list-rules", help="Name all rules and exit.")] = False
+    list_rules: Annotated[bool, typer.Option("--list-rules", help="List all rules and exit.")] = False
     color: Annotated[
-        ColorWhen, typer.Option("--color", help="When to use colours. auto: on a terminal, without NO_COLOR.")
+        ColorWhen, typer.Option("--color", help="When to use colours. auto: on a terminal, unless NO_COLOR is set.")
     ] = ColorWhen.AUTO
-    no_color: Annotated[bool, typer.Option("--no-color", help="The same as --color=never.")] = False
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 3 where a rule could not be decided.")] = False
+    no_color: Annotated[bool, typer.Option("--no-color", help="Same as --color=never.")] = False
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 3 if a rule could not be decided.")] = False
 
     @property
     def colors(self) -> ColorWhen:
-        """When to use colours.
+        """The use of colours.
 
         Raises
         ------
@@ -206,37 +209,43 @@ def lint(
         typer.Option(
             "--snapshot",
             metavar="PATH",
-            help="The cluster that they will be applied to, for rules that need one.",
+            help="Cluster that the manifests will be applied to, for rules that need one.",
             show_default=False,
         ),
     ] = None,
-    namespace: Annotated[str, namespace_option("The namespace of objects that name none.")] = "",
+    namespace: Annotated[str, namespace_option("Namespace of objects that do not set one.")] = "",
     kubernetes_version: VersionOption = "",
     config: ConfigOption = "",
     fail_zone: Annotated[
-        bool, typer.Option("--fail-zone", help="With --snapshot: ask whether all fit without one of the zones (KS511).")
+        bool,
+        typer.Option(
+            "--fail-zone", help="With --snapshot: check whether all pods fit without one of the zones (KS511)."
+        ),
     ] = False,
     single_files: Annotated[
-        bool, typer.Option("--single-files", help="Look at each file by itself, as if the others were not given.")
+        bool, typer.Option("--single-files", help="Check each file independently, without the others.")
     ] = False,
     stdin_filename: Annotated[
         str,
-        typer.Option("--stdin-filename", metavar="FILE", help="What standard input is called.", show_default=False),
+        typer.Option(
+            "--stdin-filename", metavar="FILE", help="File name to report for standard input.", show_default=False
+        ),
     ] = "",
-    allow_empty: Annotated[bool, typer.Option("--allow-empty", help="Let it pass where no object is found.")] = False,
+    allow_empty: Annotated[bool, typer.Option("--allow-empty", help="Succeed if no object is found.")] = False,
     max_unpacked: MaxUnpackedOption = "",
     rules: RuleOptions,
     fixes: FixOptions,
     output: FormOptions,
 ) -> None:
-    """Say what is wrong in manifests before they are applied: pods that never schedule, rollouts and drains that hang.
+    """Report problems in manifests before they are applied: pods that never schedule, rollouts and drains that hang.
 
-    Every finding says where it stops: A the API server refuses the object, B it refuses its pods, C pods wait, D the
-    next rollout or drain hangs. kschedctl rule KS201 has a rule's page. What is on purpose is ignored by an annotation
-    of the object (ignore.kschedctl.io/KS201: reason), a comment (# kschedctl: ignore KS201 reason), or the settings.
+    Every finding has the stage at which it takes effect: A the API server refuses the object, B it refuses the object's
+    pods, C pods stay pending, D the next rollout or drain hangs. kschedctl rule KS201 shows the documentation of a
+    rule. Intended exceptions are ignored by an annotation of the object (ignore.kschedctl.io/KS201: reason), a comment
+    (# kschedctl: ignore KS201 reason), or the settings.
 
-    The exit code is 0 where nothing as bad as --fail-on is found, 1 where something is, 2 where a path, the settings or
-    the arguments are wrong or no object is found, and 3 with --strict where a rule could not be decided.
+    The exit code is 0 if there is no finding of severity --fail-on or above, 1 if there is one, 2 if a path, the
+    settings or the arguments are invalid or no object is found, and 3 with --strict if a rule could not be decided.
     """
     chosen = forms_and_files(output.output or (), output.output_file or (), ctx)
     colors = output.colors
@@ -304,12 +313,12 @@ def lint(
 
 
 def severity(text: str, flag: str, *others: str) -> Severity:
-    """Read a severity; ``others`` are further words that the option takes.
+    """Parse a severity; ``others`` are further words that the option accepts.
 
     Raises
     ------
     typer.BadParameter
-        If it is none.
+        If the text is no severity.
     """
     try:
         return Severity(text)
@@ -342,7 +351,7 @@ def _show_diff(out: Repaired) -> None:
 
 
 def _write_form(text: Iterable[str | bytes], file: str) -> None:
-    """Write an answer to a file, or to standard output if none is named."""
+    """Write an answer to a file, or to standard output if no file is given."""
     if file:
         _write_file(file, "".join(map(str, text)))
         return
@@ -358,7 +367,7 @@ def _write_file(path: str, text: str) -> None:
 
 
 def _show_statistics(linted: Linted) -> None:
-    """Print the rules with findings, those with most first."""
+    """Print the rules with findings, most findings first."""
     from kschedctl.api.wording import counted
 
     counts = Counter(each.rule for each in linted.found)

@@ -1,4 +1,4 @@
-"""Which forms of output are asked for, and which file each goes to."""
+"""The assignment of output files to output formats."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _FILE_FLAG: Final = "--output-file"
 
 
 def forms_and_files(forms: Sequence[str], files: Sequence[str], ctx: typer.Context) -> tuple[tuple[str, str], ...]:
-    """The forms, each with its file; empty for standard output.
+    """Return the formats, each with its file; an empty file name means standard output.
 
-    A file belongs to the form named last before it, or, where none is, to the first one behind it.
+    A file belongs to the format before it on the command line or, if there is none, to the first format after it.
 
     Raises
     ------
     typer.BadParameter
-        Where there is no such form, or two go to one place.
+        If a format is unknown, or two formats have the same target.
     """
     known = names(FormKind.FINDINGS)
     for form in forms:
@@ -46,7 +46,7 @@ def forms_and_files(forms: Sequence[str], files: Sequence[str], ctx: typer.Conte
 
 
 def _paired(forms: Sequence[str], files: Sequence[str], order: str) -> list[tuple[str, str]]:
-    """Forms and files in the order that they were given in: ``o`` a form, ``f`` a file."""
+    """Pair formats and files by their order on the command line: ``o`` is a format, ``f`` a file."""
     waiting_forms, waiting_files = iter(forms), iter(files)
     pairs: list[tuple[str, str | None]] = []
     early: list[str] = []
@@ -63,7 +63,7 @@ def _paired(forms: Sequence[str], files: Sequence[str], order: str) -> list[tupl
 
 
 def _default(forms: Sequence[str], files: Sequence[str]) -> str:
-    """Where the order is not known, the first forms have the files."""
+    """Return the order that is assumed if the real one is unknown: the first formats have the files."""
     return (
         "of" * min(len(forms), len(files))
         + "o" * max(len(forms) - len(files), 0)

@@ -1,1 +1,1 @@
-"""The groups of options that commands wear: which cluster, which pods, what if, which form of output."""
+"""The option groups of commands: cluster, pods, what-ifs, output."""

@@ -1,4 +1,4 @@
-"""The options that name the cluster of a command, and whose rules apply to it."""
+"""The options that select the cluster of a command, and the rules that apply to it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceOptions(OptionGroup):
-    """Where the cluster comes from."""
+    """The source of the cluster."""
 
     title: ClassVar[str] = "Which cluster"
 
@@ -36,7 +36,7 @@ class SourceOptions(OptionGroup):
         typer.Option(
             "--snapshot",
             metavar="PATH",
-            help="The cluster: a file, folder, archive or - for standard input. "
+            help="Snapshot of the cluster: a file, folder, archive, or - for standard input. "
             f"Default: ${SNAPSHOT_VARIABLE}, else the cluster of a kubectl context.",
             show_default=False,
         ),
@@ -46,7 +46,7 @@ class SourceOptions(OptionGroup):
         typer.Option(
             "--context",
             metavar="NAME",
-            help="Without a snapshot: the kubectl context to ask. Default: the current one.",
+            help="Without a snapshot: kubectl context of the cluster. Default: the current one.",
             show_default=False,
         ),
     ] = ""
@@ -55,7 +55,7 @@ class SourceOptions(OptionGroup):
         typer.Option(
             "--kubeconfig",
             metavar="FILE",
-            help="Without a snapshot: where the contexts are. Default: as for kubectl.",
+            help="Without a snapshot: kubeconfig file. Default: as for kubectl.",
             show_default=False,
         ),
     ] = ""
@@ -64,8 +64,8 @@ class SourceOptions(OptionGroup):
         typer.Option(
             "--request-timeout",
             metavar="TIME",
-            help="Without a snapshot: how long a request may take, such as 30s or 2m; 0 for any time. The reading as a "
-            "whole may take ten times as long. Default: 1m.",
+            help="Without a snapshot: time limit per request, such as 30s or 2m; 0 means no limit. Reading "
+            "the whole cluster may take ten times as long. Default: 1m.",
             show_default=False,
         ),
     ] = ""
@@ -77,7 +77,7 @@ class SourceOptions(OptionGroup):
         Raises
         ------
         typer.BadParameter
-            If a snapshot and a running cluster are both given, or a time cannot be read.
+            If a snapshot and a running cluster are both given, or a time is invalid.
         """
         live = "--context" if self.context else "--kubeconfig" if self.kubeconfig else ""
         of_live = live or ("--request-timeout" if self.request_timeout else "")
@@ -98,26 +98,26 @@ class SourceOptions(OptionGroup):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterOptions(SourceOptions):
-    """Which cluster is meant, and whose rules apply to it."""
+    """The cluster, and the rules that apply to it."""
 
     config: ConfigOption = ""
     kubernetes_version: VersionOption = ""
     gates: GatesOption = None
 
     def request(self, what_ifs: WhatIfOptions = NO_WHAT_IFS, *, admission: bool = True) -> ClusterRequest:
-        """Return the cluster that is asked for.
+        """Return the request of the cluster.
 
         Parameters
         ----------
         what_ifs : WhatIfOptions
-            The changes to try in it.
+            The what-ifs to apply to it.
         admission : bool
             True if new pods go through admission.
 
         Raises
         ------
         typer.BadParameter
-            If two clusters are named, or a feature gate cannot be read.
+            If two clusters are given, or a feature gate is invalid.
         """
         gates = feature_gates(self.gates)
         source = self.source()
@@ -136,11 +136,11 @@ class ClusterOptions(SourceOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecidingOptions(ClusterOptions):
-    """The cluster, for commands that decide where pods go."""
+    """The cluster, for commands that make scheduling decisions."""
 
     call_extenders: CallExtendersOption = False
 
     def request(self, what_ifs: WhatIfOptions = NO_WHAT_IFS, *, admission: bool = True) -> ClusterRequest:
-        """Return the cluster that is asked for; parameters and errors are those of ``ClusterOptions.request``."""
+        """Return the request of the cluster; parameters and errors are those of ``ClusterOptions.request``."""
         request = ClusterOptions.request(self, what_ifs, admission=admission)
         return replace(request, call_extenders=self.call_extenders)

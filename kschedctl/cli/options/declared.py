@@ -1,4 +1,4 @@
-"""The options of all commands as they are declared, from which the commands of next questions are written."""
+"""The declared options of all commands, from which suggested next commands are written."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Final, TypeAlias
 
 import typer
 
-#: By name, functions, and apps with commands of their own.
+#: Commands by name: functions, and apps with subcommands.
 Commands: TypeAlias = Mapping[str, Callable[..., None] | typer.Typer]
 
 _DECLARED: Final[dict[str, Callable[..., None] | typer.Typer]] = {}
 
 
 def declare(commands: Commands) -> None:
-    """Declare commands; ``kschedctl.cli.commands`` declares all that exist."""
+    """Register commands; ``kschedctl.cli.commands`` registers all that exist."""
     _DECLARED.update(commands)
 
 
 def parameters_of(command: str) -> Mapping[str, inspect.Parameter]:
-    """Return the options of a command, such as ``explain`` or ``leader simulate``, as they are declared."""
+    """Return the declared options of a command, such as ``explain`` or ``leader simulate``."""
     name, _, below = command.partition(" ")
     found = _DECLARED[name]
     callback: Callable[..., None] | None = None
@@ -32,7 +32,7 @@ def parameters_of(command: str) -> Mapping[str, inspect.Parameter]:
     elif found.registered_callback is not None:
         callback = found.registered_callback.callback
     assert callback is not None
-    # What typer itself hands in, such as the context, is no option.
+    # Parameters that typer itself passes, such as the context, are no options.
     return {
         name: parameter
         for name, parameter in inspect.signature(callback).parameters.items()

@@ -1,4 +1,4 @@
-"""Groups of options: declared once as a dataclass, worn by every command that has a parameter of its type."""
+"""Option groups: declared once as a dataclass, used by every command that has a parameter of that type."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Self, get_type_hints
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptionGroup:
-    """Base of all groups: a field is an option, its annotation is typer's.
+    """Base of all option groups: each field is an option, and its annotation is typer's.
 
     Attributes
     ----------
@@ -23,7 +23,7 @@ class OptionGroup:
 
     @classmethod
     def parameters(cls) -> list[inspect.Parameter]:
-        """The options as the parameters of a function, as typer reads them."""
+        """Return the options as function parameters, as typer reads them."""
         hints = get_type_hints(cls, include_extras=True)
         return [
             inspect.Parameter(
@@ -37,21 +37,21 @@ class OptionGroup:
 
     @classmethod
     def _titled(cls, annotation: Any) -> Any:
-        """An option that knows its group; the one that is declared may stand in several."""
+        """Return a copy of an option with the title of the group; an option can be declared in several groups."""
         declared = copy(annotation.__metadata__[0])
         declared.rich_help_panel = cls.title
         return Annotated[annotation.__origin__, declared]
 
     @classmethod
     def read(cls, values: Mapping[str, Any]) -> Self:
-        """The group of the values that typer gives; those of other groups are among them."""
+        """Create the group from all values that typer passes; values of other groups are ignored."""
         return cls(**{field.name: values[field.name] for field in fields(cls)})
 
 
 def declared_parameters(command: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     """Return the parameters of a function with evaluated annotations.
 
-    The annotation of what it returns is left alone: its type need not be imported for the help.
+    The annotation of the return value is not evaluated: its type need not be imported for the help.
     """
     scope: dict[str, Any] = getattr(command, "__globals__", {})
     return {
@@ -63,7 +63,7 @@ def declared_parameters(command: Callable[..., Any]) -> dict[str, inspect.Parame
 
 
 def unfolded(command: Callable[..., Any]) -> Callable[..., Any]:
-    """A command as typer reads it: the options of its groups stand where the groups do.
+    """Return a command with its option groups expanded into single options, as typer reads it.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def unfolded(command: Callable[..., Any]) -> Callable[..., Any]:
         return command(**own, **read)
 
     run.__name__, run.__doc__, run.__module__ = command.__name__, command.__doc__, command.__module__
-    # What typer reads the options off.
+    # Typer reads the options from the signature and the annotations.
     run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run

@@ -1,4 +1,4 @@
-"""Which manifests a command is about: the options that name them."""
+"""The options that select the manifests of a command."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManifestOptions(OptionGroup):
-    """Manifests, as arguments or behind ``-f``."""
+    """Manifests, as arguments or with ``-f``."""
 
     title: ClassVar[str] = "Which pods"
 
@@ -25,26 +25,26 @@ class ManifestOptions(OptionGroup):
         list[str] | None,
         typer.Argument(
             metavar="MANIFEST",
-            help="Pods and workloads that are to be created: files, folders or - for standard input.",
+            help="Pods and workloads to create: files, folders, or - for standard input.",
             show_default=False,
         ),
     ] = None
     filename: Annotated[
         list[str] | None,
-        typer.Option("--filename", "-f", metavar="FILE", help="The same, as kubectl has it."),
+        typer.Option("--filename", "-f", metavar="FILE", help="Same as MANIFEST, in kubectl's notation."),
     ] = None
-    namespace: Annotated[str, namespace_option("The namespace of objects that name none. Default: as for kubectl.")] = (
-        ""
-    )
+    namespace: Annotated[
+        str, namespace_option("Namespace of objects that do not set one. Default: as for kubectl.")
+    ] = ""
     validate: ValidateOption = STRICT
 
     @property
     def validation(self) -> Validation:
-        """What becomes of fields of manifests that an API server would not take."""
+        """The treatment of fields that an API server would reject."""
         return Validation.of(self.validate)
 
     def request(self) -> ManifestRequest:
-        """Return the manifests that are asked for."""
+        """Return the request of the manifests."""
         from kschedctl.requests.manifests import ManifestRequest
 
         return ManifestRequest(

@@ -1,4 +1,4 @@
-"""In which form a command answers, and how strict its exit code is."""
+"""The options for the output format of a command, and for the strictness of its exit code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _output(kind: FormKind) -> Any:
         "--output",
         "-o",
         metavar=usage(kind),
-        help="Another form of the answer.",
+        help="Output format.",
         autocompletion=completion.table_forms if kind is FormKind.TABLE else completion.forms,
         show_default=False,
     )
@@ -27,45 +27,45 @@ def _output(kind: FormKind) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputOptions(OptionGroup):
-    """The form of the answer."""
+    """The output options."""
 
     title: ClassVar[str] = "Output"
-    #: The kind of the answer, which has some forms of its own.
+    #: The kind of the answer, which determines the supported formats.
     kind: ClassVar[FormKind] = FormKind.ANSWER
 
     output: Annotated[str, _output(FormKind.ANSWER)] = ""
     color: Annotated[
-        ColorWhen, typer.Option("--color", help="When to use colours. auto: on a terminal, without NO_COLOR.")
+        ColorWhen, typer.Option("--color", help="When to use colours. auto: on a terminal, unless NO_COLOR is set.")
     ] = ColorWhen.AUTO
-    no_color: Annotated[bool, typer.Option("--no-color", help="The same as --color=never.")] = False
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 3 where something puts the answer in doubt.")] = (
+    no_color: Annotated[bool, typer.Option("--no-color", help="Same as --color=never.")] = False
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 3 if the answer is uncertain or incomplete.")] = (
         False
     )
 
     @property
     def is_short(self) -> bool:
-        """True for text on a screen, which may sum up what other forms have in full."""
+        """True for the default text output, which may summarize; other formats contain everything."""
         return not self.output
 
     def colors(self) -> ColorWhen:
-        """When the answer has colours.
+        """Return the use of colours.
 
         Raises
         ------
         typer.BadParameter
-            Where both options are given and say different things.
+            If both options are given and contradict each other.
         """
         if self.no_color and self.color is ColorWhen.ALWAYS:
             raise typer.BadParameter("--no-color is given as well", param_hint="--color")
         return ColorWhen.NEVER if self.no_color else self.color
 
     def form(self) -> Form:
-        """The form that is asked for.
+        """Return the output format.
 
         Raises
         ------
         typer.BadParameter
-            Where there is no such form, or its template is wrong.
+            If there is no such format, or its template is invalid.
         """
         try:
             return parse_form(self.output, self.kind)
@@ -75,7 +75,7 @@ class OutputOptions(OptionGroup):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableOutputOptions(OutputOptions):
-    """The form of an answer that is a table as well."""
+    """The output options of commands with a tabular answer."""
 
     kind: ClassVar[FormKind] = FormKind.TABLE
 

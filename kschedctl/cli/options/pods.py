@@ -1,4 +1,4 @@
-"""Which pods a command is about: the options that name or select them."""
+"""The options that name or select the pods of a command."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScopeOptions(OptionGroup):
-    """Manifests, and which namespace and labels are meant."""
+    """Manifests, and the selection by namespace and labels."""
 
     title: ClassVar[str] = "Which pods"
 
@@ -35,7 +35,7 @@ class ScopeOptions(OptionGroup):
             "--filename",
             "-f",
             metavar="FILE",
-            help="Manifests with pods or workloads: files, folders or -.",
+            help="Manifests with pods or workloads: files, folders, or - for standard input.",
         ),
     ] = None
     namespace: NamespaceOption = ""
@@ -45,31 +45,31 @@ class ScopeOptions(OptionGroup):
 
     @property
     def validation(self) -> Validation:
-        """What becomes of fields of manifests that an API server would not take."""
+        """The treatment of fields that an API server would reject."""
         return Validation.of(self.validate)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodOptions(ScopeOptions):
-    """Which pods are meant: named, in manifests, with some labels, or without any of that those that are pending."""
+    """The selection of pods: by name, in manifests, by labels, or else all pending pods."""
 
     pods: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="POD",
             autocompletion=completion.pods,
-            help="NAMESPACE/NAME, pod/NAME or NAME of a pod in the snapshot, a workload such as deploy/NAME, a "
-            "manifest, a folder of them (DIR/), or - for standard input.",
+            help="NAMESPACE/NAME, pod/NAME or NAME of a pod in the snapshot, a workload such as deploy/NAME, "
+            "a manifest, a folder of manifests (DIR/), or - for standard input.",
             show_default=False,
         ),
     ] = None
     no_admission: Annotated[
         bool,
-        typer.Option("--no-admission", help="Take new pods as they are written, with defaults but no admission."),
+        typer.Option("--no-admission", help="Use new pods as written, with defaults but without admission."),
     ] = False
 
     def request(self, cluster: ClusterRequest) -> PodRequest:
-        """Return the pods that are asked for, of a cluster or to be created in it."""
+        """Return the request of the pods: existing ones of a cluster, or new ones to create in it."""
         from kschedctl.requests.pods import PodRequest
 
         return PodRequest(

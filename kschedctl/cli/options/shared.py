@@ -1,4 +1,4 @@
-"""Options that belong to no group, or to several, and how their values are read."""
+"""Options that belong to no group or to several, and the parsers of their values."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import typer
 from kschedctl.cli import completion
 from kschedctl.releases.release import RELEASES
 
-#: A number of seconds beyond these is a slip of the finger.
+#: A plain number of seconds has fewer digits than this; a longer one is a typing error.
 _MOST_DIGITS: Final = 10
 
 
 def config_file(path: str) -> str:
-    """The path of a configuration.
+    """Return the path of a configuration.
 
     Raises
     ------
     typer.BadParameter
-        Where it is standard input, which is for snapshots and manifests.
+        If the path is standard input, which is reserved for snapshots and manifests.
     """
     if path == "-":
         raise typer.BadParameter("a configuration is not read from standard input (-): name a file")
@@ -28,7 +28,7 @@ def config_file(path: str) -> str:
 
 
 def namespace_option(text: str) -> Any:
-    """The option that names a namespace."""
+    """Create the option that sets the namespace."""
     return typer.Option(
         "--namespace",
         "-n",
@@ -40,29 +40,29 @@ def namespace_option(text: str) -> Any:
 
 
 def version_option(flag: str, text: str) -> Any:
-    """The option that names a release."""
+    """Create an option that sets the release."""
     return typer.Option(
         flag, metavar="|".join(RELEASES), help=text, show_default=False, autocompletion=completion.releases
     )
 
 
 def gates_option(flag: str, text: str) -> Any:
-    """The option that sets feature gates."""
+    """Create an option that sets feature gates."""
     return typer.Option(flag, metavar="NAME=true,...", help=text, show_default=False)
 
 
 def config_option(flag: str, text: str) -> Any:
-    """The option that names a configuration."""
+    """Create an option that sets the configuration file."""
     return typer.Option(flag, metavar="FILE", help=text, show_default=False, callback=config_file)
 
 
 def size(text: str) -> str:
-    """The value of ``--max-unpacked``.
+    """Check and return the value of ``--max-unpacked``.
 
     Raises
     ------
     typer.BadParameter
-        Where it is no size.
+        If the text is no size.
     """
     if not text:
         return text
@@ -77,12 +77,12 @@ def size(text: str) -> str:
 
 
 def max_bytes(text: str) -> int | None:
-    """How much is unpacked at most, in bytes; nothing for the default.
+    """Return the limit of unpacked data in bytes; ``None`` for the default.
 
     Raises
     ------
     InputError
-        Where the text is no size.
+        If the text is no size.
     """
     if not text:
         return None
@@ -96,12 +96,12 @@ STRICT: Final = "strict"
 
 
 def validation(text: str) -> str:
-    """The value of ``--validate``.
+    """Parse the value of ``--validate``.
 
     Raises
     ------
     typer.BadParameter
-        Where it is none.
+        If the value is invalid.
     """
     from kschedctl.snapshot.validation import Validation
 
@@ -117,7 +117,7 @@ ValidateOption = Annotated[
         "--validate",
         metavar="strict|warn|ignore",
         callback=validation,
-        help="What becomes of fields of manifests that an API server does not know, or that are given twice.",
+        help="Treatment of manifest fields that are unknown to the API server or set twice.",
     ),
 ]
 VersionOption = Annotated[
@@ -133,8 +133,8 @@ MaxUnpackedOption = Annotated[
     typer.Option(
         "--max-unpacked",
         metavar="SIZE",
-        help="How much is unpacked at most, or held of a file, such as 10Gi. Default: 4Gi, and nothing to more than "
-        "250 times its size.",
+        help="Limit of unpacked data, and of data held from one file, such as 10Gi. Default: 4Gi, and "
+        "250 times the packed size of each file.",
         show_default=False,
         callback=size,
     ),
@@ -143,38 +143,32 @@ CallExtendersOption = Annotated[
     bool,
     typer.Option(
         "--call-extenders",
-        help="Ask the configuration's extenders over HTTP, as kube-scheduler does: filter, prioritize and preempt.",
+        help="Call the configuration's extenders over HTTP, as kube-scheduler does: filter, prioritize and preempt.",
     ),
 ]
 SeedOption = Annotated[
     int | None,
-    typer.Option("--seed", metavar="N", help="Pick one of the nodes that chance decides among.", show_default=False),
+    typer.Option("--seed", metavar="N", help="Seed of the random choice among equal nodes.", show_default=False),
 ]
 
 
 ContextOption = Annotated[
     str,
-    typer.Option(
-        "--context", metavar="NAME", help="The kubectl context. Default: the current one.", show_default=False
-    ),
+    typer.Option("--context", metavar="NAME", help="kubectl context. Default: the current one.", show_default=False),
 ]
 KubeconfigOption = Annotated[
     str,
-    typer.Option(
-        "--kubeconfig", metavar="FILE", help="Where the contexts are. Default: as for kubectl.", show_default=False
-    ),
+    typer.Option("--kubeconfig", metavar="FILE", help="kubeconfig file. Default: as for kubectl.", show_default=False),
 ]
-NamespaceOption = Annotated[str, namespace_option("The namespace. Default: as for kubectl.")]
-AllNamespacesOption = Annotated[
-    bool, typer.Option("--all-namespaces", "-A", help="Look in all namespaces, whatever -n says.")
-]
+NamespaceOption = Annotated[str, namespace_option("Namespace of the objects. Default: as for kubectl.")]
+AllNamespacesOption = Annotated[bool, typer.Option("--all-namespaces", "-A", help="Use all namespaces; overrides -n.")]
 SelectorOption = Annotated[
     str,
     typer.Option(
         "--selector",
         "-l",
         metavar="SELECTOR",
-        help="All with these labels, such as app=web.",
+        help="All with matching labels, such as app=web.",
         show_default=False,
     ),
 ]
@@ -183,19 +177,19 @@ IdentityOption = Annotated[
     typer.Option(
         "--identity",
         metavar="NAME",
-        help="Who we are, unique among the candidates. Default: the host's name and a random id.",
+        help="Identity of this candidate, unique among the candidates. Default: the host's name and a random id.",
         show_default=False,
     ),
 ]
 
 
 def feature_gates(given: Sequence[str] | None) -> dict[str, bool]:
-    """Feature gates by name.
+    """Parse feature gates and return them by name.
 
     Raises
     ------
     typer.BadParameter
-        Where a text is not ``NAME=true`` or ``NAME=false``.
+        If a text is not ``NAME=true`` or ``NAME=false``.
     """
     gates: dict[str, bool] = {}
     for pair in (pair for text in given or () for pair in text.split(",") if pair.strip()):
@@ -207,12 +201,12 @@ def feature_gates(given: Sequence[str] | None) -> dict[str, bool]:
 
 
 def request_seconds(text: str) -> float:
-    """How long a request may take: seconds, or a duration as Go reads it, as for kubectl.
+    """Parse the time limit of a request, in seconds or as a Go duration, as in kubectl.
 
     Raises
     ------
     typer.BadParameter
-        Where it is neither, or below zero.
+        If the text is neither, or is negative.
     """
     from kschedctl.api.duration import Duration
 

@@ -1,4 +1,4 @@
-"""The options that change the cluster and the pods before a command answers: made from the list of edits."""
+"""The options that change the cluster and the pods before a command answers, generated from the list of edits."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from kschedctl.whatif.option_values import WhatIfs
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhatIfOptions(OptionGroup):
-    """The values of the options, as given.
+    """The values of the what-if options, as given.
 
     Attributes
     ----------
     texts : mapping of str to tuple of str
-        The values by the option's name.
+        The values, by the name of the option.
     namespace : str
-        The namespace of what names none; empty for the default one.
+        The namespace of objects that do not set one; empty for the default one.
     validate : str
-        What becomes of fields of manifests that an API server would not take.
+        The treatment of manifest fields that an API server would reject.
     max_unpacked : str
-        How much of a manifest is unpacked at most; empty for the default.
+        The limit of data unpacked from a manifest; empty for the default.
     """
 
     title: ClassVar[str] = "What if"
-    #: The edits that there are options for, in the order in which they take effect.
+    #: The edits that have an option, in the order in which they take effect.
     offered: ClassVar[tuple[type[Edit], ...]] = EDITS
 
     texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class WhatIfOptions(OptionGroup):
 
     @classmethod
     def parameters(cls) -> list[inspect.Parameter]:
-        """The options as the parameters of a function."""
+        """Return the options as function parameters."""
         kind = inspect.Parameter.KEYWORD_ONLY
         options = [edit.option for edit in cls.offered]
         return [
@@ -55,7 +55,7 @@ class WhatIfOptions(OptionGroup):
 
     @classmethod
     def read(cls, values: Mapping[str, Any]) -> Self:
-        """The values that typer gives, with the namespace that another group has."""
+        """Create the group from the values that typer passes, including the namespace of another group."""
         names = (edit.option.name for edit in cls.offered)
         return cls(
             texts={name: tuple(values[name] or ()) for name in names},
@@ -66,11 +66,11 @@ class WhatIfOptions(OptionGroup):
 
     @property
     def given(self) -> bool:
-        """True if anything is to be changed."""
+        """True if any what-if is given."""
         return any(self.texts.values())
 
     def request(self) -> WhatIfs:
-        """Return the what-ifs that are asked for."""
+        """Return the what-ifs."""
         return WhatIfs(
             texts=self.texts,
             namespace=self.namespace,
@@ -81,20 +81,20 @@ class WhatIfOptions(OptionGroup):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterWhatIfOptions(WhatIfOptions):
-    """Those of the options that change the cluster, for commands that are asked about no pod, nor about manifests."""
+    """The what-if options that change the cluster, for commands without pods and manifests."""
 
     offered: ClassVar[tuple[type[Edit], ...]] = tuple(edit for edit in EDITS if not issubclass(edit, PodEdit))
 
     @classmethod
     def parameters(cls) -> list[inspect.Parameter]:
-        """The options as the parameters of a function, with ``--validate``, which commands about manifests have."""
+        """Return the options as function parameters, together with ``--validate``."""
         validate = inspect.Parameter(
             "validate", inspect.Parameter.KEYWORD_ONLY, default=STRICT, annotation=ValidateOption
         )
         return [*super(ClusterWhatIfOptions, cls).parameters(), validate]
 
 
-#: What completes a value, by what the value begins with.
+#: The completion of a value, by the start of its metavar.
 _COMPLETED_BY: Final = {
     "NODE": completion.nodes,
     "ZONE": completion.zones,

@@ -1,4 +1,4 @@
-"""Which workload a command is about: the options that name one."""
+"""The options that select the workload of a command."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadOptions(OptionGroup):
-    """One workload: of the cluster, or as a manifest has it."""
+    """A workload of the cluster or of a manifest."""
 
     title: ClassVar[str] = "Which workload"
 
@@ -28,22 +28,25 @@ class WorkloadOptions(OptionGroup):
         typer.Argument(
             metavar="WORKLOAD",
             autocompletion=completion.rolled,
-            help="deploy/NAME or sts/NAME; with -f it may be left out where the manifests have one of these only.",
+            help="deploy/NAME or sts/NAME; optional with -f if the manifests contain only one such workload.",
             show_default=False,
         ),
     ] = ""
     filename: Annotated[
         list[str] | None,
         typer.Option(
-            "--filename", "-f", metavar="FILE", help="Manifests with the workload as it is to be: files, folders or -."
+            "--filename",
+            "-f",
+            metavar="FILE",
+            help="Manifests with the new version of the workload: files, folders, or - for standard input.",
         ),
     ] = None
-    namespace: Annotated[str, namespace_option("The namespace. Default: as for kubectl.")] = ""
+    namespace: Annotated[str, namespace_option("Namespace of the workload. Default: as for kubectl.")] = ""
     all_namespaces: AllNamespacesOption = False
     validate: ValidateOption = STRICT
 
     def request(self, cluster: ClusterRequest) -> WorkloadRequest:
-        """Return the workload that is asked for, of a cluster."""
+        """Return the request of the workload."""
         from kschedctl.requests.workloads import WorkloadRequest
 
         return WorkloadRequest(

@@ -1,4 +1,4 @@
-"""What admission did to a pod, as text."""
+"""The section about the changes that admission made to a pod."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kschedctl.presentation.document import GAP, Document, Paragraph, Tone, tabl
 
 
 def admission_section(explanation: Explanation) -> Document:
-    """Lay out what admission changed, field by field."""
+    """Lay out the changes of admission, field by field."""
     changes = explanation.admission.changes
     yield GAP
     if not changes:
@@ -23,7 +23,7 @@ def admission_section(explanation: Explanation) -> Document:
 
 
 def _shown(value: Any) -> str:
-    """A value as in a manifest, on one line."""
+    """Format a value as in a manifest, on one line."""
     if value is None:
         return "not set"
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()

@@ -1,4 +1,4 @@
-"""What a pod's claims for devices get on each node, and why nothing on others."""
+"""The sections about a pod's ResourceClaims: their allocations by node, and the reasons if there are none."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _HEADING: Final = "Claims for devices"
 
 
 def claims_section(claims: ClaimsData, *, every_node: bool) -> Document:
-    """Lay out where the claims can be used, by groups of nodes."""
+    """Lay out the nodes on which the claims can be used, in groups."""
     if claims.places:
         yield Heading(_HEADING)
         yield from places_section(claims.places, every=every_node, names_claims=True)
 
 
 def node_claims_section(claims: ClaimsData, node: NodeData) -> Document:
-    """Lay out what the claims get on one node, or which selectors turn its devices away."""
+    """Lay out the allocations of the claims on one node, or the selectors that reject its devices."""
     allocations = claims.allocations.get(node.name, ())
     lines = [line for allocation in allocations for line in allocation_lines(allocation, names_claim=True)]
     found = (reason.operands for reason in node.reasons)

@@ -1,4 +1,4 @@
-"""A DaemonSet as a document: on how many of its nodes it fits, and why not on the others."""
+"""The document of a DaemonSet: the number of its nodes that its pods fit on, and the reasons for the others."""
 
 from __future__ import annotations
 

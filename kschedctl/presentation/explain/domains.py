@@ -1,4 +1,4 @@
-"""The topology domains that a spread constraint counts, as a table."""
+"""The table of topology domains that a spread constraint counts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kschedctl.presentation.document import GAP, Document, Paragraph, table
 
 
 def domains_section(reasons: Iterable[ReasonData]) -> Document:
-    """Lay out the matching pods by domain of every reason that has them."""
+    """Lay out the number of matching pods per domain, for every reason that has it."""
     for reason in reasons:
         if isinstance(reason.operands, SkewTooHigh) and reason.operands.domains is not UNSET:
             yield from _table_section(reason.operands, reason.operands.domains)

@@ -1,4 +1,4 @@
-"""The document of ``explain`` for many pods: outcomes counted, and one line per cause."""
+"""The document of ``explain`` for many pods: counts by outcome, and one row per cause."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WORDS: Final = {
 
 
 def document(answer: ExplanationSummary, view: View) -> Document:
-    """Lay out many pods in short."""
+    """Lay out a summary of many pods."""
     fates = answer.fates
     number = {outcome: sum(len(f.pods) for f in fates if f.outcome is outcome) for outcome in Outcome}
     said = [

@@ -1,4 +1,4 @@
-"""What would move a pod to a node, as data and as blocks."""
+"""The section of ``--prefer``: a node's score compared with the best, and changes that would move the pod there."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from kschedctl.presentation.document import GAP, INDENT, Document, Paragraph, To
 
 
 def preference_section(found: PreferenceData, why_not: str) -> Document:
-    """Lay out where a node stands, and what would move the pod there.
+    """Lay out the score of a node compared with the best one, and the changes that would move the pod to it.
 
     Parameters
     ----------
     why_not : str
-        Why the pod does not fit there; empty where it does.
+        The reason why the pod does not fit on the node; empty if it fits.
     """
     node = found.node
     yield GAP

@@ -1,4 +1,4 @@
-"""The score tables: what decides between the nodes that fit."""
+"""The score tables: the scores that decide between the nodes that fit."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from kschedctl.answers.explain import ScoresData
 from kschedctl.api.wording import counted
 from kschedctl.presentation.document import INDENT, Document, Paragraph, Tone, table
 
-#: How many nodes are shown where not all are asked for, in short and in full.
+#: The number of nodes in the short and in the full table, unless all are requested.
 _SHORT: Final = 5
 _FULL: Final = 2
 
 
 def scores_section(scores: ScoresData, best: Collection[str], *, every_node: bool) -> Document:
-    """Lay out a row per node with the weighted scores; plugins that rate all nodes alike are told below.
+    """Lay out a row per node with the weighted scores; plugins with equal scores for all nodes are listed below.
 
     Parameters
     ----------
     best : collection of str
-        The nodes that the pod can go to.
+        The nodes with the highest score.
     every_node : bool
-        Whether all nodes are shown instead of the first few.
+        True to show all nodes instead of the first 5.
     """
     alike = {}
     plugins = []
@@ -38,7 +38,7 @@ def scores_section(scores: ScoresData, best: Collection[str], *, every_node: boo
     tones = [Tone.STRONG if node.name in best else Tone.PLAIN for node in shown]
     yield table(headings, rows, numeric=range(1, len(headings)), tones=tones, names_split=True, identifiers=(0,))
     if alike:
-        # What gives nothing to anyone needs no words.
+        # Plugins that score 0 for every node are not mentioned.
         same = ", ".join(f"{plugin} {score}" for plugin, score in alike.items() if score)
         if same:
             every = "every node" if len(scores.nodes) > 1 else "the node"
@@ -51,14 +51,14 @@ def _heading(plugin: str, weight: int) -> str:
 
 
 def scores_in_full(scores: ScoresData, *, every_node: bool = False, only: str = "") -> Document:
-    """Lay out a row per node and plugin: raw, normalised, weight and score.
+    """Lay out a row per node and plugin: raw score, normalised score, weight and weighted score.
 
     Parameters
     ----------
     every_node : bool
-        Whether all nodes are shown instead of the best and the next.
+        True to show all nodes instead of the first 2.
     only : str
-        The only node to show; empty for more.
+        The only node to show; empty for no restriction.
     """
     shown = scores.nodes if every_node else scores.nodes[:_FULL]
     if only:

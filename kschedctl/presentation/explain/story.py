@@ -1,4 +1,4 @@
-"""The whole story of one node as blocks."""
+"""The sections with the full details of one node: resources, comparisons of filters, and the computation of scores."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from kschedctl.presentation.document import GAP, INDENT, Document, Paragraph, To
 
 
 def compared(said: Sequence[ReasonData], checks: Iterable[FilterCheckData]) -> list[str]:
-    """What a filter says of a node, a line each: why it turns it away, then what it compares besides.
+    """Return the results of a filter for a node, one per line: its reasons, then its further comparisons.
 
     Parameters
     ----------
     said : sequence of ReasonData
-        Its reasons; none where the pod passes.
+        The reasons of the filter; empty if the pod passes.
     checks : iterable of FilterCheckData
-        What it compares.
+        The comparisons of the filter.
     """
     lines = wording(said).split("\n") if said else []
     to_skip = len(said)
     for check in checks:
-        # What a reason is about is told with it.
+        # A failed comparison is already part of the reason.
         if not check.holds and to_skip:
             to_skip -= 1
             continue
@@ -40,7 +40,7 @@ def compared(said: Sequence[ReasonData], checks: Iterable[FilterCheckData]) -> l
 
 
 def room_section(story: NodeStoryData) -> Document:
-    """What the node offers, and who has it."""
+    """Lay out the resources of the node, and the pods that request most of them."""
     rows = [
         (one.resource, *(readable(one.resource, n) for n in (one.allocatable, one.requested, one.wanted, one.left)))
         for one in story.room
@@ -62,7 +62,7 @@ def _usage(pod: PodUsageData) -> tuple[str, ...]:
 
 
 def arithmetic_section(stories: Sequence[PluginStoryData]) -> Document:
-    """How the score comes about: per plugin its rule and its steps, at last their sum."""
+    """Lay out the computation of the score: the formula and steps of each plugin, then the sum."""
     yield GAP
     yield Paragraph("How the score comes about", Tone.STRONG, INDENT)
     for story in stories:
@@ -84,7 +84,7 @@ def arithmetic_section(stories: Sequence[PluginStoryData]) -> Document:
 
 
 def _line(name: str, expression: str, value: str, note: str = "") -> Paragraph:
-    """A step in one line."""
+    """Return a step as one line."""
     equals = f"{name} = {expression}" if expression == value else f"{name} = {expression} = {value}"
     return Paragraph(f"{equals} ({note})" if note else equals, indent=2 * INDENT)
 

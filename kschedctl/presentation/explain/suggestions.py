@@ -1,4 +1,4 @@
-"""What would make a pod fit, as data and as text."""
+"""The section about changes with which a pod would fit."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _HEADING: Final = "What would make it fit (each tried)"
 def suggestions_section(
     suggestions: tuple[SuggestionData, ...], tried: int, *, exhausted: bool, every: bool
 ) -> Document:
-    """Lay out what would make a pod fit.
+    """Lay out the changes with which a pod would fit.
 
     Parameters
     ----------
     suggestions : tuple of SuggestionData
-        What was found.
+        The changes that were found.
     tried : int
-        How many changes were tried.
+        The number of changes that were tried.
     exhausted : bool
-        Whether nothing of the kinds that are tried was left out.
+        True if all changes of the supported kinds were tried.
     every : bool
-        Whether the commands that make the changes are shown.
+        True to show the commands that make the changes.
     """
     yield Heading(_HEADING)
     if not suggestions:

@@ -1,4 +1,4 @@
-"""An explanation as text: the answer first, then what it rests on, and the next question's command."""
+"""The document of ``explain``: the verdict, the decision behind it, and next questions with their commands."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kschedctl.presentation.explain.withstanding import withstanding_section
 from kschedctl.presentation.frame import View, cautions, header, next_questions
 from kschedctl.scheduler.outcome import Outcome
 
-#: What stands for the plugin where nodes are out before any filter runs.
+#: The plugin column for nodes that are rejected before any filter runs.
 _BEFORE_FILTERS: Final = "PreFilter"
 
 
@@ -34,15 +34,15 @@ class ExplainView(View):
     Attributes
     ----------
     nodes : tuple of str
-        Single nodes to show; empty for the whole cluster.
+        The only nodes to show; empty for the whole cluster.
     nodes_alone : bool
         True to show nodes one by one instead of in groups.
     reasons : bool
         True to show raw and normalized scores and every reason.
     admission : bool
-        True to show what admission changed in the pod.
+        True to show the changes that admission made to the pod.
     withstand : bool
-        True to show which failures the pod's place can withstand.
+        True to show the failures that the pod can withstand.
     """
 
     nodes: tuple[str, ...] = ()
@@ -62,7 +62,7 @@ class ExplainView(View):
         return self.reasons or self.wide
 
 
-#: The options of ``explain`` that only show more; a next question takes them away.
+#: The options of ``explain`` that only add output; next questions remove them.
 _PLAIN: Final = {"node": None, "nodes": None, "why": None, "prefer": None, "withstand": None, "show_admission": None}
 
 
@@ -164,7 +164,7 @@ def _usage_section(usage: UsageData | None) -> Document:
 
 
 def _zones(explanation: Explanation, groups: Sequence[Group]) -> tuple[str, ...]:
-    """The zones of each group; nothing where no group of several nodes is in one zone of several alone."""
+    """Return the zones of each group; empty unless a group of several nodes is confined to one of several zones."""
     every = {node.zone for node in explanation.nodes}
     own = [sorted({node.zone for node in group.nodes}) for group in groups]
     if len(every) < 2 or not any(len(zones) == 1 and len(g.nodes) > 1 for zones, g in zip(own, groups, strict=True)):
@@ -221,14 +221,14 @@ def _node_section(explanation: Explanation, node: NodeData, view: ExplainView) -
 
 
 def _left_by_pre_filter(explanation: Explanation, node: NodeData) -> str:
-    """Why the filters do not look at a node."""
+    """Return the reason why the filters do not check a node."""
     why = wording(node.reasons).replace("\n", ", ")
     left = explanation.pre_filter_nodes
     return f"{why}: {_BEFORE_FILTERS} leaves {listed(left) or 'no node'}" if left is not None else why
 
 
 def _filters_section(explanation: Explanation, node: NodeData, story: NodeStoryData | None, *, every: bool) -> Document:
-    """Lay out what the filters say of a node: all of them, or those that turn it away."""
+    """Lay out the results of the filters for a node: of all filters, or of those that reject the node."""
     by_plugin: dict[str, list[ReasonData]] = {}
     for reason in node.reasons:
         by_plugin.setdefault(reason.plugin, []).append(reason)
@@ -289,7 +289,7 @@ def _about_nodes(explanation: Explanation, view: ExplainView) -> Iterator[Questi
 
 
 def _next_node(explanation: Explanation, others: list[str]) -> str:
-    """The node that is worth a closer look: the one preemption would take, else the closest, else the first."""
+    """Return the node to look at next: the one preemption would nominate, else the closest, else the first."""
     if explanation.preemption is not None and explanation.preemption.nominated:
         return explanation.preemption.nominated[0]
     closest = (group.closest_node for group in group_nodes(explanation.nodes) if group.closest_node)

@@ -1,4 +1,4 @@
-"""How many failures a pod can stand, as data and as blocks."""
+"""The section of ``--withstand``: the number of failures that the pod can withstand."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from kschedctl.answers.explain import WithstandingData
 from kschedctl.api.wording import counted, listed
 from kschedctl.presentation.document import GAP, INDENT, Document, Paragraph, Tone, table
 
-#: So many of the nodes whose loss leaves none are named.
+#: The number of nodes that are named in a set whose loss leaves no feasible node.
 _MOST_NAMED: Final = 8
 
 
 def withstanding_section(found: WithstandingData | None) -> Document:
-    """Lay out how many failures the pod can stand; ``None`` where it goes nowhere as it is."""
+    """Lay out the failures that the pod can withstand; ``None`` if it fits nowhere even without any."""
     yield GAP
     if found is None:
         yield Paragraph("It can stand no failure: it goes to no node as it is.", Tone.STRONG)
@@ -41,7 +41,7 @@ def withstanding_section(found: WithstandingData | None) -> Document:
 
 
 def _nodes(found: WithstandingData) -> str:
-    """What is known of single nodes."""
+    """Return the result for node failures in words."""
     fits = counted(len(found.feasible), "node")
     named = listed(found.last, most=_MOST_NAMED) if found.last else ""
     loss = f"the loss of {named} leaves it without one" if named else ""
