@@ -27,7 +27,9 @@ def batch(
     ] = "-",
     kubernetes_version: Annotated[
         str,
-        version_option("--kubernetes-version", "Whose rules apply. Default: those of the newest release."),
+        version_option(
+            "--kubernetes-version", "Kubernetes release whose rules apply. Default: the newest modelled release."
+        ),
     ] = "",
     gates: GatesOption = None,
     jobs: Annotated[

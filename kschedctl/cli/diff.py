@@ -32,16 +32,20 @@ class ExitOn(StrEnum):
 class AgainstOptions(OptionGroup):
     """The options of the second side; by default it has those of the first side."""
 
-    title: ClassVar[str] = "Compared with"
+    title: ClassVar[str] = "Comparison"
 
     against: Annotated[
         list[str] | None,
         typer.Option("--against", metavar="PATH", help="The snapshot to compare with.", show_default=False),
     ] = None
-    against_config: Annotated[str, config_option("--against-config", "The other KubeSchedulerConfiguration.")] = ""
-    against_version: Annotated[str, version_option("--against-version", "The release to compare with.")] = ""
+    against_config: Annotated[
+        str, config_option("--against-config", "KubeSchedulerConfiguration file to compare with. Default: the same.")
+    ] = ""
+    against_version: Annotated[
+        str, version_option("--against-version", "Kubernetes release to compare with. Default: the same.")
+    ] = ""
     against_gates: Annotated[
-        list[str] | None, gates_option("--against-feature-gates", "The other feature gates. Default: the same.")
+        list[str] | None, gates_option("--against-feature-gates", "Feature gates to compare with. Default: the same.")
     ] = None
 
     def values(self) -> dict[str, object]:

@@ -16,7 +16,7 @@ from kschedctl.cli.options.whatif import WhatIfOptions
 if TYPE_CHECKING:
     from kschedctl.cli.shown import Shown
 
-_HOW = "What is best"
+_HOW = "Goal"
 _OTHER = "Other questions"
 
 

@@ -13,7 +13,7 @@ from kschedctl.cli.options.output import TableOutputOptions
 if TYPE_CHECKING:
     from kschedctl.cli.shown import Shown
 
-_WORK = "How it is worked on"
+_WORK = "Execution"
 
 
 @command

@@ -36,7 +36,7 @@ _ENDING: Final = (signal.SIGTERM, signal.SIGINT)
 class WatchScopeOptions(OptionGroup):
     """The selection of pending pods."""
 
-    title: ClassVar[str] = "Which pods"
+    title: ClassVar[str] = "Pods"
 
     namespace: NamespaceOption = ""
     all_namespaces: AllNamespacesOption = False
@@ -47,7 +47,7 @@ class WatchScopeOptions(OptionGroup):
 class WatchedClusterOptions(OptionGroup):
     """The cluster to watch, and the rules that apply to it."""
 
-    title: ClassVar[str] = "Which cluster"
+    title: ClassVar[str] = "Cluster"
 
     context: ContextOption = ""
     kubeconfig: KubeconfigOption = ""
@@ -69,7 +69,7 @@ class WatchedClusterOptions(OptionGroup):
 class SeveralCopiesOptions(OptionGroup):
     """The options for several replicas, of which only the leader reports."""
 
-    title: ClassVar[str] = "Several copies"
+    title: ClassVar[str] = "Several replicas"
 
     leader_elect: Annotated[
         bool,

@@ -70,26 +70,30 @@ def simulate(
         _fault(
             "--crash",
             "TIME[-TIME][=WHO]",
-            "Somebody dies, and is started anew at the second time. WHO is leader, a number or all. Default: leader.",
+            "Crash of a candidate, restarted at the second time. WHO is leader, a number or all. Default: leader.",
         ),
     ] = None,
     partition: Annotated[
         list[str] | None,
         _fault(
-            "--partition", "TIME[-TIME][=WHO]", "Somebody and the API server do not reach each other. Default: leader."
+            "--partition",
+            "TIME[-TIME][=WHO]",
+            "Network partition between a candidate and the API server. Default: leader.",
         ),
     ] = None,
     slow_api: Annotated[
         list[str] | None,
-        _fault("--slow-api", "TIME[@TIME[-TIME]][=WHO]", "Requests take up to so long. Default: all."),
+        _fault(
+            "--slow-api", "TIME[@TIME[-TIME]][=WHO]", "Slow API server: requests take up to this long. Default: all."
+        ),
     ] = None,
     upgrade: Annotated[
         list[str] | None,
-        _fault("--upgrade", "TIME", "A Deployment replaces all candidates, one after the other."),
+        _fault("--upgrade", "TIME", "Rolling replacement of all candidates by their Deployment, one after another."),
     ] = None,
-    clock_skew: Annotated[str, _fault("--clock-skew", "TIME", "How far clocks are off at most, such as 2s.")] = "0s",
+    clock_skew: Annotated[str, _fault("--clock-skew", "TIME", "Largest clock offset, such as 2s.")] = "0s",
     clock_drift: Annotated[
-        str, _fault("--clock-drift", "PART", "How much too fast or slow clocks run at most, such as 5%.")
+        str, _fault("--clock-drift", "PART", "Largest clock drift, too fast or too slow, such as 5%.")
     ] = "0%",
     config: ConfigOption = "",
     times: ElectionOptions,

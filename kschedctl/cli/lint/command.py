@@ -43,7 +43,7 @@ _NEVER: Final = "never"
 class RuleOptions(OptionGroup):
     """The rules to check, and the findings that count."""
 
-    title: ClassVar[str] = "Which rules"
+    title: ClassVar[str] = "Rules"
 
     select: Annotated[
         list[str] | None,

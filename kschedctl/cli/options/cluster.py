@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class SourceOptions(OptionGroup):
     """The source of the cluster."""
 
-    title: ClassVar[str] = "Which cluster"
+    title: ClassVar[str] = "Cluster"
 
     snapshot: Annotated[
         list[str] | None,

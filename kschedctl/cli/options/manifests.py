@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class ManifestOptions(OptionGroup):
     """Manifests, as arguments or with ``-f``."""
 
-    title: ClassVar[str] = "Which pods"
+    title: ClassVar[str] = "Pods"
 
     manifests: Annotated[
         list[str] | None,

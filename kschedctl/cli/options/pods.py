@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class ScopeOptions(OptionGroup):
     """Manifests, and the selection by namespace and labels."""
 
-    title: ClassVar[str] = "Which pods"
+    title: ClassVar[str] = "Pods"
 
     filename: Annotated[
         list[str] | None,

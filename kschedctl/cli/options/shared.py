@@ -121,13 +121,14 @@ ValidateOption = Annotated[
     ),
 ]
 VersionOption = Annotated[
-    str, version_option("--kubernetes-version", "Whose rules apply. Default: those of the cluster's own version.")
+    str,
+    version_option("--kubernetes-version", "Kubernetes release whose rules apply. Default: the cluster's own version."),
 ]
 GatesOption = Annotated[
     list[str] | None,
-    gates_option("--feature-gates", "The scheduler's feature gates, as kube-scheduler takes them."),
+    gates_option("--feature-gates", "Feature gates of the scheduler, in the format of kube-scheduler."),
 ]
-ConfigOption = Annotated[str, config_option("--config", "The scheduler's KubeSchedulerConfiguration.")]
+ConfigOption = Annotated[str, config_option("--config", "KubeSchedulerConfiguration file of the scheduler.")]
 MaxUnpackedOption = Annotated[
     str,
     typer.Option(

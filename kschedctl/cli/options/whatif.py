@@ -34,7 +34,7 @@ class WhatIfOptions(OptionGroup):
         The limit of data unpacked from a manifest; empty for the default.
     """
 
-    title: ClassVar[str] = "What if"
+    title: ClassVar[str] = "What-ifs"
     #: The edits that have an option, in the order in which they take effect.
     offered: ClassVar[tuple[type[Edit], ...]] = EDITS
 

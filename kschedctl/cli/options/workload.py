@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class WorkloadOptions(OptionGroup):
     """A workload of the cluster or of a manifest."""
 
-    title: ClassVar[str] = "Which workload"
+    title: ClassVar[str] = "Workload"
 
     workload: Annotated[
         str,

@@ -43,7 +43,11 @@ def check(pods: Pods, context: Context) -> Iterator[Problem]:
         if not name or not is_rendered(name) or _is_there(kind, name, namespace, context):
             continue
         known = sorted(each.name for each in cluster.cluster.list(kind))
-        if kind in (PriorityClass, RuntimeClass, StorageClass, DeviceClass) and not known and not _is_listed(context, kind):
+        if (
+            kind in (PriorityClass, RuntimeClass, StorageClass, DeviceClass)
+            and not known
+            and not _is_listed(context, kind)
+        ):
             context.cannot_decide("KS507", pods.obj, f"the snapshot has no {kind.__name__} at all")
             continue
         near = similar(name, known)
